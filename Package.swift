@@ -1,0 +1,103 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+    .map { .enableUpcomingFeature($0) }
+
+/// A room of the program: one target, which may import only the rooms named here.
+func room(_ name: String, over below: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house)
+}
+
+func tests(_ name: String, of rooms: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: rooms + ["TestSupport"], resources: resources, swiftSettings: house)
+}
+
+func system(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
+}
+
+let package = Package(
+    name: "ferry",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Ferry", targets: ["Ferry"]),
+        .executable(name: "ferry", targets: ["FerryTool"]),
+    ],
+    targets: [
+        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+        system("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
+        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
+        .target(name: "CHash", exclude: ["README.md"]),
+
+        // The rooms, lowest first: a room names only rooms above its own line.
+        room("FerryBase", over: ["CHash"]),
+        room("FerrySQLite", over: ["FerryBase", "CSQLite"]),
+        room("FerryModel", over: ["FerryBase"]),
+        room("FerryExpression", over: ["FerryBase", "FerryModel"]),
+        room("FerryMapping", over: ["FerryBase", "FerryModel", "FerryExpression"]),
+        room("FerryStore", over: ["FerryBase", "FerrySQLite", "FerryModel", "CZlib"]),
+        room("FerryGenerate", over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
+        room("FerrySnapshot", over: ["FerryBase", "FerrySQLite", "CZstd"]),
+        room("FerryPlan", over: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore"]),
+        room(
+            "FerryEngine",
+            over: [
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
+            ]),
+        room(
+            "FerryVerify",
+            over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore"]),
+        room(
+            "Ferry",
+            over: [
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
+                "FerrySnapshot", "FerryPlan", "FerryEngine", "FerryVerify",
+            ]),
+        room(
+            "FerryCommand",
+            over: [
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
+                "FerrySnapshot", "FerryPlan",
+            ]),
+        .executableTarget(
+            name: "FerryTool", dependencies: ["FerryCommand"], exclude: ["README.md"], swiftSettings: house),
+
+        // Tests: what several test targets share, then one target per room.
+        .target(
+            name: "TestSupport",
+            dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
+            path: "Tests/TestSupport", swiftSettings: house),
+        tests("BaseTests", of: ["FerryBase"]),
+        tests("SQLiteTests", of: ["FerryBase", "FerrySQLite"]),
+        tests("ModelTests", of: ["FerryBase", "FerryModel"]),
+        tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),
+        tests("MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"]),
+        tests("StoreTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
+        tests("GenerateTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate"]),
+        tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot"]),
+        tests(
+            "PlanTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan"]),
+        tests(
+            "EngineTests",
+            of: [
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
+                "FerryEngine",
+            ]),
+        tests(
+            "VerifyTests",
+            of: [
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
+                "FerryVerify",
+            ]),
+        tests(
+            "MigratorTests",
+            of: [
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
+                "FerrySnapshot",
+            ]),
+        tests("CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"]),
+        tests("FixtureTests", of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,36 @@
+// SHA-256 and SHA-512 (FIPS 180-4), incremental.
+//
+// Use: `chash_sha256_init`, any number of `chash_sha256_update`, one `chash_sha256_final`.
+// A state is plain memory with one owner: copying it copies the hash so far, nothing needs to be freed.
+#ifndef FERRY_CHASH_H
+#define FERRY_CHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    uint32_t state[8];
+    uint64_t length;  // bytes taken so far
+    uint8_t block[64];
+} chash_sha256;
+
+typedef struct {
+    uint64_t state[8];
+    uint64_t length;  // bytes taken so far
+    uint8_t block[128];
+} chash_sha512;
+
+void chash_sha256_init(chash_sha256 *hash);
+void chash_sha256_update(chash_sha256 *hash, const void *bytes, size_t count);
+/// Writes 32 bytes; the state must be initialised again before its next use.
+void chash_sha256_final(chash_sha256 *hash, uint8_t *digest);
+
+void chash_sha512_init(chash_sha512 *hash);
+void chash_sha512_update(chash_sha512 *hash, const void *bytes, size_t count);
+/// Writes 64 bytes; the state must be initialised again before its next use.
+void chash_sha512_final(chash_sha512 *hash, uint8_t *digest);
+
+/// 1 when SHA-256 runs on the processor's own SHA instructions.
+int chash_sha256_accelerated(void);
+
+#endif

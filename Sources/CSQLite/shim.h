@@ -1,0 +1,20 @@
+// SQLite for Swift: what the importer cannot see by itself, the variadic
+// configuration call and the two special destructors.
+#ifndef FERRY_CSQLITE_SHIM_H
+#define FERRY_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+/// Sets a boolean connection option (`sqlite3_db_config`).
+static inline int ferry_sqlite3_db_config_flag(sqlite3 *db, int option, int on) {
+    int now = 0;
+    return sqlite3_db_config(db, option, on, &now);
+}
+
+/// `SQLITE_TRANSIENT`: SQLite makes its own copy of the bound bytes.
+static inline sqlite3_destructor_type ferry_sqlite3_transient(void) { return SQLITE_TRANSIENT; }
+
+/// `SQLITE_STATIC`: the bound bytes outlive the step.
+static inline sqlite3_destructor_type ferry_sqlite3_static(void) { return SQLITE_STATIC; }
+
+#endif

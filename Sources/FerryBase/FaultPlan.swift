@@ -1,0 +1,48 @@
+internal import Synchronization
+
+/// Counts every operation that can fail and, in fault tests, makes the n-th one fail or ends the process there.
+///
+/// One plan is shared by the file layer and the SQLite VFS wrapper of a run, so "the n-th operation" has one meaning.
+package final class FaultPlan: Sendable {
+    package enum Outcome: Sendable {
+        /// The operation reports an I/O error.
+        case fail
+        /// The process ends at once, as by `kill -9`.
+        case exit
+    }
+
+    private struct State {
+        var count = 0
+        var trigger: Int?
+        var outcome = Outcome.fail
+        var names: [String] = []
+    }
+
+    private let state: Mutex<State>
+    private let keepsNames: Bool
+
+    /// - Parameters:
+    ///   - trigger: The operation, counted from 1, that fails; nil only counts.
+    ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
+    package init(trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false) {
+        state = Mutex(State(trigger: trigger, outcome: outcome))
+        self.keepsNames = keepsNames
+    }
+
+    /// Counts one operation.
+    ///
+    /// - Returns: Whether the operation must fail now. Once it has failed, later ones fail too, as on a dead disk.
+    package func strikes(_ name: @autoclosure () -> String) -> Bool {
+        let (struck, outcome) = state.withLock { state -> (Bool, Outcome) in
+            state.count += 1
+            if keepsNames { state.names.append(name()) }
+            guard let trigger = state.trigger else { return (false, state.outcome) }
+            return (state.count >= trigger, state.outcome)
+        }
+        if struck, outcome == .exit { exitAtOnce() }
+        return struck
+    }
+
+    package var count: Int { state.withLock { $0.count } }
+    package var names: [String] { state.withLock { $0.names } }
+}

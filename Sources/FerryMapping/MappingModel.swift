@@ -1,0 +1,109 @@
+package import FerryExpression
+
+/// A mapping model as its file says it, before its automatic parts are resolved against two models.
+package struct MappingModel: Sendable {
+    /// The file's name without extension, for messages and plans.
+    package var name: String
+    package var path: String
+    /// How the file names its model versions: `Model1`, `Bundle/Model1`, or a path ending in `….xcdatamodel`.
+    package var sourceVersion: String
+    package var destinationVersion: String
+    /// Live entity mappings in processing order.
+    package var entityMappings: [EntityMapping]
+    /// A given split by entity mapping names, or nil.
+    package var partitions: [[String]]?
+    /// SHA-256 of all bytes read for this mapping model, the extended file's included.
+    package var fingerprint: [UInt8]
+    /// What was odd in the file but harmless (stale helper fields, junk mappings).
+    package var warnings: [String]
+
+    package init(
+        name: String, path: String, sourceVersion: String, destinationVersion: String,
+        entityMappings: [EntityMapping], partitions: [[String]]? = nil, fingerprint: [UInt8] = [],
+        warnings: [String] = []
+    ) {
+        self.name = name
+        self.path = path
+        self.sourceVersion = sourceVersion
+        self.destinationVersion = destinationVersion
+        self.entityMappings = entityMappings
+        self.partitions = partitions
+        self.fingerprint = fingerprint
+        self.warnings = warnings
+    }
+}
+
+/// How objects of one source entity become objects of one destination entity.
+package struct EntityMapping: Sendable, Hashable {
+    package var name: String
+    /// Nil for an Add mapping.
+    package var source: String?
+    /// Nil for a Remove mapping.
+    package var destination: String?
+    package var filter: Predicate?
+    package var iteration: Iteration?
+    /// Destination attributes by whose values an object is found before one is created; empty: always create.
+    package var unique: [String]
+    /// Whether a property that is not named is automatic (true) or stays empty.
+    package var isAutomatic: Bool
+    /// Destination attribute name to its rule; what is missing follows ``isAutomatic``.
+    package var attributes: [String: AttributeRule]
+    /// Destination relationship name to its rule; what is missing follows ``isAutomatic``.
+    package var relationships: [String: RelationshipRule]
+    package var policyClassName: String?
+    package var userInfo: [String: String]
+
+    package init(
+        name: String, source: String?, destination: String?, filter: Predicate? = nil, iteration: Iteration? = nil,
+        unique: [String] = [], isAutomatic: Bool = true, attributes: [String: AttributeRule] = [:],
+        relationships: [String: RelationshipRule] = [:], policyClassName: String? = nil,
+        userInfo: [String: String] = [:]
+    ) {
+        self.name = name
+        self.source = source
+        self.destination = destination
+        self.filter = filter
+        self.iteration = iteration
+        self.unique = unique
+        self.isAutomatic = isAutomatic
+        self.attributes = attributes
+        self.relationships = relationships
+        self.policyClassName = policyClassName
+        self.userInfo = userInfo
+    }
+
+    /// `forEach`: one destination object per element.
+    package struct Iteration: Sendable, Hashable {
+        /// The name bound to each element, without dollar sign.
+        package var variable: String
+        /// A to-many path from `$source`, or ``Expression/json(_:key:)``.
+        package var elements: Expression
+        /// Whether invalid JSON drops the object (counted) instead of failing the run.
+        package var skipsInvalid: Bool
+
+        package init(variable: String, elements: Expression, skipsInvalid: Bool = false) {
+            self.variable = variable
+            self.elements = elements
+            self.skipsInvalid = skipsInvalid
+        }
+    }
+}
+
+package enum AttributeRule: Sendable, Hashable {
+    /// The source attribute of the same name; without one, the destination's default.
+    case automatic
+    /// The destination's default.
+    case empty
+    case value(Expression)
+}
+
+package enum RelationshipRule: Sendable, Hashable {
+    /// What the mappings of the related entity made of the source relationship of the same name.
+    case automatic
+    /// Left empty.
+    case empty
+    /// What one entity mapping made of the source objects that `from` yields.
+    case destinations(ofMapping: String, from: Expression)
+    /// What any entity mapping made of the source objects that `from` yields, restricted to the destination entity.
+    case destinationsOfAnyMapping(from: Expression)
+}

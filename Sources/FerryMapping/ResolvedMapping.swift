@@ -1,0 +1,96 @@
+package import FerryExpression
+package import FerryModel
+
+/// The entity mappings of one step, with every automatic part made explicit for the two models.
+///
+/// The plan, the run and the verification all start from this; none of them interprets a mapping file again.
+package struct ResolvedStep: Sendable {
+    package var source: ModelVersion
+    package var destination: ModelVersion
+    package var mappingModels: [MappingModel]
+    /// All entity mappings in processing order: mapping models in order, inside each its own order.
+    package var entityMappings: [ResolvedEntityMapping]
+    /// What the resolution noticed and the plan shows.
+    package var warnings: [String]
+
+    package init(
+        source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
+        entityMappings: [ResolvedEntityMapping], warnings: [String] = []
+    ) {
+        self.source = source
+        self.destination = destination
+        self.mappingModels = mappingModels
+        self.entityMappings = entityMappings
+        self.warnings = warnings
+    }
+
+    package func entityMapping(named name: String) -> ResolvedEntityMapping? {
+        entityMappings.first { $0.name == name }
+    }
+}
+
+/// One entity mapping with source and destination entity, and a value for every property it sets.
+package struct ResolvedEntityMapping: Sendable, Hashable {
+    /// The place in ``ResolvedStep/entityMappings``, from 0.
+    package var position: Int
+    /// The place of its mapping model in ``ResolvedStep/mappingModels``.
+    package var mappingModel: Int
+    package var name: String
+    package var source: String
+    package var destination: String
+    package var filter: Predicate?
+    package var iteration: EntityMapping.Iteration?
+    package var unique: [String]
+    /// Every stored destination attribute in name order: its expression, or nil for the default value.
+    package var attributes: [ResolvedAttribute]
+    /// Destination relationships that are set, in name order.
+    package var relationships: [ResolvedRelationship]
+    /// Whether each source object keeps its `Z_PK`: no iteration, no `unique`, and the first mapping that carries its
+    /// source root into its destination root.
+    package var keepsPrimaryKey: Bool
+
+    package init(
+        position: Int, mappingModel: Int, name: String, source: String, destination: String, filter: Predicate?,
+        iteration: EntityMapping.Iteration?, unique: [String], attributes: [ResolvedAttribute],
+        relationships: [ResolvedRelationship], keepsPrimaryKey: Bool
+    ) {
+        self.position = position
+        self.mappingModel = mappingModel
+        self.name = name
+        self.source = source
+        self.destination = destination
+        self.filter = filter
+        self.iteration = iteration
+        self.unique = unique
+        self.attributes = attributes
+        self.relationships = relationships
+        self.keepsPrimaryKey = keepsPrimaryKey
+    }
+}
+
+package struct ResolvedAttribute: Sendable, Hashable {
+    package var name: String
+    package var expression: Expression?
+
+    package init(name: String, expression: Expression?) {
+        self.name = name
+        self.expression = expression
+    }
+}
+
+package struct ResolvedRelationship: Sendable, Hashable {
+    package var name: String
+    /// The entity mappings whose destination objects are taken, in processing order.
+    package var mappings: [String]
+    /// The source objects whose destination objects are taken: `$source`, the iteration variable, or a path from one.
+    package var from: Expression
+    /// Whether the rule was automatic: the source relationship of the same name.
+    package var isAutomatic: Bool
+
+    package init(name: String, mappings: [String], from: Expression, isAutomatic: Bool) {
+        self.name = name
+        self.mappings = mappings
+        self.from = from
+        self.isAutomatic = isAutomatic
+    }
+}

@@ -1,0 +1,106 @@
+/// One version of a Core Data model: entities and what is declared with them.
+package struct ManagedObjectModel: Sendable, Hashable {
+    /// The `userDefinedModelVersionIdentifier`s; `[""]` when a source file's is empty, `[]` for models made in code.
+    package var versionIdentifiers: [String]
+    /// Entity name to entity.
+    package private(set) var entities: [String: Entity]
+    /// Configuration name to the names of its entities.
+    package var configurations: [String: [String]]
+    /// Composite name to its elements, for attributes of type ``AttributeType/composite``.
+    package var composites: [String: [Attribute]]
+
+    package init(
+        versionIdentifiers: [String], entities: [Entity], configurations: [String: [String]] = [:],
+        composites: [String: [Attribute]] = [:]
+    ) {
+        self.versionIdentifiers = versionIdentifiers
+        self.entities = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.configurations = configurations
+        self.composites = composites
+    }
+
+    /// Entity names by UTF-16 code unit, the order in which digests take them.
+    package var sortedEntityNames: [String] { entities.keys.sorted(by: codeUnitOrder) }
+
+    // MARK: Inheritance
+
+    /// The entity and its ancestors, the entity first.
+    package func lineage(of name: String) -> [Entity] {
+        var lineage: [Entity] = []
+        var next: String? = name
+        while let current = next, let entity = entities[current], lineage.count <= entities.count {
+            lineage.append(entity)
+            next = entity.superentity
+        }
+        return lineage
+    }
+
+    /// The topmost ancestor, whose table holds the rows.
+    package func root(of name: String) -> String { lineage(of: name).last?.name ?? name }
+
+    /// Names of the entity and everything below it, in no particular order.
+    package func family(of name: String) -> [String] {
+        entities.keys.filter { candidate in lineage(of: candidate).contains { $0.name == name } }
+    }
+
+    package func subentities(of name: String) -> [String] {
+        entities.values.filter { $0.superentity == name }.map(\.name).sorted(by: codeUnitOrder)
+    }
+
+    /// Whether an object of `name` is also one of `ancestor`.
+    package func isKind(_ name: String, of ancestor: String) -> Bool {
+        lineage(of: name).contains { $0.name == ancestor }
+    }
+
+    // MARK: Properties, own and inherited
+
+    /// All attributes of an entity, inherited ones included, by name.
+    package func attributes(of name: String) -> [Attribute] {
+        merged(lineage(of: name).map(\.attributes), name: \.name)
+    }
+
+    /// All relationships of an entity, inherited ones included, by name.
+    package func relationships(of name: String) -> [Relationship] {
+        merged(lineage(of: name).map(\.relationships), name: \.name)
+    }
+
+    package func attribute(_ property: String, of entity: String) -> Attribute? {
+        for entity in lineage(of: entity) {
+            if let attribute = entity.attributes.first(where: { $0.name == property }) { return attribute }
+        }
+        return nil
+    }
+
+    package func relationship(_ property: String, of entity: String) -> Relationship? {
+        for entity in lineage(of: entity) {
+            if let relationship = entity.relationships.first(where: { $0.name == property }) { return relationship }
+        }
+        return nil
+    }
+
+    /// The entity, itself or an ancestor, that declares a property.
+    package func declaringEntity(of property: String, in entity: String) -> String? {
+        lineage(of: entity).first { entity in
+            entity.attributes.contains { $0.name == property } || entity.relationships.contains { $0.name == property }
+        }?.name
+    }
+
+    /// The inverse of a relationship, or nil when it has none.
+    package func inverse(of relationship: Relationship) -> Relationship? {
+        relationship.inverseName.flatMap { self.relationship($0, of: relationship.destinationEntity) }
+    }
+
+    /// The nearest declaration wins; the result is in name order.
+    private func merged<Property>(_ levels: [[Property]], name: KeyPath<Property, String>) -> [Property] {
+        var byName: [String: Property] = [:]
+        for property in levels.joined() where byName[property[keyPath: name]] == nil {
+            byName[property[keyPath: name]] = property
+        }
+        return byName.values.sorted { codeUnitOrder($0[keyPath: name], $1[keyPath: name]) }
+    }
+}
+
+/// Ascending by UTF-16 code unit: the framework's plain string comparison.
+package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
+    left.utf16.lexicographicallyPrecedes(right.utf16)
+}

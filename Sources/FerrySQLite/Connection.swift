@@ -1,0 +1,145 @@
+internal import CSQLite
+package import FerryBase
+
+/// A connection to an SQLite database; belongs to one thread at a time.
+///
+/// Statements hold their connection strongly, so a cache of statements belongs to a reader or writer, never here.
+package final class Connection {
+    package enum Mode: Sendable {
+        case readOnly
+        case readWrite
+        case create
+        /// Takes no locks and ignores the `-wal`: only for a file that nobody can change.
+        case immutable
+    }
+
+    package let path: String
+    package let handle: OpaquePointer
+    private let trace: TraceHook?
+
+    /// Opens a database file.
+    ///
+    /// - Parameters:
+    ///   - vfs: A registered VFS wrapper (``VFS``), or nil for SQLite's own.
+    ///   - trace: Receives every statement of this connection with its time.
+    /// - Throws: ``DatabaseError``; opening reads nothing, so "not a database" comes with the first statement.
+    package init(path: String, mode: Mode, vfs: VFS? = nil, trace: TraceHook? = nil) throws(DatabaseError) {
+        self.path = path
+        self.trace = trace
+        var flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        switch mode {
+        case .readOnly, .immutable: flags |= SQLITE_OPEN_READONLY
+        case .readWrite: flags |= SQLITE_OPEN_READWRITE
+        case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        }
+        var database: OpaquePointer?
+        let code = sqlite3_open_v2(Connection.uri(path: path, immutable: mode == .immutable), &database, flags, vfs?.name)
+        guard let database, code == SQLITE_OK else {
+            let message = database.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close_v2(database)
+            throw DatabaseError(code: code, message: message)
+        }
+        handle = database
+        // The store's own triggers call functions that only Apple registers; nothing in a file may call ours.
+        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        sqlite3_busy_timeout(handle, 0)
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    /// The file URI of a path, for `sqlite3_open_v2` and ATTACH.
+    package static func uri(path: String, immutable: Bool = false, readOnly: Bool = false) -> String {
+        var escaped = ""
+        for scalar in path.unicodeScalars {
+            switch scalar {
+            case "%", "?", "#": escaped += "%" + String(scalar.value, radix: 16)
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        let options = [immutable ? "immutable=1" : nil, readOnly ? "mode=ro" : nil].compactMap { $0 }
+        return "file:" + escaped + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
+    }
+
+    /// Prepares one statement.
+    package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+        try Statement(sql, on: self)
+    }
+
+    /// Runs SQL text of one or more statements that return no rows of interest.
+    package func execute(_ sql: String) throws(DatabaseError) {
+        let start = trace == nil ? 0 : Clock.nanoseconds()
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        if let trace {
+            trace(TraceEvent(kind: .statement, text: sql, nanoseconds: Clock.nanoseconds() - start))
+        }
+        guard code == SQLITE_OK else { throw error(code, sql: sql) }
+    }
+
+    /// Runs one statement with bound values to its end.
+    package func run(_ sql: String, _ values: [Value] = []) throws(DatabaseError) {
+        let statement = try prepare(sql)
+        try statement.bind(values)
+        while try statement.step() {}
+    }
+
+    /// The first column of the first row, or nil when there is no row.
+    package func value(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Value? {
+        let statement = try prepare(sql)
+        try statement.bind(values)
+        return try statement.step() ? statement.value(0) : nil
+    }
+
+    package func integer(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Int64? {
+        try value(sql, values)?.integer
+    }
+
+    /// All rows, owned: only for tables whose size does not depend on the store's rows.
+    package func rows(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> [[Value]] {
+        let statement = try prepare(sql)
+        try statement.bind(values)
+        var rows: [[Value]] = []
+        while try statement.step() {
+            rows.append((0..<statement.columnCount).map { statement.value($0) })
+        }
+        return rows
+    }
+
+    /// Runs the body in a transaction that commits when it returns and is rolled back when it throws.
+    package func transaction<Result>(_ begin: String = "BEGIN", _ body: () throws -> Result) throws -> Result {
+        try execute(begin)
+        do {
+            let result = try body()
+            try execute("COMMIT")
+            return result
+        } catch {
+            // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
+            if sqlite3_get_autocommit(handle) == 0 { _ = sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            throw error
+        }
+    }
+
+    /// Rows changed by the last INSERT, UPDATE or DELETE.
+    package var changes: Int64 { sqlite3_changes64(handle) }
+
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Makes running statements of this connection end with an interrupt error; may be called from any thread.
+    package func interrupt() { sqlite3_interrupt(handle) }
+
+    /// Keeps closing this connection from checkpointing the `-wal` (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).
+    package func keepWriteAheadLogOnClose() {
+        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    }
+
+    package func error(_ code: Int32, sql: String? = nil) -> DatabaseError {
+        DatabaseError(
+            code: sqlite3_extended_errcode(handle) == SQLITE_OK ? code : sqlite3_extended_errcode(handle),
+            message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+    }
+
+    func report(_ sql: String, nanoseconds: UInt64) {
+        trace?(TraceEvent(kind: .statement, text: sql, nanoseconds: nanoseconds))
+    }
+
+    var isTraced: Bool { trace != nil }
+}

@@ -1,0 +1,29 @@
+internal import CSQLite
+
+/// A failed SQLite call: result code, SQLite's message, and the SQL with its parameters unbound.
+package struct DatabaseError: Error, Sendable, CustomStringConvertible {
+    /// SQLite's extended result code.
+    package var code: Int32
+    package var message: String
+    package var sql: String?
+
+    package init(code: Int32, message: String, sql: String? = nil) {
+        self.code = code
+        self.message = message
+        self.sql = sql
+    }
+
+    /// The primary result code: the low byte of the extended one.
+    package var primaryCode: Int32 { code & 0xff }
+
+    package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
+    package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
+    package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
+    package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
+    package var isFull: Bool { primaryCode == SQLITE_FULL }
+
+    package var description: String {
+        let place = sql.map { " in: \($0)" } ?? ""
+        return "SQLite error \(code): \(message)\(place)"
+    }
+}

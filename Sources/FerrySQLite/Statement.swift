@@ -1,0 +1,168 @@
+internal import CSQLite
+internal import FerryBase
+
+/// A prepared statement.
+///
+/// Reading columns borrows SQLite's memory: what `bytes` and `text` hand to their closure is valid inside it only.
+package final class Statement {
+    package let connection: Connection
+    package let sql: String
+    let handle: OpaquePointer
+    private var started: UInt64 = 0
+
+    init(_ sql: String, on connection: Connection) throws(DatabaseError) {
+        self.connection = connection
+        self.sql = sql
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+        guard let statement else {
+            throw DatabaseError(code: SQLITE_MISUSE, message: "the SQL holds no statement", sql: sql)
+        }
+        handle = statement
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    // MARK: Parameters (counted from 1)
+
+    package func bind(_ value: Int64, at index: Int) throws(DatabaseError) {
+        try check(sqlite3_bind_int64(handle, Int32(index), value))
+    }
+
+    package func bind(_ value: Double, at index: Int) throws(DatabaseError) {
+        try check(sqlite3_bind_double(handle, Int32(index), value))
+    }
+
+    package func bind(_ value: String, at index: Int) throws(DatabaseError) {
+        // With its terminator, so that the pointer of an empty text is not null, which would bind NULL.
+        let code = value.utf8CString.withUnsafeBufferPointer {
+            sqlite3_bind_text64(
+                handle, Int32(index), $0.baseAddress, UInt64($0.count - 1), ferry_sqlite3_transient(),
+                UInt8(SQLITE_UTF8))
+        }
+        try check(code)
+    }
+
+    /// Binds a BLOB; SQLite keeps its own copy.
+    package func bind(_ value: [UInt8], at index: Int) throws(DatabaseError) {
+        let code = value.withUnsafeBytes {
+            // A null pointer would bind NULL where an empty BLOB is meant.
+            $0.isEmpty
+                ? sqlite3_bind_zeroblob(handle, Int32(index), 0)
+                : sqlite3_bind_blob64(
+                    handle, Int32(index), $0.baseAddress, UInt64($0.count), ferry_sqlite3_transient())
+        }
+        try check(code)
+    }
+
+    package func bindNull(at index: Int) throws(DatabaseError) {
+        try check(sqlite3_bind_null(handle, Int32(index)))
+    }
+
+    /// Binds the value of another statement's current column, without decoding it.
+    package func bind(column: Int, of source: Statement, at index: Int) throws(DatabaseError) {
+        try check(sqlite3_bind_value(handle, Int32(index), sqlite3_column_value(source.handle, Int32(column))))
+    }
+
+    package func bind(_ value: Value, at index: Int) throws(DatabaseError) {
+        switch value {
+        case .null: try bindNull(at: index)
+        case .integer(let integer): try bind(integer, at: index)
+        case .real(let real): try bind(real, at: index)
+        case .text(let text): try bind(text, at: index)
+        case .blob(let bytes): try bind(bytes, at: index)
+        }
+    }
+
+    package func bind(_ values: [Value]) throws(DatabaseError) {
+        for (offset, value) in values.enumerated() { try bind(value, at: offset + 1) }
+    }
+
+    /// The index of a named parameter (`:name`, `@name`, `$name`), or nil when the SQL has none of that name.
+    package func parameter(_ name: String) -> Int? {
+        let index = sqlite3_bind_parameter_index(handle, name)
+        return index == 0 ? nil : Int(index)
+    }
+
+    /// Binds a named parameter where the SQL has it.
+    package func bind(_ value: Value, named name: String) throws(DatabaseError) {
+        if let index = parameter(name) { try bind(value, at: index) }
+    }
+
+    // MARK: Running
+
+    /// Goes to the next row.
+    ///
+    /// - Returns: False at the end; the statement is then reset and may be run again.
+    package func step() throws(DatabaseError) -> Bool {
+        if connection.isTraced, started == 0 { started = Clock.nanoseconds() }
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE:
+            finish()
+            return false
+        case let code:
+            let error = connection.error(code, sql: sql)
+            finish()
+            throw error
+        }
+    }
+
+    /// Runs to the end and makes the statement ready for the next use; bindings stay.
+    package func run() throws(DatabaseError) {
+        while try step() {}
+    }
+
+    package func reset() { finish() }
+
+    private func finish() {
+        sqlite3_reset(handle)
+        if started != 0 {
+            connection.report(sql, nanoseconds: Clock.nanoseconds() - started)
+            started = 0
+        }
+    }
+
+    // MARK: Columns of the current row (counted from 0)
+
+    package var columnCount: Int { Int(sqlite3_column_count(handle)) }
+    package func columnName(_ column: Int) -> String { String(cString: sqlite3_column_name(handle, Int32(column))) }
+
+    package func storageClass(_ column: Int) -> StorageClass {
+        StorageClass(rawValue: sqlite3_column_type(handle, Int32(column))) ?? .null
+    }
+
+    package func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
+    package func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+    package func real(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
+
+    /// The text of a column, owned; invalid UTF-8 is repaired.
+    package func text(_ column: Int) -> String {
+        withBytes(column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    package func blob(_ column: Int) -> [UInt8] { withBytes(column) { Array($0) } }
+
+    /// Lends the bytes of a text or BLOB column.
+    package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        // The pointer first: asking for the size first could convert the value twice.
+        let pointer = sqlite3_column_blob(handle, Int32(column))
+        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+        return try body(UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count))
+    }
+
+    package func value(_ column: Int) -> Value {
+        switch storageClass(column) {
+        case .null: .null
+        case .integer: .integer(integer(column))
+        case .real: .real(real(column))
+        case .text: .text(text(column))
+        case .blob: .blob(blob(column))
+        }
+    }
+
+    private func check(_ code: Int32) throws(DatabaseError) {
+        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+    }
+}

@@ -1,0 +1,163 @@
+package import FerryModel
+
+/// Where a model's entities and properties stand in a store: tables, columns, numbers.
+///
+/// One type for both directions: ``StoreLayout/canonical(for:)`` computes the names that Core Data gives a new store,
+/// ``StoreLayout/actual(for:on:)`` finds the names that an existing store has.
+package struct StoreLayout: Sendable {
+    package var model: ManagedObjectModel
+    /// Entity name to `Z_ENT`.
+    package var entityNumbers: [String: Int64]
+    /// Root entity name to its table.
+    package var tables: [String: EntityTable]
+    package var joinTables: [JoinTable]
+    /// Indexes, in the order in which they are created.
+    package var indexes: [IndexDefinition]
+    /// Declaring entity name and relationship name to its storage.
+    package var relationshipStorage: [PropertyKey: RelationshipStorage]
+    /// Declaring entity name and attribute name to its column; composites have one entry per leaf (`composite.leaf`).
+    package var attributeColumns: [PropertyKey: Column]
+
+    package init(model: ManagedObjectModel) {
+        self.model = model
+        entityNumbers = [:]
+        tables = [:]
+        joinTables = []
+        indexes = []
+        relationshipStorage = [:]
+        attributeColumns = [:]
+    }
+
+    /// The table that holds an entity's rows.
+    package func table(of entity: String) -> EntityTable? { tables[model.root(of: entity)] }
+
+    package func number(of entity: String) -> Int64? { entityNumbers[entity] }
+
+    /// The column of a stored attribute, own or inherited; nil when it is transient or unknown.
+    package func column(of attribute: String, in entity: String) -> Column? {
+        for ancestor in model.lineage(of: entity) {
+            if let column = attributeColumns[PropertyKey(ancestor.name, attribute)] { return column }
+        }
+        return nil
+    }
+
+    /// The storage of a relationship, own or inherited; nil when it is transient or unknown.
+    package func storage(of relationship: String, in entity: String) -> RelationshipStorage? {
+        for ancestor in model.lineage(of: entity) {
+            if let storage = relationshipStorage[PropertyKey(ancestor.name, relationship)] { return storage }
+        }
+        return nil
+    }
+}
+
+package struct PropertyKey: Sendable, Hashable {
+    /// The entity that declares the property.
+    package var entity: String
+    package var property: String
+
+    package init(_ entity: String, _ property: String) {
+        self.entity = entity
+        self.property = property
+    }
+}
+
+/// A column of an entity table.
+package struct Column: Sendable, Hashable {
+    package var name: String
+    /// The SQL type as declared: `INTEGER`, `VARCHAR`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `BLOB`.
+    package var type: String
+
+    package init(name: String, type: String) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// The table of a root entity and everything below it.
+package struct EntityTable: Sendable, Hashable {
+    package var root: String
+    package var name: String
+    /// All columns after `Z_PK`, `Z_ENT`, `Z_OPT`, in order.
+    package var columns: [Column]
+
+    package init(root: String, name: String, columns: [Column]) {
+        self.root = root
+        self.name = name
+        self.columns = columns
+    }
+
+    /// The statement that creates the table, in Core Data's own spelling.
+    package var sql: String {
+        let all = ["Z_PK INTEGER PRIMARY KEY", "Z_ENT INTEGER", "Z_OPT INTEGER"] + columns.map { "\($0.name) \($0.type)" }
+        return "CREATE TABLE \(name) ( \(all.joined(separator: ", ")) )"
+    }
+}
+
+/// The table of a many-to-many relationship.
+package struct JoinTable: Sendable, Hashable {
+    package var name: String
+    /// The relationship that names the table, as it is declared.
+    package var relationship: PropertyKey
+    /// Its inverse; equal to `relationship` when it is its own inverse.
+    package var inverse: PropertyKey
+    /// Holds the key of the naming entity's object (`Z_<n><INVERSE>`).
+    package var firstColumn: String
+    /// Holds the key of the other one (`Z_<m><REL>`, or `REFLEXIVE`).
+    package var secondColumn: String
+    /// `Z_FOK_<m><REL>`: the position of the second object among the first one's, when the relationship is ordered.
+    package var secondOrderColumn: String?
+    /// `Z_FOK_<n><INVERSE>`: the position of the first object among the second one's, when the inverse is ordered.
+    package var firstOrderColumn: String?
+
+    package init(
+        name: String, relationship: PropertyKey, inverse: PropertyKey, firstColumn: String, secondColumn: String,
+        secondOrderColumn: String? = nil, firstOrderColumn: String? = nil
+    ) {
+        self.name = name
+        self.relationship = relationship
+        self.inverse = inverse
+        self.firstColumn = firstColumn
+        self.secondColumn = secondColumn
+        self.secondOrderColumn = secondOrderColumn
+        self.firstOrderColumn = firstOrderColumn
+    }
+
+    package var isReflexive: Bool { relationship == inverse }
+
+    /// The statement that creates the table, in Core Data's own spelling.
+    package var sql: String {
+        let orders = [firstOrderColumn, secondOrderColumn].compactMap { $0 }
+        let columns = ([firstColumn, secondColumn] + orders).map { "\($0) INTEGER" }.joined(separator: ", ")
+        return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(firstColumn), \(secondColumn)) )"
+    }
+}
+
+package struct IndexDefinition: Sendable, Hashable {
+    package var name: String
+    package var table: String
+    package var sql: String
+
+    package init(name: String, table: String, sql: String) {
+        self.name = name
+        self.table = table
+        self.sql = sql
+    }
+}
+
+/// Where a relationship is stored, seen from the entity that declares it.
+package enum RelationshipStorage: Sendable, Hashable {
+    /// A to-one: a column of the declaring entity's own table.
+    ///
+    /// `entityColumn` (`Z<n>_<REL>`) holds the destination's `Z_ENT` where the destination entity has subentities;
+    /// `orderColumn` (`Z_FOK_<REL>`) the position among the inverse's objects where that is ordered.
+    case foreignKey(table: String, column: String, entityColumn: String?, orderColumn: String?)
+    /// A to-many whose inverse is to-one: the inverse's columns, in the destination's table.
+    case inverseForeignKey(table: String, column: String, entityColumn: String?, orderColumn: String?)
+    /// A many-to-many; `own` holds the declaring object's key, `other` the related one's.
+    ///
+    /// `otherOrder` is the position of the related object among this object's, where this relationship is ordered;
+    /// `ownOrder` the position of this object among the related one's, where the inverse is ordered.
+    case join(table: String, own: String, other: String, otherOrder: String?, ownOrder: String?)
+    /// A to-many without inverse: a column `Z<n><REL>` in the destination's table that holds the declaring object's key.
+    case inverseless(table: String, column: String)
+}
