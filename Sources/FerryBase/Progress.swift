@@ -1,0 +1,50 @@
+internal import Synchronization
+
+/// The phases of a run, in their order.
+public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
+    case preflight
+    case snapshot
+    case rows
+    case relationships
+    case indexes
+    case verify
+    case swap
+    case cleanUp
+}
+
+/// How far a phase has come.
+public struct ProgressUpdate: Sendable {
+    public var phase: Phase
+    /// The entity mapping, table or file at work.
+    public var subject: String?
+    /// Rows done and in all; bytes while a snapshot is taken. `total` is nil while unknown.
+    public var done: Int64
+    public var total: Int64?
+
+    public init(phase: Phase, subject: String? = nil, done: Int64 = 0, total: Int64? = nil) {
+        self.phase = phase
+        self.subject = subject
+        self.done = done
+        self.total = total
+    }
+}
+
+/// Receives progress on the thread that does the work.
+public typealias ProgressHook = @Sendable (ProgressUpdate) -> Void
+
+/// A request to stop after the current unit: a cancelled task, a spent budget, Ctrl-C.
+public final class StopRequest: Sendable {
+    private let reason = Mutex<FerryError?>(nil)
+
+    public init() {}
+
+    /// Asks for a stop; the first reason given is kept.
+    public func request(_ error: FerryError) { reason.withLock { $0 = $0 ?? error } }
+
+    public var isRequested: Bool { reason.withLock { $0 != nil } }
+
+    /// - Throws: The reason, once a stop was requested.
+    public func check() throws(FerryError) {
+        if let error = reason.withLock({ $0 }) { throw error }
+    }
+}

@@ -1,0 +1,65 @@
+package import FerryBase
+package import FerryMapping
+package import FerryModel
+
+/// What a migration will do, before anything is touched.
+package struct MigrationPlan: Sendable {
+    /// Names of the versions from the store's to the target.
+    package var chain: [String]
+    package var steps: [StepPlan]
+    /// Why the plan cannot run; empty when it can.
+    package var refusals: [FerryError]
+    package var warnings: [String]
+
+    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [String] = []) {
+        self.chain = chain
+        self.steps = steps
+        self.refusals = refusals
+        self.warnings = warnings
+    }
+}
+
+/// One step of a plan: from one model version to the next.
+package struct StepPlan: Sendable {
+    package enum Mode: String, Sendable { case inPlace, copy, none }
+
+    package var mode: Mode
+    package var resolved: ResolvedStep
+    package var partitions: [PartitionPlan]
+
+    package init(mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan]) {
+        self.mode = mode
+        self.resolved = resolved
+        self.partitions = partitions
+    }
+}
+
+/// Entity mappings that run together; partitions run one after another.
+package struct PartitionPlan: Sendable {
+    package var entityMappings: [EntityMappingPlan]
+
+    package init(entityMappings: [EntityMappingPlan]) { self.entityMappings = entityMappings }
+}
+
+package struct EntityMappingPlan: Sendable {
+    package enum Executor: String, Sendable { case set, row }
+
+    package var mapping: ResolvedEntityMapping
+    package var executor: Executor
+    /// Why this executor.
+    package var reason: String
+    /// Source rows as far as known before the run.
+    package var rows: Int64
+    /// Whether `rows` is an estimate.
+    package var isEstimated: Bool
+
+    package init(
+        mapping: ResolvedEntityMapping, executor: Executor, reason: String, rows: Int64, isEstimated: Bool
+    ) {
+        self.mapping = mapping
+        self.executor = executor
+        self.reason = reason
+        self.rows = rows
+        self.isEstimated = isEstimated
+    }
+}
