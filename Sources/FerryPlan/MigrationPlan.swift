@@ -1,6 +1,5 @@
 package import FerryBase
 package import FerryMapping
-package import FerryModel
 
 /// What a migration will do, before anything is touched.
 package struct MigrationPlan: Sendable {

@@ -1,4 +1,3 @@
-package import FerryBase
 package import FerryMapping
 package import FerryModel
 
