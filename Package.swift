@@ -69,7 +69,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
             path: "Tests/TestSupport", swiftSettings: house),
-        tests("BaseTests", of: ["FerryBase"]),
+        tests("BaseTests", of: ["FerryBase", "CHash"]),
         tests("SQLiteTests", of: ["FerryBase", "FerrySQLite"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
         tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),
