@@ -1,7 +1,7 @@
 /// One thing that must hold for a destination.
 ///
 /// A check compares and counts; it stops only where it cannot go on reading.
-protocol Check {
+protocol Check: Sendable {
     /// The name that differences carry.
     static var name: String { get }
     /// Whether quick verification makes this check too.

@@ -49,21 +49,32 @@ package struct Verification {
         guard mode != .none else { return VerificationReport(mode: mode) }
         do {
             let lookups = try LookupFile(in: workFolder)
-            defer { lookups.remove() }
-            let context = try VerificationContext(self, lookups: lookups)
-            try context.connection.transaction {
-                for check in allChecks where mode == .full || check.isQuick {
-                    try stop.check()
-                    try check.init().run(in: context)
-                    // Without the tables and columns that the other checks read there is nothing more to find.
-                    if context.isSchemaBroken { break }
-                }
+            do {
+                let report = try check(with: lookups)
+                try lookups.remove()
+                return report
+            } catch {
+                // The first error is the one to report; what is left behind is overwritten next time.
+                do { try lookups.remove() } catch _ {}
+                throw error
             }
-            return context.report
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
                 remedy: "Check the disk and run the migration again.", cause: error)
         }
+    }
+
+    private func check(with lookups: LookupFile) throws -> VerificationReport {
+        let context = try VerificationContext(self, lookups: lookups)
+        try context.connection.transaction {
+            for check in allChecks where mode == .full || check.isQuick {
+                try stop.check()
+                try check.init().run(in: context)
+                // Without the tables and columns that the other checks read there is nothing more to find.
+                if context.isUnreadable { break }
+            }
+        }
+        return context.report
     }
 }

@@ -1,5 +1,4 @@
 package import FerryExpression
-internal import Foundation
 
 extension PlainEvaluator {
     /// Whether a predicate holds.
@@ -66,46 +65,15 @@ struct PlainComparison {
 
     private func matches(_ left: PlainValue, _ right: PlainValue) throws -> Bool {
         guard !left.isNull, !right.isNull else { return false }
-        guard case .text = left, case .text(let pattern) = right else { throw PlainFailure("MATCHES needs text") }
-        // Case is ignored by the expression itself; folding a pattern would change its escapes.
-        var subject = ""
-        if case .text(let bytes) = left { subject = String(decoding: bytes, as: UTF8.self) }
-        if options.contains("d") { subject = subject.folding(options: .diacriticInsensitive, locale: nil) }
-        let expression = try patterns.expression(for: pattern, options)
-        return expression.firstMatch(in: subject, range: NSRange(location: 0, length: subject.utf16.count)) != nil
+        guard case .text(let bytes) = left, case .text(let pattern) = right else {
+            throw PlainFailure("MATCHES needs text")
+        }
+        return try patterns.matches(bytes, pattern, options: options)
     }
 
     /// Text without what the options in brackets ignore.
     private func folded(_ value: PlainValue) -> PlainValue {
-        guard case .text(let bytes) = value else { return value }
-        var compare: String.CompareOptions = []
-        if options.contains("c") { compare.insert(.caseInsensitive) }
-        if options.contains("d") { compare.insert(.diacriticInsensitive) }
-        if compare.isEmpty { return value }
-        return .string(String(decoding: bytes, as: UTF8.self).folding(options: compare, locale: nil))
-    }
-}
-
-/// The regular expression used last, so that a constant pattern is compiled once and not for each object.
-package final class PlainPatterns {
-    private var pattern: [UInt8] = []
-    private var options = ""
-    private var compiled: NSRegularExpression?
-
-    package init() {}
-
-    func expression(for pattern: [UInt8], _ options: String) throws -> NSRegularExpression {
-        if let compiled, self.pattern == pattern, self.options == options { return compiled }
-        var text = String(decoding: pattern, as: UTF8.self)
-        if options.contains("d") { text = text.folding(options: .diacriticInsensitive, locale: nil) }
-        let expression: NSRegularExpression
-        do {
-            expression = try NSRegularExpression(
-                pattern: "\\A(?:\(text))\\z", options: options.contains("c") ? .caseInsensitive : [])
-        } catch {
-            throw PlainFailure("MATCHES was given no regular expression")
-        }
-        (self.pattern, self.options, compiled) = (pattern, options, expression)
-        return expression
+        guard case .text(let bytes) = value, options.contains("c") || options.contains("d") else { return value }
+        return .text(PlainPatterns.folded(bytes, options: options))
     }
 }

@@ -1,4 +1,5 @@
 package import FerryExpression
+internal import FerryModel
 
 /// Why the plain evaluator has no value for an expression; never says which values were involved.
 package struct PlainFailure: Error, Sendable, CustomStringConvertible {
@@ -42,24 +43,31 @@ package struct PlainEvaluator {
     /// - Throws: ``PlainFailure``, or what the source of objects throws.
     package func value(of expression: Expression, in scope: PlainScope) throws -> PlainValue {
         switch expression {
-        case .constant(let constant): return value(of: constant)
+        case .constant(let constant): return PlainEvaluator.value(ofConstant: constant)
         case .evaluatedObject: return .object(scope.source)
         case .variable("source"): return .object(scope.source)
         case .variable(let name):
             guard name == scope.variable else { throw PlainFailure("$\(name) stands for nothing") }
             return scope.element
         case .keyPath(let base, let steps):
-            return try follow(steps[...], from: try value(of: base, in: scope), depth: 0)
+            return try follow(steps[...], from: try value(of: base, in: scope))
         case .predefined(let selector, let arguments):
-            if selector == "now" { return .real(now) }
+            switch selector {
+            case "now": return .real(now)
+            case "noindex:" where arguments.count == 1: return try value(of: arguments[0], in: scope)
+            case "castObject:toType:": return try cast(arguments, in: scope)
+            default: break
+            }
             return try PlainFunction.value(
                 of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
-        case .function(_, let selector, _): throw PlainFailure("\(selector) is code")
+        case .function(let receiver, let selector, let arguments):
+            guard arguments.isEmpty else { throw PlainFailure("\(selector) is code") }
+            return try follow([.key(selector)], from: try value(of: receiver, in: scope))
         case .json: throw PlainFailure("JSON stands outside of an iteration")
         }
     }
 
-    private func value(of constant: Expression.Constant) -> PlainValue {
+    static func value(ofConstant constant: Expression.Constant) -> PlainValue {
         switch constant {
         case .null: .null
         case .boolean(let value): .boolean(value)
@@ -69,36 +77,54 @@ package struct PlainEvaluator {
         }
     }
 
+    private func cast(_ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+        guard arguments.count == 2, case .constant(.string(let name)) = arguments[1] else {
+            throw PlainFailure("a cast needs the name of a type")
+        }
+        let value = try value(of: arguments[0], in: scope).plain
+        switch name {
+        case "NSDate": return try PlainConversion.stored(value, as: .date)
+        case "NSNumber" where PlainNumber(value) != nil: return value
+        case "NSNumber", "NSDecimalNumber": return try PlainConversion.stored(value, as: .double)
+        case "NSString": return try PlainConversion.stored(value, as: .string)
+        case "NSUUID": return try PlainConversion.stored(value, as: .uuid)
+        default: throw PlainFailure("\(name) is no known type")
+        }
+    }
+
     // MARK: Key paths
 
-    private func follow(_ steps: ArraySlice<KeyPathStep>, from base: PlainValue, depth: Int) throws -> PlainValue {
+    private func follow(_ steps: ArraySlice<KeyPathStep>, from base: PlainValue) throws -> PlainValue {
         guard let step = steps.first else { return base }
         let rest = steps.dropFirst()
         guard case .key(let key) = step else { throw PlainFailure("a collection operator stands on a single value") }
         switch base {
         case .null: return .null
         case .json(let element):
-            if case .object = element { return try follow(rest, from: .json(element.member(key) ?? .null), depth: depth) }
-            return try follow(steps, from: base.plain, depth: depth)
+            return try follow(rest, from: .json(element.member(key) ?? .null))
         case .object(let object):
             guard objects.isRelationship(key, of: object.entity) else {
-                return try follow(rest, from: try objects.value(of: key, in: object), depth: depth)
+                return try follow(rest, from: try objects.value(of: key, in: object))
             }
             if case .collectionOperator("count")? = rest.first, rest.count == 1 {
                 var count: Int64 = 0
-                try objects.eachRelated(key, of: object, depth: depth) { _ in count += 1 }
+                try objects.eachRelated(key, of: object) { _ in count += 1 }
                 return .integer(count)
             }
             var next: [PlainObject] = []
-            try objects.eachRelated(key, of: object, depth: depth) { related in
+            try objects.eachRelated(key, of: object) { related in
                 if next.count < 2 { next.append(related) }
             }
             guard next.count < 2 else { throw PlainFailure("\(key) gives more than one object") }
-            return try follow(rest, from: next.first.map { .object($0) } ?? .null, depth: depth + 1)
+            return try follow(rest, from: next.first.map { .object($0) } ?? .null)
         case .text(let bytes):
-            guard key == "length" else { throw PlainFailure("text has no key \(key)") }
-            let length = String(decoding: bytes, as: UTF8.self).utf16.count
-            return try follow(rest, from: .integer(Int64(length)), depth: depth)
+            let text = String(decoding: bytes, as: UTF8.self)
+            switch key {
+            case "length": return try follow(rest, from: .integer(Int64(text.utf16.count)))
+            case "uppercaseString": return try follow(rest, from: .string(text.uppercased()))
+            case "lowercaseString": return try follow(rest, from: .string(text.lowercased()))
+            default: throw PlainFailure("text has no key \(key)")
+            }
         case .boolean, .integer, .real, .blob: throw PlainFailure("a value has no key \(key)")
         }
     }
@@ -111,7 +137,7 @@ package struct PlainEvaluator {
             return try eachObject(try value(of: expression, in: scope), body)
         }
         guard case .object(let object) = try value(of: base, in: scope) else { return }
-        try eachObject(along: steps[...], from: object, depth: 0, body)
+        try eachObject(along: steps[...], from: object, body)
     }
 
     private func eachObject(_ value: PlainValue, _ body: (PlainObject) throws -> Void) throws {
@@ -123,7 +149,7 @@ package struct PlainEvaluator {
     }
 
     private func eachObject(
-        along steps: ArraySlice<KeyPathStep>, from object: PlainObject, depth: Int,
+        along steps: ArraySlice<KeyPathStep>, from object: PlainObject,
         _ body: (PlainObject) throws -> Void
     ) throws {
         switch steps.first {
@@ -132,8 +158,8 @@ package struct PlainEvaluator {
             guard objects.isRelationship(key, of: object.entity) else {
                 throw PlainFailure("\(key) is no relationship")
             }
-            try objects.eachRelated(key, of: object, depth: depth) { related in
-                try eachObject(along: steps.dropFirst(), from: related, depth: depth + 1, body)
+            try objects.eachRelated(key, of: object) { related in
+                try eachObject(along: steps.dropFirst(), from: related, body)
             }
         case .collectionOperator(let name):
             // What these operators yield as a set is what the path yields without them.
@@ -142,7 +168,7 @@ package struct PlainEvaluator {
                 "unionOfArrays", "unionOfSets",
             ]
             guard flattening.contains(name) else { throw PlainFailure("@\(name) yields no objects") }
-            try eachObject(along: steps.dropFirst(), from: object, depth: depth, body)
+            try eachObject(along: steps.dropFirst(), from: object, body)
         }
     }
 
@@ -167,7 +193,8 @@ package struct PlainEvaluator {
         case .text(let bytes), .blob(let bytes): text = bytes
         default: throw PlainJSON.Invalid(offset: 0)
         }
-        guard !text.isEmpty else { return }
+        // Nothing but white space is as good as nothing.
+        guard text.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return }
         switch try elements(in: try PlainJSON(text), under: key) {
         case .null: return
         case .array(let elements, _):
@@ -180,6 +207,7 @@ package struct PlainEvaluator {
     }
 
     private func elements(in document: PlainJSON, under key: String) throws -> PlainJSON {
+        if key.isEmpty { return document }
         switch document {
         case .object: return document.member(key) ?? .null
         case .null: return .null

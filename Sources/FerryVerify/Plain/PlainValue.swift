@@ -54,7 +54,6 @@ package protocol PlainObjectSource {
     func isRelationship(_ name: String, of entity: String) -> Bool
     /// Calls the body with each related object, in the order of the order column, else of the key.
     ///
-    /// - Parameter depth: How deep in a path this is, so that walks inside walks do not disturb each other.
-    func eachRelated(
-        _ relationship: String, of object: PlainObject, depth: Int, _ body: (PlainObject) throws -> Void) throws
+    /// The body may walk further, along the same relationship too.
+    func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws
 }
