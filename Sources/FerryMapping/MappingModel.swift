@@ -16,11 +16,13 @@ package struct MappingModel: Sendable {
     package var fingerprint: [UInt8]
     /// What was odd in the file but harmless (stale helper fields, junk mappings).
     package var warnings: [String]
+    /// Paths of the mapping models that this one extends, directly or through another.
+    package var extendedPaths: [String]
 
     package init(
         name: String, path: String, sourceVersion: String, destinationVersion: String,
         entityMappings: [EntityMapping], partitions: [[String]]? = nil, fingerprint: [UInt8] = [],
-        warnings: [String] = []
+        warnings: [String] = [], extendedPaths: [String] = []
     ) {
         self.name = name
         self.path = path
@@ -30,6 +32,7 @@ package struct MappingModel: Sendable {
         self.partitions = partitions
         self.fingerprint = fingerprint
         self.warnings = warnings
+        self.extendedPaths = extendedPaths
     }
 }
 
