@@ -52,6 +52,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var relationships: [String: RelationshipRule]
     package var policyClassName: String?
     package var userInfo: [String: String]
+    /// Parts of the file that Ferry cannot read; refused when this mapping is used, not when it is replaced.
+    package var unreadable: [UnreadablePart] = []
 
     package init(
         name: String, source: String?, destination: String?, filter: Predicate? = nil, iteration: Iteration? = nil,
@@ -70,6 +72,24 @@ package struct EntityMapping: Sendable, Hashable {
         self.relationships = relationships
         self.policyClassName = policyClassName
         self.userInfo = userInfo
+    }
+
+    /// The name that Xcode gives an entity mapping without one: `SourceToDestination`, or the only entity's.
+    package static func derivedName(source: String?, destination: String?) -> String {
+        guard let source, let destination else { return source ?? destination ?? "" }
+        return "\(source)To\(destination)"
+    }
+
+    /// A part of a mapping file that Ferry cannot read, and why.
+    package struct UnreadablePart: Sendable, Hashable {
+        /// What it is: `the expression of attribute "name"`.
+        package var part: String
+        package var reason: String
+
+        package init(part: String, reason: String) {
+            self.part = part
+            self.reason = reason
+        }
     }
 
     /// `forEach`: one destination object per element.
