@@ -14,6 +14,9 @@ package struct MappingModel: Sendable {
     package var partitions: [[String]]?
     /// SHA-256 of all bytes read for this mapping model, the extended file's included.
     package var fingerprint: [UInt8]
+    /// Entity name to version hash, where the file names its models by nothing else (compiled mapping models); else empty.
+    package var sourceHashes: [String: [UInt8]] = [:]
+    package var destinationHashes: [String: [UInt8]] = [:]
     /// What was odd in the file but harmless (stale helper fields, junk mappings).
     package var warnings: [String]
 

@@ -61,13 +61,15 @@ struct CompiledMappingFile {
         for property in try object.elements("NSAttributeMappings") ?? [] {
             let name = try self.name(of: property)
             mapping.attributes[name] = try value(of: property, "attribute \"\(name)\"", in: &mapping) {
-                .value(try ArchivedExpression.decode($0))
+                (archive) throws(FerryError) in
+                .value(try ArchivedExpression.decode(archive))
             } ?? .empty
         }
         for property in try object.elements("NSRelationshipMappings") ?? [] {
             let name = try self.name(of: property)
             mapping.relationships[name] = try value(of: property, "relationship \"\(name)\"", in: &mapping) {
-                try RelationshipRule(lookup: try ArchivedExpression.decode($0))
+                (archive) throws(FerryError) in
+                try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
             } ?? .empty
         }
         return mapping

@@ -35,7 +35,7 @@ struct JSONTokenizer {
         case UInt8(ascii: "t"): return JSONNode(value: .boolean(try word("true", true)), line: start)
         case UInt8(ascii: "f"): return JSONNode(value: .boolean(try word("false", false)), line: start)
         case UInt8(ascii: "n"): return JSONNode(value: try word("null", .null), line: start)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        case UInt8(ascii: "-")?, (UInt8(ascii: "0")...UInt8(ascii: "9"))?:
             return JSONNode(value: .number(try number()), line: start)
         default: throw unexpected("a value")
         }

@@ -1,7 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
-internal import Foundation
 
 /// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
 ///
@@ -12,9 +11,7 @@ struct XcodeMappingFile {
     private let objects: [String: MappingXMLObject]
     private var warnings: [String] = []
 
-    static func read(
-        _ stream: InputStream, name: String, path: String
-    ) throws(FerryError) -> MappingModel {
+    static func read(_ stream: MappingFileStream, name: String, path: String) throws(FerryError) -> MappingModel {
         let file = fileName(of: path)
         var reader = XcodeMappingFile(file: file, objects: try MappingXMLReader.read(stream, file: file))
         return try reader.mappingModel(name: name, path: path)
@@ -159,10 +156,8 @@ struct XcodeMappingFile {
     }
 
     private func bytes(_ base64: String) throws(FerryError) -> [UInt8] {
-        guard let data = Data(base64Encoded: base64, options: .ignoreUnknownCharacters) else {
-            throw FerryError(.badArchive, "its Base64 is damaged.")
-        }
-        return [UInt8](data)
+        guard let bytes = base64Bytes(base64) else { throw FerryError(.badArchive, "its Base64 is damaged.") }
+        return bytes
     }
 
     private func referred(

@@ -5,9 +5,9 @@ internal import FerryModel
 extension StepResolver {
     // MARK: Iterations and filters
 
-    /// Makes the variable of `forEach` known to the mapping's expressions.
-    mutating func bindIteration(of mapping: inout LiveMapping) {
-        guard let iteration = mapping.mapping.iteration else { return }
+    /// What the variable of `forEach` stands for.
+    mutating func iteration(of mapping: LiveMapping) -> ExpressionScope.Iteration? {
+        guard let iteration = mapping.mapping.iteration else { return nil }
         do throws(FerryError) {
             let element: ExpressionScope.Element
             if case .json(let text, _) = iteration.elements {
@@ -22,11 +22,11 @@ extension StepResolver {
                 }
                 element = .object(entity: entity)
             }
-            mapping.scope.iteration = .init(variable: iteration.variable, element: element)
+            return .init(variable: iteration.variable, element: element)
         } catch {
             reportExpression(error, "forEach", nil, in: mapping)
             // Complaints about the variable itself would only follow from this one.
-            mapping.scope.iteration = .init(variable: iteration.variable, element: .json)
+            return .init(variable: iteration.variable, element: .json)
         }
     }
 

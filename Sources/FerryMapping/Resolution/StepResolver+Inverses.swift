@@ -27,13 +27,11 @@ extension StepResolver {
                 if stays(sides, mappings) { continue }
             } else {
                 guard isLater(sides) else { continue }
-                let name = { (mapping: Int, relationship: Relationship) in
-                    "\(mappings[mapping].destination).\(relationship.name) (entity mapping \"\(mappings[mapping].name)\")"
-                }
+                let (first, last) = (mappings[sides.mapping], mappings[sides.inverseMapping])
                 warnings.append(
-                    "\(name(sides.mapping, sides.relationship)) and its inverse "
-                        + "\(name(sides.inverseMapping, sides.inverse)) are both mapped, not to the same effect; the "
-                        + "later one, \(sides.inverse.name), wins.")
+                    "\(first.destination).\(sides.relationship.name) (entity mapping \"\(first.name)\") and its inverse "
+                        + "\(last.destination).\(sides.inverse.name) (entity mapping \"\(last.name)\") are both mapped, "
+                        + "not to the same effect; the later one, \(sides.inverse.name), wins.")
             }
             removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
         }

@@ -64,7 +64,7 @@ struct StepResolver {
                 }
             }
         }
-        for index in live.indices { bindIteration(of: &live[index]) }
+        for index in live.indices { live[index].scope.iteration = iteration(of: live[index]) }
     }
 
     /// The mapping, if it makes objects and its entities fit.
