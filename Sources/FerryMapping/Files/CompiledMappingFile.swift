@@ -7,8 +7,6 @@ internal import FerryModel
 /// The compiler has already written out what is automatic, so a property without an expression stays empty. The file
 /// knows its models only by their entities' hashes; ``MappingModel/sourceHashes`` holds them.
 struct CompiledMappingFile {
-    private static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
-
     private let file: String
 
     static func read(_ bytes: [UInt8], name: String, path: String) throws(FerryError) -> MappingModel {
@@ -53,7 +51,8 @@ struct CompiledMappingFile {
         if let userInfo = try object.object("NSUserInfo") { mapping.userInfo = try UserInfoArchive.decode(userInfo) }
         if let fetch = try object.object("NSSourceExpression") {
             do {
-                mapping.filter = try filter(fetch)
+                let predicate = try ArchivedExpression.decodeGeneratedFetch(fetch).predicate
+                mapping.filter = predicate == .constant(true) ? nil : predicate
             } catch {
                 mapping.unreadable.append(.init(part: "the source expression", reason: error.message))
             }
@@ -93,16 +92,6 @@ struct CompiledMappingFile {
             throw damaged("a property mapping names no property.")
         }
         return name
-    }
-
-    /// The predicate inside the generated fetch: FETCH(FUNCTION($manager, "…", "Entity", "predicate"), …).
-    private func filter(_ fetch: ArchivedObject) throws(FerryError) -> Predicate? {
-        guard let request = try fetch.object("NSFRExpression"),
-            case .function(receiver: .variable("manager"), Self.fetch, let arguments) =
-                try ArchivedExpression.decode(request),
-            arguments.count == 2, case .constant(.string(let text)) = arguments[1]
-        else { throw FerryError(.unsupported, "it is not the fetch that the compiler generates.") }
-        return text == "TRUEPREDICATE" ? nil : try Predicate.parse(text)
     }
 
     private func damaged(_ what: String, cause: (any Error)? = nil) -> FerryError {

@@ -59,7 +59,8 @@ struct XcodeMappingFile {
         mapping.policyClassName = text("migrationpolicyclassname", of: object)
         if let filter = text("sourcefilterpredicatestring", of: object) {
             do {
-                mapping.filter = try Predicate.parse(filter)
+                let predicate = try Predicate.parse(filter)
+                mapping.filter = predicate == .constant(true) ? nil : predicate
             } catch {
                 mapping.unreadable.append(.init(part: "the filter predicate", reason: error.message))
             }
