@@ -8,6 +8,7 @@ import FerryStore
 import FerryVerify
 import Foundation
 import TestSupport
+import Testing
 
 /// A migration as a folder of text: two models, `source.sql`, `mapping.json`, and what comes out in `expected.txt`.
 struct Case: CustomTestStringConvertible {
