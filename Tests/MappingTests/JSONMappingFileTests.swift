@@ -63,54 +63,96 @@ struct JSONMappingFileTests {
     @Test(
         "A mistake is named with line and path",
         arguments: [
-            (#""destination": "E", "source": "E", "atributes": {}"#,
-                #"Step.json:3: entityMappings[0].atributes: unknown key; did you mean "attributes"?"#),
-            ("\"destination\": \"E\",\n\"source\": \"E\",\n\n\"zzz\": 1",
-                "Step.json:6: entityMappings[0].zzz: unknown key; known are name, source"),
-            ("\"source\": \"E\", \"destination\": \"E\",\n\"source\": \"F\"",
-                "Step.json:4: entityMappings[0].source: the key stands twice, first on line 3."),
-            ("\"source\": \"E\", \"destination\":\n 7",
-                "Step.json:4: entityMappings[0].destination: expected a string, found a number."),
+            (
+                #""destination": "E", "source": "E", "atributes": {}"#,
+                #"Step.json:3: entityMappings[0].atributes: unknown key; did you mean "attributes"?"#
+            ),
+            (
+                "\"destination\": \"E\",\n\"source\": \"E\",\n\n\"zzz\": 1",
+                "Step.json:6: entityMappings[0].zzz: unknown key; known are name, source"
+            ),
+            (
+                "\"source\": \"E\", \"destination\": \"E\",\n\"source\": \"F\"",
+                "Step.json:4: entityMappings[0].source: the key stands twice, first on line 3."
+            ),
+            (
+                "\"source\": \"E\", \"destination\":\n 7",
+                "Step.json:4: entityMappings[0].destination: expected a string, found a number."
+            ),
             (#""source": "", "destination": "E""#, "Step.json:3: entityMappings[0].source: a name cannot be empty."),
             (#""source": "E""#, #"Step.json:2: entityMappings[0]: the key "destination" is missing."#),
             (#""destination": "E""#, #"Step.json:2: entityMappings[0]: an entity mapping without "source" makes no"#),
             (#""source": null, "destination": "E""#, "Step.json:2: entityMappings[0]: an entity mapping without"),
-            (#""source": "E", "destination": "E", "where": true"#,
-                "Step.json:3: entityMappings[0].where: expected a string, found true or false."),
+            (
+                #""source": "E", "destination": "E", "where": true"#,
+                "Step.json:3: entityMappings[0].where: expected a string, found true or false."
+            ),
             (#""source": "E", "destination": "E", "where": "title == ==""#, "Step.json:3: entityMappings[0].where: "),
-            ("\"source\": \"E\", \"destination\": \"E\", \"attributes\": {\n\"a\": \"1\",\n\"b\": \"$source.price *\" }",
-                "Step.json:5: entityMappings[0].attributes.b: "),
-            (#""source": "E", "destination": "E", "attributes": { "a": ["x"] }"#,
-                "Step.json:3: entityMappings[0].attributes.a: expected an expression in a string, a number, true, false"),
-            (#""source": "E", "destination": "E", "attributes": { "a": 1e999 }"#,
-                "Step.json:3: entityMappings[0].attributes.a: the number is out of range."),
-            (#""source": "E", "destination": "E", "attributes": [] "#,
-                "Step.json:3: entityMappings[0].attributes: expected an object, found an array."),
-            (#""source": "E", "destination": "E", "attributes": { "a": null, "a": null }"#,
-                "Step.json:3: entityMappings[0].attributes.a: the key stands twice"),
-            (#""source": "E", "destination": "E", "automatic": "no""#,
-                "Step.json:3: entityMappings[0].automatic: expected true or false, found a string."),
-            (#""source": "E", "destination": "E", "unique": []"#,
-                "Step.json:3: entityMappings[0].unique: it names at least one attribute."),
-            (#""source": "E", "destination": "E", "unique": ["a", "a"]"#,
-                #"Step.json:3: entityMappings[0].unique[1]: "a" is named twice."#),
-            (#""source": "E", "destination": "E", "forEach": {}"#,
-                "Step.json:3: entityMappings[0].forEach: it binds exactly one name"),
-            (#""source": "E", "destination": "E", "forEach": { "a": "$source.a", "b": "$source.b" }"#,
-                "Step.json:3: entityMappings[0].forEach: it binds exactly one name"),
-            (#""source": "E", "destination": "E", "forEach": { "source": "$source.a" }"#,
-                #"Step.json:3: entityMappings[0].forEach.source: the name "source" is taken"#),
-            (#""source": "E", "destination": "E", "forEach": { "a b": "$source.a" }"#,
-                #"Step.json:3: entityMappings[0].forEach.a b: "a b" cannot be the name of a variable."#),
+            (
+                "\"source\": \"E\", \"destination\": \"E\", \"attributes\": {\n\"a\": \"1\",\n\"b\": \"$source.price *\" }",
+                "Step.json:5: entityMappings[0].attributes.b: "
+            ),
+            (
+                #""source": "E", "destination": "E", "attributes": { "a": ["x"] }"#,
+                "Step.json:3: entityMappings[0].attributes.a: expected an expression in a string, a number, true, false"
+            ),
+            (
+                #""source": "E", "destination": "E", "attributes": { "a": 1e999 }"#,
+                "Step.json:3: entityMappings[0].attributes.a: the number is out of range."
+            ),
+            (
+                #""source": "E", "destination": "E", "attributes": [] "#,
+                "Step.json:3: entityMappings[0].attributes: expected an object, found an array."
+            ),
+            (
+                #""source": "E", "destination": "E", "attributes": { "a": null, "a": null }"#,
+                "Step.json:3: entityMappings[0].attributes.a: the key stands twice"
+            ),
+            (
+                #""source": "E", "destination": "E", "automatic": "no""#,
+                "Step.json:3: entityMappings[0].automatic: expected true or false, found a string."
+            ),
+            (
+                #""source": "E", "destination": "E", "unique": []"#,
+                "Step.json:3: entityMappings[0].unique: it names at least one attribute."
+            ),
+            (
+                #""source": "E", "destination": "E", "unique": ["a", "a"]"#,
+                #"Step.json:3: entityMappings[0].unique[1]: "a" is named twice."#
+            ),
+            (
+                #""source": "E", "destination": "E", "forEach": {}"#,
+                "Step.json:3: entityMappings[0].forEach: it binds exactly one name"
+            ),
+            (
+                #""source": "E", "destination": "E", "forEach": { "a": "$source.a", "b": "$source.b" }"#,
+                "Step.json:3: entityMappings[0].forEach: it binds exactly one name"
+            ),
+            (
+                #""source": "E", "destination": "E", "forEach": { "source": "$source.a" }"#,
+                #"Step.json:3: entityMappings[0].forEach.source: the name "source" is taken"#
+            ),
+            (
+                #""source": "E", "destination": "E", "forEach": { "a b": "$source.a" }"#,
+                #"Step.json:3: entityMappings[0].forEach.a b: "a b" cannot be the name of a variable."#
+            ),
             (#""source": "E", "destination": "E", "onInvalid": "skip""#, "Step.json:3: entityMappings[0].onInvalid: "),
-            (#""source": "E", "destination": "E", "forEach": { "a": "$source.a" }, "onInvalid": "drop""#,
-                #"Step.json:3: entityMappings[0].onInvalid: expected "skip" or "fail"."#),
-            (#""source": "E", "destination": "E", "relationships": { "r": { "mapping": "M" } }"#,
-                #"Step.json:3: entityMappings[0].relationships.r: the key "from" is missing."#),
-            (#""source": "E", "destination": "E", "relationships": { "r": { "maping": "M", "from": "$source" } }"#,
-                #"relationships.r.maping: unknown key; did you mean "mapping"?"#),
-            (#""source": "E", "destination": "E", "relationships": { "r": "M" }"#,
-                "Step.json:3: entityMappings[0].relationships.r: expected an object, found a string."),
+            (
+                #""source": "E", "destination": "E", "forEach": { "a": "$source.a" }, "onInvalid": "drop""#,
+                #"Step.json:3: entityMappings[0].onInvalid: expected "skip" or "fail"."#
+            ),
+            (
+                #""source": "E", "destination": "E", "relationships": { "r": { "mapping": "M" } }"#,
+                #"Step.json:3: entityMappings[0].relationships.r: the key "from" is missing."#
+            ),
+            (
+                #""source": "E", "destination": "E", "relationships": { "r": { "maping": "M", "from": "$source" } }"#,
+                #"relationships.r.maping: unknown key; did you mean "mapping"?"#
+            ),
+            (
+                #""source": "E", "destination": "E", "relationships": { "r": "M" }"#,
+                "Step.json:3: entityMappings[0].relationships.r: expected an object, found a string."
+            ),
         ])
     func mistake(_ members: String, _ message: String) throws {
         let error = try #require(try errorOfJSON(stepJSON(members)))
@@ -134,21 +176,33 @@ struct JSONMappingFileTests {
             (#"{ "destination": "B", "entityMappings": [] }"#, #"Step.json:1: the key "source" is missing."#),
             (#"{ "source": "A", "entityMappings": [] }"#, #"Step.json:1: the key "destination" is missing."#),
             (#"{ "source": "A", "destination": "B" }"#, #"Step.json:1: the key "entityMappings" is missing."#),
-            (#"{ "ferry": 2, "source": "A", "destination": "B", "entityMappings": [] }"#,
-                "Step.json:1: ferry: this file is of a format version"),
-            (#"{ "source": "A", "destination": "B", "entityMappings": {} }"#,
-                "Step.json:1: entityMappings: expected an array, found an object."),
-            (#"{ "source": "A", "destination": "B", "entityMappings": [], "partitions": [[]] }"#,
-                "Step.json:1: partitions[0]: a partition names at least one entity mapping."),
-            (#"{ "source": "A", "destination": "B", "entityMappings": [], "partitions": [["M"], ["M"]] }"#,
-                #"Step.json:1: partitions[1]: "M" is already in an earlier partition."#),
-            ("""
+            (
+                #"{ "ferry": 2, "source": "A", "destination": "B", "entityMappings": [] }"#,
+                "Step.json:1: ferry: this file is of a format version"
+            ),
+            (
+                #"{ "source": "A", "destination": "B", "entityMappings": {} }"#,
+                "Step.json:1: entityMappings: expected an array, found an object."
+            ),
+            (
+                #"{ "source": "A", "destination": "B", "entityMappings": [], "partitions": [[]] }"#,
+                "Step.json:1: partitions[0]: a partition names at least one entity mapping."
+            ),
+            (
+                #"{ "source": "A", "destination": "B", "entityMappings": [], "partitions": [["M"], ["M"]] }"#,
+                #"Step.json:1: partitions[1]: "M" is already in an earlier partition."#
+            ),
+            (
+                """
                 { "source": "A", "destination": "B", "entityMappings": [
                   { "name": "M", "source": "E", "destination": "E" },
                   { "name": "M", "source": "F", "destination": "F" } ] }
-                """, #"Step.json:3: entityMappings[1]: a second entity mapping is named "M"."#),
-            (#"{ "extends": "Gone.json", "entityMappings": [] }"#,
-                "Step.json:1: extends: There is no mapping model at"),
+                """, #"Step.json:3: entityMappings[1]: a second entity mapping is named "M"."#
+            ),
+            (
+                #"{ "extends": "Gone.json", "entityMappings": [] }"#,
+                "Step.json:1: extends: There is no mapping model at"
+            ),
         ])
     func mistakeAtTheTop(_ text: String, _ message: String) throws {
         let error = try #require(try errorOfJSON(text))

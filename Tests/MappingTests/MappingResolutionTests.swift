@@ -18,7 +18,8 @@ struct MappingResolutionTests {
                     attributes: [
                         .string("title"), Attribute(name: "pages", type: .double, isOptional: true), .string("notes"),
                         Attribute(name: "cached", type: .string, isOptional: true, isTransient: true),
-                        Attribute(name: "count", type: .integer32, isOptional: true, derivationExpression: "users.@count"),
+                        Attribute(
+                            name: "count", type: .integer32, isOptional: true, derivationExpression: "users.@count"),
                     ])
             ])
         let resolution = resolve([try mapping("Book", "Book")], to: destination)
@@ -54,7 +55,8 @@ struct MappingResolutionTests {
         #expect(resolution.problems.map(\.code) == [.badMapping, .badMapping])
         #expect(
             resolution.problems[1].message
-                == "Step.json: entity mapping \"BookToBook\": Book.title is of type string, but Book.title is of type integer64.")
+                == "Step.json: entity mapping \"BookToBook\": Book.title is of type string, but Book.title is of type integer64."
+        )
         #expect(resolution.problems[1].place.property == "title")
         let explicit = try mapping(
             "Book", "Book", attributes: ["title": value("$source.authorName"), "pages": .empty])
@@ -100,20 +102,35 @@ struct MappingResolutionTests {
         let cases: [(EntityMapping, String)] = [
             (try mapping("Bok", "Book"), "Model1 has no entity \"Bok\"; did you mean \"Book\"?"),
             (try mapping("Book", "Boook"), "Model1 has no entity \"Boook\"; did you mean \"Book\"?"),
-            (try mapping("Book", "Book", attributes: ["titel": value("1")]),
-                "Book has no attribute \"titel\"; did you mean \"title\"?"),
+            (
+                try mapping("Book", "Book", attributes: ["titel": value("1")]),
+                "Book has no attribute \"titel\"; did you mean \"title\"?"
+            ),
             (try mapping("Book", "Book", attributes: ["users": value("1")]), "Book.users is a relationship"),
-            (try mapping("Book", "Book", relationships: ["user": destinations("BookToBook", "$source")]),
-                "Book has no relationship \"user\"; did you mean \"users\"?"),
-            (try mapping("Book", "Book", relationships: ["title": destinations("BookToBook", "$source")]),
-                "Book.title is an attribute"),
-            (try mapping("Book", "Book", relationships: ["users": destinations("UserToUse", "$source.users")]),
-                "there is no entity mapping \"UserToUse\"; did you mean \"UserToUser\"?"),
-            (try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.shelf")]),
-                "yields Shelf objects, but entity mapping \"UserToUser\" takes User objects"),
-            (try mapping("Book", "Book", relationships: ["users": destinations("ShelfToShelf", "$source.shelf")]),
-                "makes Shelf objects, but the relationship leads to User"),
-            (try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.titles")]), "titles"),
+            (
+                try mapping("Book", "Book", relationships: ["user": destinations("BookToBook", "$source")]),
+                "Book has no relationship \"user\"; did you mean \"users\"?"
+            ),
+            (
+                try mapping("Book", "Book", relationships: ["title": destinations("BookToBook", "$source")]),
+                "Book.title is an attribute"
+            ),
+            (
+                try mapping("Book", "Book", relationships: ["users": destinations("UserToUse", "$source.users")]),
+                "there is no entity mapping \"UserToUse\"; did you mean \"UserToUser\"?"
+            ),
+            (
+                try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.shelf")]),
+                "yields Shelf objects, but entity mapping \"UserToUser\" takes User objects"
+            ),
+            (
+                try mapping("Book", "Book", relationships: ["users": destinations("ShelfToShelf", "$source.shelf")]),
+                "makes Shelf objects, but the relationship leads to User"
+            ),
+            (
+                try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.titles")]),
+                "titles"
+            ),
             (try mapping("Book", "Book", unique: ["isbn"]), "unique: Book has no stored attribute \"isbn\""),
             (try mapping("Book", "Book", filter: "titel != nil"), "where: "),
             (try mapping("Book", "Book", attributes: ["title": value("$source.titel")]), "attribute \"title\": "),
@@ -212,7 +229,8 @@ struct MappingResolutionTests {
     @Test("Source entities without a mapping and added entities that nobody fills are warned of")
     func leftOut() throws {
         let destination = version(
-            "Model2", [Entity(name: "Book", attributes: [.string("title")]), Entity(name: "Maker"), Entity(name: "Extra")])
+            "Model2",
+            [Entity(name: "Book", attributes: [.string("title")]), Entity(name: "Maker"), Entity(name: "Extra")])
         let resolution = resolve(
             [
                 try mapping("Book", "Book"), try mapping(nil, "Maker"), try mapping(nil, "Extra"),
@@ -231,7 +249,8 @@ struct MappingResolutionTests {
 
     // MARK: Keys
 
-    private func keeping(_ mappings: [EntityMapping], from source: ModelVersion, to destination: ModelVersion) -> [Bool] {
+    private func keeping(_ mappings: [EntityMapping], from source: ModelVersion, to destination: ModelVersion) -> [Bool]
+    {
         resolve(mappings, from: source, to: destination).step.entityMappings.map(\.keepsPrimaryKey)
     }
 
@@ -251,7 +270,8 @@ struct MappingResolutionTests {
             ])
         let mappings = [
             try mapping("Stone", "Pebble", unique: []), try mapping("Cat", "Pet"), try mapping("Stone", "Pet"),
-            try mapping("Cat", "Other", unique: []), try mapping("Dog", "Other"), try mapping("Cat", "Other", name: "Again"),
+            try mapping("Cat", "Other", unique: []), try mapping("Dog", "Other"),
+            try mapping("Cat", "Other", name: "Again"),
             try mapping("Rock", "Other", name: "Late"),
         ]
         #expect(

@@ -12,13 +12,17 @@ struct MappingXML {
         _ identifier: String, number: Int, source: String?, destination: String?, isLive: Bool = true,
         attributes: [(String, String)] = [], attributeMappings: [String] = [], relationshipMappings: [String] = []
     ) {
-        var fields = [("mappingnumber", "\(number)"), ("autogenerateexpression", "1"), ("mappingtypename", "Undefined")]
+        var fields = [
+            ("mappingnumber", "\(number)"), ("autogenerateexpression", "1"), ("mappingtypename", "Undefined"),
+        ]
         if let source { fields.append(("sourcename", source)) }
         if let destination { fields.append(("destinationname", destination)) }
-        object("XDDEVENTITYMAPPING", identifier, fields + attributes, [
-            ("mappingmodel", isLive ? ["z1"] : []), ("attributemappings", attributeMappings),
-            ("relationshipmappings", relationshipMappings),
-        ])
+        object(
+            "XDDEVENTITYMAPPING", identifier, fields + attributes,
+            [
+                ("mappingmodel", isLive ? ["z1"] : []), ("attributemappings", attributeMappings),
+                ("relationshipmappings", relationshipMappings),
+            ])
         if isLive { live.append(identifier) }
     }
 
@@ -39,7 +43,8 @@ struct MappingXML {
         }
         for (name, targets) in relationships {
             let references = targets.isEmpty ? "" : #" idrefs="\#(targets.joined(separator: " "))""#
-            lines.append(#"        <relationship name="\#(name)" type="0/0" destination="X"\#(references)></relationship>"#)
+            lines.append(
+                #"        <relationship name="\#(name)" type="0/0" destination="X"\#(references)></relationship>"#)
         }
         lines.append("    </object>")
         objects.append(lines.joined(separator: "\n"))

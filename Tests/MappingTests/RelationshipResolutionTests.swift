@@ -9,7 +9,9 @@ struct RelationshipResolutionTests {
     /// `mapping.relationship <- [mappings] of path` for every relationship that is set.
     private func links(_ resolution: MappingResolution) -> [String] {
         resolution.step.entityMappings.flatMap { mapping in
-            mapping.relationships.map { "\(mapping.name).\($0.name) <- \($0.mappings.joined(separator: " ")) of \($0.from)" }
+            mapping.relationships.map {
+                "\(mapping.name).\($0.name) <- \($0.mappings.joined(separator: " ")) of \($0.from)"
+            }
         }
     }
 
@@ -168,7 +170,8 @@ struct RelationshipResolutionTests {
     @Test("Two sides that differ: the later one wins, and a warning says so")
     func conflict() throws {
         let mappings = [
-            try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.shelf.books.users")]),
+            try mapping(
+                "Book", "Book", relationships: ["users": destinations("UserToUser", "$source.shelf.books.users")]),
             try mapping("User", "User"), try mapping("Shelf", "Shelf"),
         ]
         let resolution = resolve(mappings, to: library)

@@ -38,7 +38,8 @@ let library = version(
             relationships: [.toMany("users", "User", inverse: "books"), .toOne("shelf", "Shelf", inverse: "books")]),
         Entity(
             name: "User", attributes: [.string("name")], relationships: [.toMany("books", "Book", inverse: "users")]),
-        Entity(name: "Shelf", attributes: [.string("name")], relationships: [.toMany("books", "Book", inverse: "shelf")]),
+        Entity(
+            name: "Shelf", attributes: [.string("name")], relationships: [.toMany("books", "Book", inverse: "shelf")]),
     ])
 
 func mapping(

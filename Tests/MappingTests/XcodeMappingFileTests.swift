@@ -86,7 +86,8 @@ struct XcodeMappingFileTests {
     @Test("An empty policy class name is none")
     func policies() throws {
         var xml = MappingXML()
-        xml.entityMapping("z2", number: 1, source: "A", destination: "A", attributes: [("migrationpolicyclassname", "")])
+        xml.entityMapping(
+            "z2", number: 1, source: "A", destination: "A", attributes: [("migrationpolicyclassname", "")])
         xml.entityMapping(
             "z3", number: 2, source: "B", destination: "B", attributes: [("migrationpolicyclassname", "App.Policy")])
         #expect(try load(xml).entityMappings.map(\.policyClassName) == [nil, "App.Policy"])
@@ -98,14 +99,16 @@ struct XcodeMappingFileTests {
         xml.entityMapping(
             "z2", number: 1, source: "Note", destination: "Attachment", relationshipMappings: ["z4", "z5", "z6", "z7"])
         xml.entityMapping("z3", number: 2, source: nil, destination: "Added", relationshipMappings: ["z8"])
-        xml.relationshipMapping("z4", [("name", "note"), ("sourcekeypath", "$source"), ("sourcemappingname", "NoteToNote")])
+        xml.relationshipMapping(
+            "z4", [("name", "note"), ("sourcekeypath", "$source"), ("sourcemappingname", "NoteToNote")])
         xml.relationshipMapping(
             "z5",
             [
                 ("name", "moods"), ("sourcekeypath", "$source.countries.@distinctUnionOfSets.moods"),
                 ("sourcemappingname", "MoodToMood"),
             ])
-        xml.relationshipMapping("z6", [("name", "owner"), ("sourcekeypath", ""), ("sourcemappingname", "OwnerToOwner")])
+        xml.relationshipMapping(
+            "z6", [("name", "owner"), ("sourcekeypath", ""), ("sourcemappingname", "OwnerToOwner")])
         xml.relationshipMapping("z7", [("name", "plain"), ("sourcekeypath", ""), ("sourcemappingname", "")])
         xml.relationshipMapping("z8", [("name", "self"), ("sourcekeypath", "$source"), ("sourcemappingname", "Added")])
         let model = try load(xml)
@@ -129,7 +132,9 @@ struct XcodeMappingFileTests {
         var xml = MappingXML()
         xml.entityMapping(
             "z2", number: 1, source: "Book", destination: "Book",
-            attributes: [("sourcefilterpredicatestring", "price \\u3c00 10000"), ("name", "\\u3dd8\\u00de \\uzz \\u3c0")])
+            attributes: [
+                ("sourcefilterpredicatestring", "price \\u3c00 10000"), ("name", "\\u3dd8\\u00de \\uzz \\u3c0"),
+            ])
         let mapping = try #require(try load(xml).entityMappings.first)
         #expect(mapping.filter == (try Predicate.parse("price < 10000")))
         #expect(mapping.name == "😀 \\uzz \\u3c0")

@@ -29,7 +29,9 @@ struct CompiledMappingFile {
             name: name, path: path, sourceVersion: "", destinationVersion: "", entityMappings: [])
         for object in list {
             let mapping = try entityMapping(object)
-            if let source = mapping.source { model.sourceHashes[source] = try object.object("NSSourceEntityVersionHash")?.data }
+            if let source = mapping.source {
+                model.sourceHashes[source] = try object.object("NSSourceEntityVersionHash")?.data
+            }
             if let destination = mapping.destination {
                 model.destinationHashes[destination] = try object.object("NSDestinationEntityVersionHash")?.data
             }
@@ -43,7 +45,8 @@ struct CompiledMappingFile {
         let destination = try object.text("NSDestinationEntityName")
         guard source != nil || destination != nil else { throw damaged("an entity mapping names no entity.") }
         var mapping = EntityMapping(
-            name: try object.text("NSMappingName") ?? EntityMapping.derivedName(source: source, destination: destination),
+            name: try object.text("NSMappingName")
+                ?? EntityMapping.derivedName(source: source, destination: destination),
             source: source, destination: destination, isAutomatic: false)
         if let policy = try object.text("NSEntityMigrationPolicyClassName"), !policy.isEmpty {
             mapping.policyClassName = policy
@@ -59,17 +62,19 @@ struct CompiledMappingFile {
         }
         for property in try object.elements("NSAttributeMappings") ?? [] {
             let name = try self.name(of: property)
-            mapping.attributes[name] = try value(of: property, "attribute \"\(name)\"", in: &mapping) {
-                (archive) throws(FerryError) in
-                .value(try ArchivedExpression.decode(archive))
-            } ?? .empty
+            mapping.attributes[name] =
+                try value(of: property, "attribute \"\(name)\"", in: &mapping) {
+                    (archive) throws(FerryError) in
+                    .value(try ArchivedExpression.decode(archive))
+                } ?? .empty
         }
         for property in try object.elements("NSRelationshipMappings") ?? [] {
             let name = try self.name(of: property)
-            mapping.relationships[name] = try value(of: property, "relationship \"\(name)\"", in: &mapping) {
-                (archive) throws(FerryError) in
-                try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
-            } ?? .empty
+            mapping.relationships[name] =
+                try value(of: property, "relationship \"\(name)\"", in: &mapping) {
+                    (archive) throws(FerryError) in
+                    try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
+                } ?? .empty
         }
         return mapping
     }

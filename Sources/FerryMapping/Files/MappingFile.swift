@@ -119,7 +119,8 @@ package struct MappingFile {
     private static func name(of path: String) -> String {
         let name = fileName(of: path)
         let parent = FileLayer.parent(of: path)
-        let named = name == "xcmapping.xml" && fileExtension(of: parent) == "xcmappingmodel" ? fileName(of: parent) : name
+        let named =
+            name == "xcmapping.xml" && fileExtension(of: parent) == "xcmappingmodel" ? fileName(of: parent) : name
         let end = named.lastIndex(of: ".") ?? named.endIndex
         return String(end == named.startIndex ? named[...] : named[..<end])
     }

@@ -37,7 +37,9 @@ extension StepResolver {
         }
         for removal in removals {
             guard
-                let index = mappings[removal.mapping].relationships.firstIndex(where: { $0.name == removal.relationship })
+                let index = mappings[removal.mapping].relationships.firstIndex(where: {
+                    $0.name == removal.relationship
+                })
             else { continue }
             mappings[removal.mapping].relationships[index].mappings.removeAll { $0 == removal.other }
             if mappings[removal.mapping].relationships[index].mappings.isEmpty {
