@@ -34,7 +34,8 @@ struct Case: CustomTestStringConvertible {
             let counts = counts.map {
                 "\($0.name): read \($0.read), written \($0.written), dropped \($0.dropped), merged \($0.merged)"
             }
-            return counts.joined(separator: "\n") + "\n\n" + (try DatabaseDump.text(destination, leavingOut: ["Z_METADATA"]))
+            return counts.joined(separator: "\n") + "\n\n"
+                + (try DatabaseDump.text(destination, leavingOut: ["Z_METADATA"]))
         }
     }
 
