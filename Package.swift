@@ -73,7 +73,9 @@ let package = Package(
         tests("SQLiteTests", of: ["FerryBase", "FerrySQLite"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
         tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),
-        tests("MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"]),
+        tests(
+            "MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"],
+            resources: [.copy("Goldens")]),
         tests("StoreTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
         tests("GenerateTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate"]),
         tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot"]),
