@@ -10,7 +10,9 @@ extension ScalarFunction {
                 return result.set(false)
             }
             let expression = try result.patterns.expression(for: pattern, options)
-            let subject = options.ignoresDiacritics ? folded(string, options) : string
+            // Case is the expression's own business; folding it here would change the length of some characters.
+            let diacritics = TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics)
+            let subject = folded(string, diacritics)
             let whole = NSRange(location: 0, length: subject.utf16.count)
             result.set(expression.firstMatch(in: subject, range: whole) != nil)
         }
@@ -56,8 +58,8 @@ struct PatternCache {
         if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }
         let flags: NSRegularExpression.Options = options.ignoresCase ? .caseInsensitive : []
         do {
-            // Alone first: an unbalanced parenthesis must not be completed by ours.
-            _ = try NSRegularExpression(pattern: text, options: flags)
+            // Alone first: an unbalanced parenthesis must not be completed by ours. (Foundation takes no empty one.)
+            if !text.isEmpty { _ = try NSRegularExpression(pattern: text, options: flags) }
             return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
         } catch {
             throw FerryError(
