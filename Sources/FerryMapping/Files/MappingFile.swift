@@ -1,5 +1,5 @@
 package import FerryBase
-internal import Foundation
+internal import FerryModel
 
 /// Reads mapping models of every format.
 package struct MappingFile {
@@ -35,7 +35,7 @@ package struct MappingFile {
         }
         let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }
             .filter { ["xcmappingmodel", "cdm", "json"].contains(fileExtension(of: $0)) }
-            .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+            .sorted(by: naturalOrder)
         var loaded: [(model: MappingModel, files: [String])] = []
         for name in names { loaded.append(try loadWithBases(path: "\(path)/\(name)", files: files)) }
         guard !loaded.isEmpty else {
