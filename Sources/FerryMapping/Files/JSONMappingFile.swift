@@ -15,7 +15,7 @@ struct JSONMappingFile {
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
     ]
 
-    /// - Parameter extended: Reads the mapping model whose path, relative to this file, is given.
+    /// Reads a file's bytes; `extended` reads the mapping model whose path, relative to this file, is given.
     static func read(
         _ bytes: [UInt8], name: String, path: String, extended: (String) throws(FerryError) -> MappingModel
     ) throws(FerryError) -> MappingModel {
