@@ -1,0 +1,33 @@
+internal import FerryBase
+
+/// The command line of Ferry.
+public enum FerryCommand {
+    /// Runs one command line, without the program's name.
+    ///
+    /// - Returns: The exit code for the shell.
+    public static func run(arguments: [String]) -> Int32 {
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        return run(arguments, on: Console(isJSON: isJSON)).rawValue
+    }
+
+    /// Every command, in the order of help.
+    static var commands: [any Command.Type] {
+        [
+            VersionCommand.self, HelpCommand.self,
+        ]
+    }
+
+    static func run(_ words: [String], on console: Console) -> ExitCode {
+        do {
+            guard let call = try CommandCall(words, among: commands) else {
+                console.note(HelpText.overview(commands))
+                throw FerryError(.usage, "A command is missing.", remedy: "Start with: ferry help")
+            }
+            return try call.run(on: console)
+        } catch {
+            let error = FerryError.from(error)
+            console.fail(error)
+            return ExitCode(error.code.consequence)
+        }
+    }
+}
