@@ -1,1 +1,1 @@
-// Placeholder until the first test.
+internal import Testing

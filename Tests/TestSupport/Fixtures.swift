@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// The collection of real stores, models and mapping models.
+///
+/// `FERRY_FIXTURES` names its folder; without it, it is looked for beside the package. Nothing in it may be opened
+/// in place: opening a store can checkpoint its `-wal`. Use ``copyStore(_:into:)``.
+package enum Fixtures {
+    /// The folder, whether it exists or not.
+    package static let root: String =
+        ProcessInfo.processInfo.environment["FERRY_FIXTURES"] ?? packageRoot + "/../shared/fixtures"
+
+    /// For `.enabled(if:)`: false only where the folder is missing and nobody demanded it (`CI=true`).
+    package static let areExpected: Bool =
+        FileManager.default.fileExists(atPath: root) || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    /// The reason to give when fixture tests are skipped.
+    package static let skipReason = "the fixtures are not here; FERRY_FIXTURES may name their folder"
+
+    package static func path(_ relative: String) -> String { root + "/" + relative }
+
+    /// The package's folder.
+    package static var packageRoot: String {
+        var components = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        components.removeLast(3)
+        return components.joined(separator: "/")
+    }
+
+    /// Every file below the folder that starts like an SQLite database, relative to ``root``, in name order.
+    ///
+    /// Empty where the folder is missing, so that a table of test arguments can be built either way.
+    package static let stores: [String] = {
+        guard let files = FileManager.default.enumerator(atPath: root) else { return [] }
+        var stores: [String] = []
+        while let file = files.nextObject() as? String {
+            if hasDatabaseHeader(path(file)) { stores.append(file) }
+        }
+        return stores.sorted()
+    }()
+
+    /// Copies a store with its `-wal` and external data, never its `-shm`.
+    ///
+    /// - Parameters:
+    ///   - relative: The store's path below ``root``.
+    ///   - folder: The folder to copy into.
+    ///   - name: The copy's file name; the original's without it.
+    /// - Returns: The path of the copy's main file.
+    /// - Throws: What copying a file throws.
+    package static func copyStore(
+        _ relative: String, into folder: TemporaryFolder, as name: String? = nil
+    ) throws -> String {
+        try copyStore(from: path(relative), to: folder.file(name ?? lastComponent(relative)))
+    }
+
+    /// Copies a store with its `-wal` and external data, never its `-shm`.
+    @discardableResult
+    package static func copyStore(from source: String, to copy: String) throws -> String {
+        let files = FileManager.default
+        for suffix in ["", "-wal"] where suffix.isEmpty || files.fileExists(atPath: source + suffix) {
+            try files.copyItem(atPath: source + suffix, toPath: copy + suffix)
+            // A copied file must be writable even where the collection is not.
+            try files.setAttributes([.posixPermissions: 0o644], ofItemAtPath: copy + suffix)
+        }
+        if files.fileExists(atPath: supportFolder(of: source)) {
+            try files.copyItem(atPath: supportFolder(of: source), toPath: supportFolder(of: copy))
+        }
+        return copy
+    }
+
+    private static func supportFolder(of store: String) -> String {
+        let url = URL(fileURLWithPath: store)
+        let name = url.deletingPathExtension().lastPathComponent
+        return url.deletingLastPathComponent().appendingPathComponent(".\(name)_SUPPORT").path
+    }
+
+    private static func lastComponent(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    private static func hasDatabaseHeader(_ path: String) -> Bool {
+        guard let file = FileHandle(forReadingAtPath: path) else { return false }
+        let start = file.readData(ofLength: 16)
+        return start == Data("SQLite format 3".utf8) + [0]
+    }
+}

@@ -1,0 +1,22 @@
+internal import Foundation
+
+/// A fresh folder that is removed, with everything in it, when the last reference goes.
+package final class TemporaryFolder: Sendable {
+    /// The folder's real path, without a trailing slash.
+    package let path: String
+
+    package init() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ferry-test-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        path = folder.resolvingSymlinksInPath().path
+    }
+
+    deinit {
+        // Nothing a test says depends on this; what is left stands in the system's folder for temporary files.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in this folder.
+    package func file(_ name: String) -> String { path + "/" + name }
+}
