@@ -13,6 +13,8 @@ public enum FerryCommand {
     /// Every command, in the order of help.
     static var commands: [any Command.Type] {
         [
+            PlanCommand.self, MigrateCommand.self, StatusCommand.self, SnapshotCreateCommand.self,
+            SnapshotListCommand.self, SnapshotVerifyCommand.self, SnapshotRestoreCommand.self, RollbackCommand.self,
             VersionCommand.self, HelpCommand.self,
         ]
     }

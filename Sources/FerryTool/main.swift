@@ -1,3 +1,5 @@
+internal import FerryCommand
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -5,6 +7,5 @@
 #else
     internal import Darwin
 #endif
-internal import FerryCommand
 
 exit(FerryCommand.run(arguments: Array(CommandLine.arguments.dropFirst())))

@@ -79,7 +79,8 @@ struct Arguments {
     }
 
     func values(_ name: String) -> [String] {
-        precondition(syntax.options.contains { $0.name == name && $0.kind == .repeated }, "\(name) is not repeated here")
+        precondition(
+            syntax.options.contains { $0.name == name && $0.kind == .repeated }, "\(name) is not repeated here")
         return values[name] ?? []
     }
 
@@ -89,13 +90,13 @@ struct Arguments {
     func optionalOperand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
 
     /// The value of an option that must be one of a few words.
-    func choice<Choice: RawRepresentable & CaseIterable>(
-        _ name: String, of type: Choice.Type
+    func choice<Choice: RawRepresentable>(
+        _ name: String, among choices: [Choice]
     ) throws(FerryError) -> Choice? where Choice.RawValue == String {
         guard let text = value(name) else { return nil }
-        if let choice = Choice(rawValue: text) { return choice }
-        let known = type.allCases.map(\.rawValue)
-        throw wrong("\(name) cannot be \"\(text)\".", "It is one of: \(known.joined(separator: ", ")).")
+        if let choice = choices.first(where: { $0.rawValue == text }) { return choice }
+        let known = choices.map(\.rawValue).joined(separator: ", ")
+        throw wrong("\(name) cannot be \"\(text)\".", "It is one of: \(known).")
     }
 
     /// The value of an option that must be a whole number.

@@ -30,7 +30,9 @@ struct Syntax: Sendable {
         var count: Count
         var summary: String
 
-        init(_ name: String, _ count: Count = .one, _ summary: String) {
+        init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
+
+        init(_ name: String, _ count: Count, _ summary: String) {
             self.name = name
             self.count = count
             self.summary = summary
@@ -66,7 +68,8 @@ struct Syntax: Sendable {
 
         static func flag(_ name: String, _ summary: String) -> Option { Option(name, .flag, "", summary) }
 
-        static func value(_ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false) -> Option {
+        static func value(_ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false) -> Option
+        {
             Option(name, .value, placeholder, summary, isRequired: isRequired)
         }
 

@@ -4,7 +4,9 @@ struct HelpCommand: Command {
     static let syntax = Syntax(
         "help", summary: "Lists the commands, or explains one.",
         discussion: "Without a word: all commands in one line each. With the name of a command: what its --help says.",
-        operands: [.init("COMMAND", .optional, "The command to explain."), .init("PART", .optional, "Its second word.")],
+        operands: [
+            .init("COMMAND", .optional, "The command to explain."), .init("PART", .optional, "Its second word."),
+        ],
         example: "ferry help snapshot create")
 
     private let name: String

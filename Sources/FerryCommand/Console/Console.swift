@@ -41,9 +41,7 @@ struct Console: Sendable {
     /// Raw text on standard error, for lines that are drawn again.
     func draw(_ text: String) { diagnostics(text) }
 
-    /// Tells why a command could not do its work.
-    ///
-    /// - Parameter members: What is known of the result all the same; the error comes last.
+    /// Tells why a command could not do its work, with what is known of the result all the same.
     func fail(_ error: FerryError, _ members: [(String, JSON)] = []) {
         if isJSON {
             result(members + [("error", error.json)], text: [])

@@ -2,6 +2,8 @@ internal import FerryBase
 
 /// Shows how far a run has come, on standard error.
 protocol ProgressRenderer: Sendable {
+    /// A phase begins; nothing of it has been done yet. The step counts from 1.
+    func begin(_ phase: Phase, step: Int?)
     /// Takes one update, on the thread that does the work.
     func show(_ update: ProgressUpdate)
     /// Leaves the terminal ready for ordinary text.

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@
 #else
     internal import Darwin
 #endif
-internal import FerryBase
 
 /// Another run of this program, for the demo: started, read line by line, and killed where the demo wants it.
 struct ChildProcess: ~Copyable {

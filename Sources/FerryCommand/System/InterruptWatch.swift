@@ -1,3 +1,5 @@
+internal import FerryBase
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@
 #else
     internal import Darwin
 #endif
-internal import FerryBase
 
 /// Turns Ctrl-C and SIGTERM into a request to stop after the unit at work; the second one ends the process at once.
 ///
