@@ -28,10 +28,11 @@ let package = Package(
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
         system("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
+        .systemLibrary(name: "CSystem"),
         .target(name: "CHash", exclude: ["README.md"]),
 
         // The rooms, lowest first: a room names only rooms above its own line.
-        room("FerryBase", over: ["CHash"]),
+        room("FerryBase", over: ["CHash", "CSystem"]),
         room("FerrySQLite", over: ["FerryBase", "CSQLite"]),
         room("FerryModel", over: ["FerryBase"]),
         room("FerryExpression", over: ["FerryBase", "FerryModel"]),
@@ -68,7 +69,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
             path: "Tests/TestSupport", swiftSettings: house),
-        tests("BaseTests", of: ["FerryBase"]),
+        tests("BaseTests", of: ["FerryBase", "CHash"]),
         tests("SQLiteTests", of: ["FerryBase", "FerrySQLite"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
         tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),

@@ -18,7 +18,9 @@ package enum AttributeType: Int, Sendable, Hashable, CaseIterable {
     case composite = 2100
 
     package var isInteger: Bool { self == .integer16 || self == .integer32 || self == .integer64 }
-    package var isNumeric: Bool { isInteger || self == .decimal || self == .double || self == .float || self == .boolean }
+    package var isNumeric: Bool {
+        isInteger || self == .decimal || self == .double || self == .float || self == .boolean
+    }
 }
 
 /// The default value of an attribute, as its type stores it.

@@ -12,6 +12,7 @@ typedef struct {
     uint32_t state[8];
     uint64_t length;  // bytes taken so far
     uint8_t block[64];
+    uint8_t portable;  // 1: never the processor's SHA instructions
 } chash_sha256;
 
 typedef struct {
@@ -21,6 +22,8 @@ typedef struct {
 } chash_sha512;
 
 void chash_sha256_init(chash_sha256 *hash);
+/// Like `chash_sha256_init`, but stays in portable C: for the test that both ways agree.
+void chash_sha256_init_portable(chash_sha256 *hash);
 void chash_sha256_update(chash_sha256 *hash, const void *bytes, size_t count);
 /// Writes 32 bytes; the state must be initialised again before its next use.
 void chash_sha256_final(chash_sha256 *hash, uint8_t *digest);

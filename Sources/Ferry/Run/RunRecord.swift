@@ -1,0 +1,83 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryVerify
+
+/// What `run.json` holds: which run this is, what must not change under it, and how far it has come.
+///
+/// Where it and the databases of the run differ, the databases win: it says which step is at work, never which rows.
+struct RunRecord: Codable, Sendable {
+    /// The only version of this file's form so far.
+    static let format = 1
+
+    var ferry = RunRecord.format
+    /// The tool that wrote it, with its version.
+    var tool: String
+    var id: String
+    var folder: Place
+    var store: String
+    var options: Options
+    var from: String
+    var to: String
+    var chain: [String]
+    /// `now()` of every expression, in seconds since 2001-01-01 UTC.
+    var now: Double
+    /// What the source and the inputs looked like when the run began.
+    var source: Fingerprint
+    /// What the source looks like once the swap has written the `-wal` back; see ``Swap``.
+    var checkpointed: Fingerprint?
+    /// The side files that were there before Ferry came.
+    var sideFiles: SideFiles
+    var phase: Phase
+    var snapshot: String?
+    /// The steps that are verified, in order; the next one is at work.
+    var steps: [StepRecord] = []
+    var swap: SwapIntent?
+    /// Seconds spent per phase by all calls, in the order in which the phases first ran.
+    var phases: [PhaseSeconds] = []
+
+    /// What a call must ask for again to go on with the run.
+    struct Options: Codable, Hashable, Sendable {
+        var target: String
+        var output: String?
+        var verify: Configuration.VerifyMode
+        var takesSnapshot: Bool
+    }
+
+    /// The run folder's own identity: journals in it name each other by absolute path.
+    struct Place: Codable, Hashable, Sendable {
+        var path: String
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    /// A verified step.
+    struct StepRecord: Codable, Sendable {
+        /// Whether the destination is free of Ferry's own tables.
+        var isFinished: Bool
+        var counts: [EntityMappingCounts]
+        var unmapped: [MigrationReport.Unmapped]
+        var healed: [MigrationReport.Healed]
+        var chunks: Int
+        var verification: VerificationSummary
+    }
+
+    struct PhaseSeconds: Codable, Sendable {
+        var phase: Phase
+        var seconds: Double
+    }
+
+    mutating func spend(_ seconds: Double, in phase: Phase) {
+        if let index = phases.firstIndex(where: { $0.phase == phase }) {
+            phases[index].seconds += seconds
+        } else {
+            phases.append(PhaseSeconds(phase: phase, seconds: seconds))
+        }
+    }
+}
+
+/// Written before a swap: tells the next command whether the rename has happened.
+struct SwapIntent: Codable, Hashable, Sendable {
+    /// The file that goes into the store's place; a rename keeps its device and inode.
+    var device: UInt64
+    var inode: UInt64
+}

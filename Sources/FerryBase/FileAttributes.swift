@@ -1,0 +1,53 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// What the file system knows about a file, symbolic links followed.
+package struct FileAttributes: Sendable, Hashable {
+    package var device: UInt64
+    package var inode: UInt64
+    package var size: Int64
+    /// Last change of the content, in nanoseconds since 1970.
+    package var modified: Int64
+    /// The permission bits.
+    package var mode: UInt32
+    package var owner: UInt32
+    package var group: UInt32
+    package var links: UInt64
+    package var isDirectory: Bool
+    package var isRegularFile: Bool
+
+    init(path: String) throws(SystemError) {
+        var info = stat()
+        _ = try uninterrupted { stat(path, &info) }
+        self.init(info)
+    }
+
+    init(descriptor: Int32) throws(SystemError) {
+        var info = stat()
+        _ = try uninterrupted { fstat(descriptor, &info) }
+        self.init(info)
+    }
+
+    private init(_ info: stat) {
+        device = UInt64(truncatingIfNeeded: info.st_dev)
+        inode = UInt64(info.st_ino)
+        size = Int64(info.st_size)
+        #if canImport(Darwin)
+            let time = info.st_mtimespec
+        #else
+            let time = info.st_mtim
+        #endif
+        modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        mode = UInt32(info.st_mode) & 0o7777
+        owner = UInt32(info.st_uid)
+        group = UInt32(info.st_gid)
+        links = UInt64(info.st_nlink)
+        isDirectory = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFDIR)
+        isRegularFile = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFREG)
+    }
+}

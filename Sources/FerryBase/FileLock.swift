@@ -1,0 +1,74 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// An exclusive lock on a file of its own, held until it goes out of use or the process ends.
+///
+/// The file holds the process id as text, for people. It stays when the lock is released: whoever removes it must hold
+/// the lock.
+package struct FileLock: ~Copyable {
+    package let path: String
+    private let descriptor: Int32
+
+    fileprivate init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    // Closing the only descriptor on the open file releases the lock.
+    deinit { _ = systemClose(descriptor) }
+}
+
+extension FileLayer {
+    /// Takes the lock file at a path, which is made if it is missing.
+    ///
+    /// - Returns: Nil when another process, or another lock of this one, holds it.
+    package func lock(_ path: String) throws(FerryError) -> FileLock? {
+        try perform("lock \(path)") { () throws(SystemError) in
+            while true {
+                let descriptor = try uninterrupted {
+                    systemOpen(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                }
+                do throws(SystemError) {
+                    _ = try uninterrupted { flock(descriptor, LOCK_EX | LOCK_NB) }
+                    // Between opening and locking, the last holder may have removed the file: then this lock means
+                    // nothing, and the path is tried again.
+                    guard try Self.isSame(descriptor, path) else {
+                        _ = systemClose(descriptor)
+                        continue
+                    }
+                    _ = try uninterrupted { ftruncate(descriptor, 0) }
+                    let text = Array("\(getpid())\n".utf8)
+                    _ = try uninterrupted { pwrite(descriptor, text, text.count, 0) }
+                    return FileLock(path: path, descriptor: descriptor)
+                } catch {
+                    _ = systemClose(descriptor)
+                    if error.number == EWOULDBLOCK { return nil }
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// The process that last took the lock file; nil when there is none or its text is no number.
+    package func lockHolder(_ path: String) throws(FerryError) -> Int32? {
+        guard try exists(path) else { return nil }
+        let text = String(decoding: try read(path, limit: 64), as: UTF8.self)
+        return text.split(separator: "\n").first.flatMap { Int32($0) }
+    }
+
+    private static func isSame(_ descriptor: Int32, _ path: String) throws(SystemError) -> Bool {
+        let opened = try FileAttributes(descriptor: descriptor)
+        do throws(SystemError) {
+            let named = try FileAttributes(path: path)
+            return opened.device == named.device && opened.inode == named.inode
+        } catch {
+            if error.isNotFound { return false }
+            throw error
+        }
+    }
+}

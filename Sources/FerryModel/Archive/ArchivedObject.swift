@@ -1,0 +1,269 @@
+package import FerryBase
+
+/// An object of a keyed archive: a plain value, a collection, or an object with a class and keyed values.
+///
+/// Everything here is read when asked for and throws `.badArchive` when the archive is damaged at that place. What has
+/// another type than asked for is nil, never an error, so that a caller can try the forms it knows.
+package struct ArchivedObject: Sendable {
+    private let archive: KeyedArchive
+    /// The value as the property list holds it; collections of the archive are dictionaries there.
+    package let value: PropertyListValue
+    private let reference: Int
+    private let depth: Int
+
+    init(archive: KeyedArchive, reference: Int, value: PropertyListValue, depth: Int) {
+        self.archive = archive
+        self.reference = reference
+        self.value = value
+        self.depth = depth
+    }
+
+    /// The same number for the same object of one archive.
+    package var identity: Int { reference }
+
+    // MARK: Class
+
+    /// The class the object was archived as; nil for plain values.
+    package var className: String? {
+        get throws(FerryError) { try classNames.first }
+    }
+
+    /// The class and its superclasses, the class first; empty for plain values.
+    package var classNames: [String] {
+        get throws(FerryError) {
+            guard let classReference = try reference(of: "$class"),
+                let description = try archive.object(at: classReference, depth: 0)
+            else { return [] }
+            var names: [String] = []
+            if let name = try description.text("$classname") { names.append(name) }
+            if let listed = try description.reference(of: "$classes"),
+                case .array(let references) = try archive.list.value(at: listed)
+            {
+                for reference in references {
+                    if case .string(let name) = try archive.list.value(at: reference), !names.contains(name) {
+                        names.append(name)
+                    }
+                }
+            }
+            return names
+        }
+    }
+
+    /// Whether the object is of a class or of a subclass of it.
+    package func isKind(of name: String) throws(FerryError) -> Bool { try classNames.contains(name) }
+
+    // MARK: Keyed values
+
+    /// The keys of the object's values, without the archive's own (`$class`).
+    package var keys: [String] {
+        get throws(FerryError) {
+            guard case .dictionary(let keys, _) = value else { return [] }
+            var names: [String] = []
+            for key in keys {
+                if case .string(let name) = try archive.list.value(at: key), !name.hasPrefix("$") { names.append(name) }
+            }
+            return names
+        }
+    }
+
+    /// The object under a key; nil when there is none or it is nil.
+    package func object(_ key: StaticString) throws(FerryError) -> ArchivedObject? {
+        guard let reference = try reference(of: key) else { return nil }
+        return try archive.object(at: reference, depth: depth + 1)
+    }
+
+    package func text(_ key: StaticString) throws(FerryError) -> String? { try object(key)?.text }
+
+    package func integer(_ key: StaticString) throws(FerryError) -> Int64? { try object(key)?.integer }
+
+    /// The flag under a key; absent means false, as archives leave false values out.
+    package func flag(_ key: StaticString) throws(FerryError) -> Bool { try object(key)?.flag ?? false }
+
+    /// The elements of the collection under a key; nil when there is none.
+    package func elements(_ key: StaticString) throws(FerryError) -> [ArchivedObject]? { try object(key)?.elements }
+
+    private func reference(of key: StaticString) throws(FerryError) -> Int? {
+        guard case .dictionary(let keys, let values) = value else { return nil }
+        for (position, reference) in keys.enumerated() where try archive.list.isText(key, at: reference) {
+            return values[position]
+        }
+        return nil
+    }
+
+    // MARK: Plain values
+
+    /// A text: a plain one or an archived (mutable) string.
+    package var text: String? {
+        get throws(FerryError) {
+            switch value {
+            case .string(let text): return text
+            case .dictionary:
+                if let text = try object("NS.string")?.text { return text }
+                guard let bytes = try object("NS.bytes"), case .data(let utf8) = bytes.value, try isKind(of: "NSString")
+                else { return nil }
+                return String(decoding: utf8, as: UTF8.self)
+            default: return nil
+            }
+        }
+    }
+
+    /// A whole number, also of a real that is whole.
+    package var integer: Int64? {
+        switch value {
+        case .integer(let number): number
+        case .bool(let flag): flag ? 1 : 0
+        case .real(let number): Int64(exactly: number)
+        default: nil
+        }
+    }
+
+    package var real: Double? {
+        switch value {
+        case .integer(let number): Double(number)
+        case .bool(let flag): flag ? 1 : 0
+        case .real(let number): number
+        default: nil
+        }
+    }
+
+    /// A boolean, or whether a number is other than zero.
+    package var flag: Bool? {
+        if case .bool(let flag) = value { return flag }
+        return real.map { $0 != 0 }
+    }
+
+    /// Bytes: plain ones, or those of an archived (mutable) data.
+    package var data: [UInt8]? {
+        get throws(FerryError) {
+            if case .data(let bytes) = value { return bytes }
+            for key: StaticString in ["NS.data", "NS.bytes"] {
+                if let object = try object(key), case .data(let bytes) = object.value { return bytes }
+            }
+            return nil
+        }
+    }
+
+    /// Seconds since 2001-01-01 UTC of a date.
+    package var date: Double? {
+        get throws(FerryError) {
+            if case .date(let seconds) = value { return seconds }
+            return try object("NS.time")?.real
+        }
+    }
+
+    /// Whether this is an archived `NSNull`.
+    package var isNull: Bool {
+        get throws(FerryError) {
+            if case .null = value { return true }
+            return try className == "NSNull"
+        }
+    }
+
+    // MARK: Collections
+
+    /// The elements of an array, a set or an ordered set; nil for anything else. Elements that are nil are left out.
+    package var elements: [ArchivedObject]? {
+        get throws(FerryError) {
+            switch value {
+            case .array(let references), .set(let references): return try objects(references)
+            case .dictionary:
+                if try reference(of: "NS.keys") != nil { return nil }
+                if let references = try references(of: "NS.objects") { return try objects(references) }
+                return try numbered(prefix: "NS.object.")
+            default: return nil
+            }
+        }
+    }
+
+    /// The entries of a dictionary, in the order of the archive; nil for anything else.
+    ///
+    /// Both archived forms are read: `NS.keys` with `NS.objects`, and the one of dictionaries with known keys (`values`
+    /// beside `searchMapping`), in which models are cached. Entries without a value are left out.
+    package var entries: [(key: ArchivedObject, value: ArchivedObject)]? {
+        get throws(FerryError) {
+            if let keys = try references(of: "NS.keys"), let values = try references(of: "NS.objects") {
+                return try pairs(keys, values)
+            }
+            if let mapping = try object("searchMapping"), let keys = try mapping.knownReferences(of: "keys"),
+                let values = try knownReferences(of: "values")
+            {
+                // A key without a value has one object for all such keys in its slot.
+                let empty = try object("emptyToken")?.identity
+                return try pairs(keys, values).filter { $0.value.identity != empty }
+            }
+            guard let keys = try numbered(prefix: "NS.key."), let values = try numbered(prefix: "NS.object."),
+                keys.count == values.count
+            else { return nil }
+            return zip(keys, values).map { (key: $0, value: $1) }
+        }
+    }
+
+    /// The entries of a dictionary whose keys are texts; nil for anything else. Other keys are left out.
+    package var entriesByText: [(key: String, value: ArchivedObject)]? {
+        get throws(FerryError) {
+            guard let entries = try entries else { return nil }
+            var named: [(key: String, value: ArchivedObject)] = []
+            for (key, value) in entries {
+                if let name = try key.text { named.append((name, value)) }
+            }
+            return named
+        }
+    }
+
+    private func pairs(
+        _ keys: PropertyListValue.References, _ values: PropertyListValue.References
+    ) throws(FerryError) -> [(key: ArchivedObject, value: ArchivedObject)] {
+        guard keys.count == values.count else {
+            throw FerryError(.badArchive, "An archived dictionary has \(keys.count) keys for \(values.count) values.")
+        }
+        var entries: [(key: ArchivedObject, value: ArchivedObject)] = []
+        for (key, value) in zip(keys, values) {
+            if let key = try archive.object(at: key, depth: depth + 1),
+                let value = try archive.object(at: value, depth: depth + 1)
+            {
+                entries.append((key, value))
+            }
+        }
+        return entries
+    }
+
+    private func objects(_ references: PropertyListValue.References) throws(FerryError) -> [ArchivedObject] {
+        var objects: [ArchivedObject] = []
+        for reference in references {
+            if let object = try archive.object(at: reference, depth: depth + 1) { objects.append(object) }
+        }
+        return objects
+    }
+
+    /// The references of the plain array under a key.
+    private func references(of key: StaticString) throws(FerryError) -> PropertyListValue.References? {
+        guard let reference = try reference(of: key), case .array(let list) = try archive.list.value(at: reference)
+        else { return nil }
+        return list
+    }
+
+    /// The references of an array under a key, plain or archived as an object of its own.
+    private func knownReferences(of key: StaticString) throws(FerryError) -> PropertyListValue.References? {
+        if let plain = try references(of: key) { return plain }
+        return try object(key)?.references(of: "NS.objects")
+    }
+
+    /// Elements under one key each (`NS.object.0`, `NS.object.1`, …), as collections of other classes are archived.
+    private func numbered(prefix: String) throws(FerryError) -> [ArchivedObject]? {
+        guard case .dictionary(let keys, let values) = value else { return nil }
+        var found: [Int: Int] = [:]
+        for (position, key) in keys.enumerated() {
+            if case .string(let name) = try archive.list.value(at: key), name.hasPrefix(prefix),
+                let number = Int(name.dropFirst(prefix.count))
+            {
+                found[number] = values[position]
+            }
+        }
+        guard !found.isEmpty else { return nil }
+        var elements: [ArchivedObject] = []
+        for (_, reference) in found.sorted(by: { $0.key < $1.key }) {
+            if let object = try archive.object(at: reference, depth: depth + 1) { elements.append(object) }
+        }
+        return elements
+    }
+}

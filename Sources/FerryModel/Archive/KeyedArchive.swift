@@ -1,0 +1,76 @@
+package import FerryBase
+
+/// An archive written by `NSKeyedArchiver`, read object by object as it is asked for.
+///
+/// Nothing is instantiated, so a damaged or hostile archive can only lead to an error. The work that all readings
+/// together may cost is limited (see ``PropertyList``), and so is the way from the root to an object
+/// (``depthLimit``): code that follows an archive recursively ends, also when the archive's objects form a cycle.
+package struct KeyedArchive: Sendable {
+    /// How many steps an object may be away from the root; a value expression needs two for each level of nesting.
+    package static let depthLimit = 200
+
+    let list: PropertyList
+    private let objects: PropertyListValue.References
+    private let top: [(key: String, value: Int)]
+
+    /// Opens an archive.
+    ///
+    /// - Throws: `.badArchive` when the bytes are no keyed archive.
+    package init(_ bytes: [UInt8]) throws(FerryError) {
+        let list = try PropertyList(bytes)
+        var objects: PropertyListValue.References?
+        var top: [(key: String, value: Int)]?
+        var archiver: String?
+        for (key, reference) in try list.entries(at: list.top) {
+            switch key {
+            case "$objects":
+                if case .array(let references) = try list.value(at: reference) { objects = references }
+            case "$top": top = try list.entries(at: reference)
+            case "$archiver":
+                if case .string(let name) = try list.value(at: reference) { archiver = name }
+            default: break
+            }
+        }
+        guard archiver == "NSKeyedArchiver", let objects, let top else {
+            throw FerryError(.badArchive, "This property list is no keyed archive.")
+        }
+        self.list = list
+        self.objects = objects
+        self.top = top
+    }
+
+    /// The archived object: the one under `root`, or the only one there is.
+    ///
+    /// - Throws: `.badArchive` when the archive has no such object, or an empty one.
+    package var root: ArchivedObject {
+        get throws(FerryError) {
+            guard let reference = top.first(where: { $0.key == "root" })?.value ?? (top.count == 1 ? top[0].value : nil)
+            else { throw FerryError(.badArchive, "The keyed archive has no root object.") }
+            guard let root = try object(at: reference, depth: 0) else {
+                throw FerryError(.badArchive, "The keyed archive's root object is empty.")
+            }
+            return root
+        }
+    }
+
+    /// What a reference stands for: a UID is followed once, as archives do; nil stands for no object.
+    func object(at reference: Int, depth: Int) throws(FerryError) -> ArchivedObject? {
+        guard depth <= Self.depthLimit else {
+            throw FerryError(
+                .badArchive, "The keyed archive's objects are nested more than \(Self.depthLimit) deep.",
+                remedy: "Its objects may refer to each other in a circle; use an undamaged copy.")
+        }
+        let value = try list.value(at: reference)
+        guard case .uid(let position) = value else {
+            return ArchivedObject(archive: self, reference: reference, value: value, depth: depth)
+        }
+        guard position < objects.count else {
+            throw FerryError(.badArchive, "The keyed archive refers to an object that it does not hold.")
+        }
+        let target = objects[position]
+        if try list.isText("$null", at: target) { return nil }
+        let object = try list.value(at: target)
+        if case .uid = object { throw FerryError(.badArchive, "The keyed archive refers to a reference.") }
+        return ArchivedObject(archive: self, reference: target, value: object, depth: depth)
+    }
+}

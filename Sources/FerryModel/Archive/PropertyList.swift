@@ -1,0 +1,201 @@
+package import FerryBase
+internal import Synchronization
+
+/// A binary property list (`bplist00`), read object by object as it is asked for.
+///
+/// Made for files that nobody vouches for: every position and count is checked, nothing recurses, and the work that all
+/// readings of one list may cost together is limited by its size. A list that breaks these rules throws `.badArchive`.
+package struct PropertyList: Sendable {
+    private let reader: ByteReader
+    private let offsetTable: Int
+    private let offsetWidth: Int
+    private let referenceWidth: Int
+    private let allowance: Allowance
+    /// How many objects the list has; references are below it.
+    package let objectCount: Int
+    /// The reference of the topmost object.
+    package let top: Int
+
+    /// Bytes that may still be decoded. Objects may be shared, so a small list could be made to unfold without end.
+    private final class Allowance: Sendable {
+        private let left: Atomic<Int>
+
+        init(_ bytes: Int) { left = Atomic(bytes) }
+
+        func spend(_ bytes: Int) -> Bool { left.subtract(bytes, ordering: .relaxed).newValue >= 0 }
+    }
+
+    /// Whether the bytes begin as a binary property list does.
+    package static func isBinary(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "bplist0".utf8) }
+
+    /// Reads header and trailer.
+    ///
+    /// - Throws: `.badArchive` when the bytes are no binary property list or the trailer contradicts them.
+    package init(_ bytes: [UInt8]) throws(FerryError) {
+        let reader = ByteReader(bytes)
+        guard Self.isBinary(bytes), bytes.count >= 8 + 1 + 32 else {
+            throw FerryError(.badArchive, "These \(bytes.count) bytes are no binary property list.")
+        }
+        let trailer = bytes.count - 32
+        let offsetWidth = Int(bytes[trailer + 6])
+        let referenceWidth = Int(bytes[trailer + 7])
+        guard (1...8).contains(offsetWidth), (1...8).contains(referenceWidth),
+            let count = reader.bigEndian(at: trailer + 8, width: 8).flatMap(Int.init(exactly:)),
+            let top = reader.bigEndian(at: trailer + 16, width: 8).flatMap(Int.init(exactly:)),
+            let table = reader.bigEndian(at: trailer + 24, width: 8).flatMap(Int.init(exactly:)),
+            count > 0, top < count, table >= 8, table < trailer, count <= (trailer - table) / offsetWidth
+        else { throw Self.damaged("its trailer names places outside of it") }
+        self.reader = reader
+        self.offsetTable = table
+        self.offsetWidth = offsetWidth
+        self.referenceWidth = referenceWidth
+        self.objectCount = count
+        self.top = top
+        // A sound archive is read a few times over at most; 64 times its size is far from that and still quick.
+        allowance = Allowance(min(bytes.count, Int.max / 128) * 64 + 1_000_000)
+    }
+
+    /// The object behind a reference.
+    ///
+    /// - Throws: `.badArchive` when the reference or the object leaves the list.
+    package func value(at reference: Int) throws(FerryError) -> PropertyListValue {
+        let offset = try self.offset(of: reference)
+        guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
+        let low = Int(marker & 0x0F)
+        switch marker >> 4 {
+        case 0x0:
+            try spend(1)
+            switch low {
+            case 0x8: return .bool(false)
+            case 0x9: return .bool(true)
+            default: return .null
+            }
+        case 0x1: return try integer(at: offset + 1, power: low)
+        case 0x2:
+            guard low == 2 || low == 3, let bits = reader.bigEndian(at: offset + 1, width: 1 << low) else {
+                throw Self.damaged("a real number has no valid length")
+            }
+            try spend(1 << low)
+            return .real(low == 2 ? Double(Float(bitPattern: UInt32(bits))) : Double(bitPattern: bits))
+        case 0x3:
+            guard low == 3, let bits = reader.bigEndian(at: offset + 1, width: 8) else {
+                throw Self.damaged("a date has no valid length")
+            }
+            try spend(8)
+            return .date(Double(bitPattern: bits))
+        case 0x4: return .data(Array(try payload(at: offset, unit: 1)))
+        case 0x5, 0x7: return .string(String(decoding: try payload(at: offset, unit: 1), as: UTF8.self))
+        case 0x6:
+            let bytes = try payload(at: offset, unit: 2)
+            let units = stride(from: bytes.startIndex, to: bytes.endIndex, by: 2)
+                .map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+            return .string(String(decoding: units, as: UTF16.self))
+        case 0x8:
+            guard low < 8, let number = reader.bigEndian(at: offset + 1, width: low + 1).flatMap(Int.init(exactly:))
+            else { throw Self.damaged("a UID has no valid length") }
+            try spend(low + 1)
+            return .uid(number)
+        case 0xA: return .array(try references(in: try payload(at: offset, unit: referenceWidth)))
+        case 0xB, 0xC: return .set(try references(in: try payload(at: offset, unit: referenceWidth)))
+        case 0xD:
+            let bytes = try payload(at: offset, unit: referenceWidth * 2)
+            let half = bytes.startIndex + bytes.count / 2
+            return .dictionary(
+                keys: try references(in: bytes[..<half]), values: try references(in: bytes[half...]))
+        default: throw Self.damaged("an object has no known type")
+        }
+    }
+
+    /// The entries of a dictionary whose keys are texts, in the order of the list.
+    ///
+    /// - Throws: `.badArchive`, also when the object is no such dictionary.
+    package func entries(at reference: Int) throws(FerryError) -> [(key: String, value: Int)] {
+        guard case .dictionary(let keys, let values) = try value(at: reference) else {
+            throw Self.damaged("a dictionary is missing")
+        }
+        var entries: [(key: String, value: Int)] = []
+        entries.reserveCapacity(keys.count)
+        for (key, value) in zip(keys, values) {
+            guard case .string(let name) = try self.value(at: key) else {
+                throw Self.damaged("a key is no text")
+            }
+            entries.append((name, value))
+        }
+        return entries
+    }
+
+    /// Whether an object is exactly this ASCII text; reads no more than it must and makes no string.
+    func isText(_ text: StaticString, at reference: Int) throws(FerryError) -> Bool {
+        let offset = try self.offset(of: reference)
+        guard let marker = reader.byte(at: offset), marker >> 4 == 0x5 else { return false }
+        let bytes = try payload(at: offset, unit: 1)
+        return text.withUTF8Buffer { bytes.elementsEqual($0) }
+    }
+
+    static func damaged(_ reason: String) -> FerryError {
+        FerryError(.badArchive, "A binary property list is damaged: \(reason).", remedy: "Use an undamaged copy.")
+    }
+
+    // MARK: Parts of an object
+
+    private func offset(of reference: Int) throws(FerryError) -> Int {
+        guard reference >= 0, reference < objectCount,
+            let number = reader.bigEndian(at: offsetTable + reference * offsetWidth, width: offsetWidth),
+            number >= 8, number < UInt64(offsetTable)
+        else { throw Self.damaged("a reference leads outside of it") }
+        return Int(number)
+    }
+
+    private func spend(_ bytes: Int) throws(FerryError) {
+        guard allowance.spend(bytes + 16) else {
+            throw Self.damaged("its objects refer to each other more often than a sound one's do")
+        }
+    }
+
+    private func integer(at offset: Int, power: Int) throws(FerryError) -> PropertyListValue {
+        guard power <= 4, reader.holds(1 << power, at: offset) else {
+            throw Self.damaged("a whole number has no valid length")
+        }
+        try spend(1 << power)
+        // Eight bytes are signed, fewer are not; sixteen hold what exceeds a signed eight.
+        let start = power == 4 ? offset + 8 : offset
+        guard let number = reader.bigEndian(at: start, width: min(1 << power, 8)) else {
+            throw Self.damaged("a whole number has no valid length")
+        }
+        guard power == 4, let high = reader.bigEndian(at: offset, width: 8) else {
+            return .integer(Int64(bitPattern: number))
+        }
+        if high == 0 { return Int64(exactly: number).map { .integer($0) } ?? .real(Double(number)) }
+        let signed = Int64(bitPattern: number)
+        if high == .max, signed < 0 { return .integer(signed) }
+        return .real(Double(Int64(bitPattern: high)) * 0x1p64 + Double(number))
+    }
+
+    /// The content after an object's marker and count, `unit` bytes for each one counted.
+    private func payload(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
+        guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
+        var count = Int(marker & 0x0F)
+        var start = offset + 1
+        if count == 0x0F {
+            guard let size = reader.byte(at: start), size >> 4 == 0x1, size & 0x0F <= 3 else {
+                throw Self.damaged("a count is no whole number")
+            }
+            let width = 1 << Int(size & 0x0F)
+            guard let number = reader.bigEndian(at: start + 1, width: width).flatMap(Int.init(exactly:)) else {
+                throw Self.damaged("a count is no whole number")
+            }
+            count = number
+            start += 1 + width
+        }
+        guard count <= (offsetTable - min(start, offsetTable)) / unit,
+            let bytes = reader.slice(at: start, count: count * unit)
+        else { throw Self.damaged("an object is longer than the rest of it") }
+        try spend(bytes.count)
+        return bytes
+    }
+
+    private func references(in bytes: ArraySlice<UInt8>) throws(FerryError) -> PropertyListValue.References {
+        PropertyListValue.References(
+            reader: reader, offset: bytes.startIndex, width: referenceWidth, count: bytes.count / referenceWidth)
+    }
+}
