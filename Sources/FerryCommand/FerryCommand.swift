@@ -19,7 +19,11 @@ public enum FerryCommand {
         ]
     }
 
-    static func run(_ words: [String], on console: Console) -> ExitCode {
+    /// What is typed after `ferry` for each command.
+    package static var commandNames: [String] { commands.map { $0.syntax.name } }
+
+    /// Runs one command line on a console; never throws.
+    package static func run(_ words: [String], on console: Console) -> ExitCode {
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 console.note(HelpText.overview(commands))

@@ -1,16 +1,16 @@
-internal import FerryBase
+package import FerryBase
 
 /// The words of one command line, read by the syntax of its command.
 ///
 /// `--option value` and `--option=value` mean the same; `--` ends the options. What the syntax does not know is
 /// refused, so an option that came too early or is misspelt is never passed over in silence.
-struct Arguments {
+package struct Arguments {
     private let syntax: Syntax
-    private(set) var operands: [String] = []
+    package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
 
-    init(_ words: [String], for syntax: Syntax) throws(FerryError) {
+    package init(_ words: [String], for syntax: Syntax) throws(FerryError) {
         self.syntax = syntax
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -68,17 +68,20 @@ struct Arguments {
 
     // MARK: Asking
 
-    func has(_ flag: String) -> Bool {
+    /// Whether a flag is given.
+    package func has(_ flag: String) -> Bool {
         precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
         return flags.contains(flag)
     }
 
-    func value(_ name: String) -> String? {
+    /// The value of an option, or nil when it is not given.
+    package func value(_ name: String) -> String? {
         precondition(syntax.options.contains { $0.name == name && $0.kind == .value }, "\(name) takes no value here")
         return values[name]?.first
     }
 
-    func values(_ name: String) -> [String] {
+    /// The values of an option that may be repeated, in their order.
+    package func values(_ name: String) -> [String] {
         precondition(
             syntax.options.contains { $0.name == name && $0.kind == .repeated }, "\(name) is not repeated here")
         return values[name] ?? []

@@ -1,15 +1,15 @@
 /// Reads and writes the numbers of a command line: counts, sizes, durations.
-enum Quantity {
+package enum Quantity {
     // MARK: Reading
 
     /// A whole number; underscores may group its digits.
-    static func count(_ text: String) -> Int64? {
+    package static func count(_ text: String) -> Int64? {
         guard let first = text.first, first != "_", text.last != "_" else { return nil }
         return Int64(text.filter { $0 != "_" })
     }
 
     /// A size: bytes, or a number with `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`.
-    static func bytes(_ text: String) -> Int64? {
+    package static func bytes(_ text: String) -> Int64? {
         scaled(
             text,
             by: [
@@ -19,7 +19,7 @@ enum Quantity {
     }
 
     /// A duration in nanoseconds: a number with `ms`, `s`, `min` or `h`.
-    static func nanoseconds(_ text: String) -> Int64? {
+    package static func nanoseconds(_ text: String) -> Int64? {
         scaled(
             text, by: ["ms": 1_000_000, "s": 1_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000])
     }
@@ -38,7 +38,7 @@ enum Quantity {
     // MARK: Writing
 
     /// `1,234,567`.
-    static func grouped(_ number: Int64) -> String {
+    package static func grouped(_ number: Int64) -> String {
         let digits = String(number.magnitude)
         var text = ""
         for (index, digit) in digits.enumerated() {
@@ -48,14 +48,14 @@ enum Quantity {
         return number < 0 ? "-" + text : text
     }
 
-    static func sizeText(_ bytes: Int64) -> String {
+    package static func sizeText(_ bytes: Int64) -> String {
         for (unit, name) in [(Int64(1) << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where bytes >= unit {
             return "\(decimal(Double(bytes) / Double(unit), places: 1)) \(name)"
         }
         return "\(bytes) B"
     }
 
-    static func durationText(seconds: Double) -> String {
+    package static func durationText(seconds: Double) -> String {
         if seconds < 1 { return "\(Int((seconds * 1_000).rounded())) ms" }
         if seconds < 120 { return "\(decimal(seconds, places: 1)) s" }
         let whole = Int(seconds)
@@ -64,7 +64,7 @@ enum Quantity {
     }
 
     /// A number with a fixed number of decimal places, without Foundation's formatting.
-    static func decimal(_ value: Double, places: Int) -> String {
+    package static func decimal(_ value: Double, places: Int) -> String {
         var scale = 1.0
         for _ in 0..<places { scale *= 10 }
         let scaled = (value.magnitude * scale).rounded()

@@ -1,5 +1,5 @@
 /// What a command takes: the one description from which words are read and help is written.
-struct Syntax: Sendable {
+package struct Syntax: Sendable {
     /// What is typed after `ferry`, for example `snapshot create`.
     var name: String
     /// One line for lists of commands.
@@ -10,7 +10,7 @@ struct Syntax: Sendable {
     var options: [Option]
     var example: String
 
-    init(
+    package init(
         _ name: String, summary: String, discussion: String, operands: [Operand] = [], options: [Option] = [],
         example: String
     ) {
@@ -23,16 +23,16 @@ struct Syntax: Sendable {
     }
 
     /// A word without dashes.
-    struct Operand: Sendable {
-        enum Count: Sendable { case one, optional, several }
+    package struct Operand: Sendable {
+        package enum Count: Sendable { case one, optional, several }
 
         var name: String
         var count: Count
         var summary: String
 
-        init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
+        package init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
 
-        init(_ name: String, _ count: Count, _ summary: String) {
+        package init(_ name: String, _ count: Count, _ summary: String) {
             self.name = name
             self.count = count
             self.summary = summary
@@ -48,7 +48,7 @@ struct Syntax: Sendable {
     }
 
     /// A word with two dashes, with or without a value.
-    struct Option: Sendable {
+    package struct Option: Sendable {
         enum Kind: Sendable, Equatable { case flag, value, repeated }
 
         var name: String
@@ -66,14 +66,15 @@ struct Syntax: Sendable {
             self.isRequired = isRequired
         }
 
-        static func flag(_ name: String, _ summary: String) -> Option { Option(name, .flag, "", summary) }
+        package static func flag(_ name: String, _ summary: String) -> Option { Option(name, .flag, "", summary) }
 
-        static func value(_ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false) -> Option
+        package static func value(_ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false)
+            -> Option
         {
             Option(name, .value, placeholder, summary, isRequired: isRequired)
         }
 
-        static func repeated(
+        package static func repeated(
             _ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false
         ) -> Option {
             Option(name, .repeated, placeholder, summary, isRequired: isRequired)

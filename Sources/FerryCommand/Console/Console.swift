@@ -1,8 +1,8 @@
 internal import FerryBase
 
 /// Where a command writes: text for people or one JSON object on standard output, everything else on standard error.
-struct Console: Sendable {
-    typealias Sink = @Sendable (String) -> Void
+package struct Console: Sendable {
+    package typealias Sink = @Sendable (String) -> Void
 
     /// Whether `--json` was asked for: then text for people is left out.
     let isJSON: Bool
@@ -11,10 +11,15 @@ struct Console: Sendable {
     /// Whether standard error is a terminal, where a line may be drawn again.
     let isTerminal: Bool
 
-    init(
-        isJSON: Bool, isTerminal: Bool = StandardStream.error.isTerminal,
-        output: @escaping Sink = StandardStream.output.write, diagnostics: @escaping Sink = StandardStream.error.write
-    ) {
+    /// The console of this process.
+    init(isJSON: Bool) {
+        self.init(
+            isJSON: isJSON, isTerminal: StandardStream.error.isTerminal, output: StandardStream.output.write,
+            diagnostics: StandardStream.error.write)
+    }
+
+    /// A console that hands its text to sinks.
+    package init(isJSON: Bool, isTerminal: Bool, output: @escaping Sink, diagnostics: @escaping Sink) {
         self.isJSON = isJSON
         self.isTerminal = isTerminal
         self.output = output
@@ -33,6 +38,11 @@ struct Console: Sendable {
         } else {
             for line in text() { output(line + "\n") }
         }
+    }
+
+    /// An object that another run of this program printed, handed on as it is.
+    func handOn(_ lines: [String]) {
+        if isJSON { output(lines.map { $0 + "\n" }.joined()) }
     }
 
     /// A line on standard error, whatever the form of the result.

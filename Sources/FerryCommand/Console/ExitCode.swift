@@ -1,7 +1,7 @@
 internal import FerryBase
 
 /// How a command ended, for the shell.
-enum ExitCode: Int32, Sendable {
+package enum ExitCode: Int32, Sendable {
     case success = 0
     /// Failed; the store is as before.
     case failed = 1

@@ -1,5 +1,5 @@
 /// A JSON value whose keys stay in the order given, so that output can be compared.
-indirect enum JSON: Sendable {
+package indirect enum JSON: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -15,14 +15,14 @@ indirect enum JSON: Sendable {
     static func strings(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
 
     /// One line, without spaces: for JSON Lines.
-    var line: String {
+    package var line: String {
         var text = ""
         write(to: &text, indent: nil)
         return text
     }
 
     /// Indented by two spaces, for people who look at it.
-    var pretty: String {
+    package var pretty: String {
         var text = ""
         write(to: &text, indent: 0)
         return text
