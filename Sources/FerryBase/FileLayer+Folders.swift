@@ -37,7 +37,9 @@ extension FileLayer {
         }
     }
 
-    /// Removes a folder with all that is in it, or a file; nothing there is fine. Symbolic links are not followed.
+    /// Removes a folder with all that is in it, or a file; nothing there is fine.
+    ///
+    /// Symbolic links are removed, not followed.
     package func removeTree(_ path: String) throws(FerryError) {
         do throws(FerryError) {
             try remove(path)

@@ -14,13 +14,18 @@ package struct MappingModel: Sendable {
     package var partitions: [[String]]?
     /// SHA-256 of all bytes read for this mapping model, the extended file's included.
     package var fingerprint: [UInt8]
+    /// Entity name to version hash, where the file names its models by nothing else (compiled mapping models); else empty.
+    package var sourceHashes: [String: [UInt8]] = [:]
+    package var destinationHashes: [String: [UInt8]] = [:]
     /// What was odd in the file but harmless (stale helper fields, junk mappings).
     package var warnings: [String]
+    /// Paths of the mapping models that this one extends, directly or through another.
+    package var extendedPaths: [String]
 
     package init(
         name: String, path: String, sourceVersion: String, destinationVersion: String,
         entityMappings: [EntityMapping], partitions: [[String]]? = nil, fingerprint: [UInt8] = [],
-        warnings: [String] = []
+        warnings: [String] = [], extendedPaths: [String] = []
     ) {
         self.name = name
         self.path = path
@@ -30,6 +35,7 @@ package struct MappingModel: Sendable {
         self.partitions = partitions
         self.fingerprint = fingerprint
         self.warnings = warnings
+        self.extendedPaths = extendedPaths
     }
 }
 
@@ -52,6 +58,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var relationships: [String: RelationshipRule]
     package var policyClassName: String?
     package var userInfo: [String: String]
+    /// Parts of the file that Ferry cannot read; refused when this mapping is used, not when it is replaced.
+    package var unreadable: [UnreadablePart] = []
 
     package init(
         name: String, source: String?, destination: String?, filter: Predicate? = nil, iteration: Iteration? = nil,
@@ -70,6 +78,24 @@ package struct EntityMapping: Sendable, Hashable {
         self.relationships = relationships
         self.policyClassName = policyClassName
         self.userInfo = userInfo
+    }
+
+    /// The name that Xcode gives an entity mapping without one: `SourceToDestination`, or the only entity's.
+    package static func derivedName(source: String?, destination: String?) -> String {
+        guard let source, let destination else { return source ?? destination ?? "" }
+        return "\(source)To\(destination)"
+    }
+
+    /// A part of a mapping file that Ferry cannot read, and why.
+    package struct UnreadablePart: Sendable, Hashable {
+        /// What it is: `the expression of attribute "name"`.
+        package var part: String
+        package var reason: String
+
+        package init(part: String, reason: String) {
+            self.part = part
+            self.reason = reason
+        }
     }
 
     /// `forEach`: one destination object per element.
