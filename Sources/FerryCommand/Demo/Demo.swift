@@ -15,11 +15,11 @@ struct Demo {
         try folder.writeSources()
         let version = try firstVersion()
         let start = Clock.nanoseconds()
-        try library.write(version, to: folder.store)
+        try library.write(version, to: folder.store, progress: nil)
         let seconds = Double(Clock.nanoseconds() - start) / 1e9
         console.say(
-            "\(folder.store): \(Quantity.grouped(Int64(library.books))) books and "
-                + "\(Quantity.grouped(Int64(library.users))) users, "
+            "\(folder.store): \(Quantity.grouped(library.books)) books and "
+                + "\(Quantity.grouped(library.users)) users, "
                 + "\(Quantity.sizeText(try folder.size(of: folder.store))), "
                 + "written in \(Quantity.durationText(seconds: seconds)).")
         for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store) { console.say(line) }

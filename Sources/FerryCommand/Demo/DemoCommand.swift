@@ -17,14 +17,14 @@ struct DemoCommand: Command {
         example: "ferry demo /tmp/library --books 1000000")
 
     private let folder: String?
-    private let books: Int
-    private let authors: Int
+    private let books: Int64
+    private let authors: Int64
     private let onlyPrepares: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
         folder = arguments.optionalOperand(0)
-        books = Int(try arguments.count("--books", in: 1...1_000_000_000) ?? 200_000)
-        authors = Int(try arguments.count("--authors", in: 1...1_000_000_000) ?? Int64(max(1, books / 10)))
+        books = try arguments.count("--books", in: 1...1_000_000_000) ?? 200_000
+        authors = try arguments.count("--authors", in: 1...1_000_000_000) ?? max(1, books / 10)
         onlyPrepares = arguments.has("--prepare")
     }
 

@@ -31,12 +31,4 @@ enum LibraryNames {
         let quality = qualities[number % qualities.count]
         return "The \(quality) \(things[number / qualities.count % things.count]), volume \(number + 1)"
     }
-
-    /// Any number, well spread over 64 bits, that depends on nothing but its two inputs.
-    static func mixed(_ number: Int, _ salt: UInt64) -> UInt64 {
-        var value = UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15 &+ salt
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
 }
