@@ -1,9 +1,8 @@
-package import FerryBase
-internal import FerryExpression
-package import FerryMapping
+internal import FerryBase
+internal import FerryMapping
 internal import FerryModel
 package import FerryPlan
-package import FerrySQLite
+internal import FerrySQLite
 internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
@@ -43,9 +42,11 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            try phase(.rows, in: &report) { try RowsPhase(context: context).run(report: &report) }
-            try phase(.relationships, in: &report) { try RelationshipsPhase(context: context).run(report: &report) }
-            try phase(.indexes, in: &report) { try IndexesPhase(context: context).run() }
+            try phase(.rows, in: &report) { report in try RowsPhase(context: context).run(report: &report) }
+            try phase(.relationships, in: &report) { report in
+                try RelationshipsPhase(context: context).run(report: &report)
+            }
+            try phase(.indexes, in: &report) { _ in try IndexesPhase(context: context).run() }
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
@@ -62,10 +63,10 @@ package struct StepRun {
         }
     }
 
-    private func phase(_ phase: Phase, in report: inout StepReport, _ body: () throws -> Void) throws {
+    private func phase(_ phase: Phase, in report: inout StepReport, _ body: (inout StepReport) throws -> Void) throws {
         options.progress?(ProgressUpdate(phase: phase))
         let start = Clock.nanoseconds()
-        try body()
+        try body(&report)
         report.phaseNanoseconds[phase, default: 0] += Clock.nanoseconds() - start
     }
 

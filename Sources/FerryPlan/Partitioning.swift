@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
 
 /// Splits the entity mappings of a step into partitions and orders them.
 ///

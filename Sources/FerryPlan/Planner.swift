@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 package import FerryMapping
 package import FerryModel
 
@@ -31,13 +31,14 @@ package struct Planner: Sendable {
         guard source.hashes != target.hashes else {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
-        do {
+        do throws(FerryError) {
             let graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels)
             let edges = try graph.path(from: source, to: target)
             var plan = MigrationPlan(chain: graph.names(of: edges, from: source, to: target), steps: [])
             var known: [String: Int64]? = rows
             for edge in edges {
-                let (step, problems) = planStep(edge, rows: known ?? [:], areEstimated: areRowsEstimated || known == nil)
+                let (step, problems) = planStep(
+                    edge, rows: known ?? [:], areEstimated: areRowsEstimated || known == nil)
                 if let step {
                     plan.steps.append(step)
                     plan.warnings += step.resolved.warnings
@@ -56,10 +57,10 @@ package struct Planner: Sendable {
     private func planStep(
         _ edge: VersionGraph.Edge, rows: [String: Int64], areEstimated: Bool
     ) -> (StepPlan?, [FerryError]) {
-        let (resolved, problems) = MappingResolution.resolve(
-            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
-            policyClassNames: policyClassNames)
-        guard problems.isEmpty else { return (nil, problems) }
+        let resolution = MappingResolution.resolve(
+            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels)
+        guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
+        let resolved = resolution.step
         do throws(FerryError) {
             let partitions = try Partitioning(resolved).partitions().map { mappings in
                 PartitionPlan(
@@ -70,7 +71,9 @@ package struct Planner: Sendable {
                             rows: rows[mapping.source] ?? 0, isEstimated: areEstimated)
                     })
             }
-            return (StepPlan(mode: .copy, resolved: resolved, partitions: partitions), [])
+            let step = StepPlan(
+                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck)
+            return (step, [])
         } catch {
             return (nil, [error])
         }

@@ -36,7 +36,8 @@ struct ProgressTable {
     }
 
     static func exists(on connection: Connection) throws(DatabaseError) -> Bool {
-        try connection.integer("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]) != nil
+        try connection.integer("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?", [.text(name)])
+            != nil
     }
 
     init(on connection: Connection) throws(DatabaseError) {
@@ -44,7 +45,8 @@ struct ProgressTable {
         record = try connection.prepare("REPLACE INTO main.\(Self.name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
         // `mark` counts the units, `read` is the number of the last unit that wrote to scratch.
         advance = try connection.prepare(
-            "UPDATE main.\(Self.name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''")
+            "UPDATE main.\(Self.name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
+        )
     }
 
     func entry(_ unit: String) throws(DatabaseError) -> Entry {
@@ -72,7 +74,7 @@ struct ProgressTable {
     ///
     /// - Returns: The unit's number.
     func countUnit(writesScratch: Bool) throws(DatabaseError) {
-        try advance.bind(writesScratch ? 1 : 0, at: 1)
+        try advance.bind(Int64(writesScratch ? 1 : 0), at: 1)
         try advance.run()
     }
 

@@ -35,7 +35,9 @@ struct RunDatabase {
         let destination = try StoreLayout.canonical(for: resolved.destination.model)
         let assignments = RelationshipAssignments(step: run.step, source: source, destination: destination)
         let known = try ProgressTable.exists(on: connection)
-        if known { try checkAgreement(on: connection) } else {
+        if known {
+            try checkAgreement(on: connection)
+        } else {
             try begin(connection, destination: destination, assignments: assignments)
         }
         try FunctionRegistry.register(on: connection)

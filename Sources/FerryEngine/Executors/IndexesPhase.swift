@@ -1,6 +1,9 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 
 /// Makes the indexes once all rows are there, and records the highest keys.
 struct IndexesPhase {
@@ -11,7 +14,7 @@ struct IndexesPhase {
             try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
                 do {
                     try context.connection.execute(index.sql)
-                } catch where error.primaryCode == 19 {
+                } catch let error as DatabaseError where error.isConstraint {
                     throw FerryError(
                         .rowFailed,
                         "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",

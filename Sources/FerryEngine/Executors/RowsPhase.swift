@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
 
 /// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.

@@ -47,7 +47,8 @@ struct ForeignKeySQL {
             return try scope.follow(names, from: object)
         }
         throw FerryError(
-            .badExpression, "A relationship of entity mapping \(mapping.name) takes objects from something else than a path.",
+            .badExpression,
+            "A relationship of entity mapping \(mapping.name) takes objects from something else than a path.",
             remedy: "Start its \"from\" at $source or at the iteration's variable.",
             place: .init(entityMapping: mapping.name))
     }
@@ -73,6 +74,7 @@ struct ForeignKeySQL {
         let isOfEntity = "\(object.alias).Z_ENT = \(number)"
         guard let filter = other.filter else { return isOfEntity }
         let sql = ExpressionSQL(context: context, mapping: other)
-        return "(\(isOfEntity) AND \(try sql.condition(filter, of: .init(alias: object.alias, entity: other.source), in: &scope)))"
+        return
+            "(\(isOfEntity) AND \(try sql.condition(filter, of: .init(alias: object.alias, entity: other.source), in: &scope)))"
     }
 }

@@ -67,7 +67,8 @@ struct LinkStatements {
         } else {
             let alias = scope.newAlias("b")
             scope.join(
-                "JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.alias).Z_PK")
+                "JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.alias).Z_PK"
+            )
             related = "\(alias).destination"
             part = "\(alias).element"
         }

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
+internal import FerryStore
 
 /// Relates the objects that could not be related when their rows were written.
 struct RelationshipsPhase {

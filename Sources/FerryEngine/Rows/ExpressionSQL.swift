@@ -3,6 +3,7 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
+internal import FerryStore
 
 /// Translates the expressions of one entity mapping into the SQL of a statement.
 struct ExpressionSQL {

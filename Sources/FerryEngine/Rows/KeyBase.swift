@@ -1,6 +1,9 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 
 /// Where the keys of new objects begin: above every key that is kept in the same table.
 enum KeyBase {

@@ -211,7 +211,8 @@ struct RowStatements {
         let table = try context.sourceTable(of: mapping)
         var scope = SourceScope(
             layout: context.source,
-            from: "temp.\(fresh) AS f JOIN temp.\(staged) AS g ON g.n = f.n JOIN source.\(table) AS s ON s.Z_PK = g.source",
+            from:
+                "temp.\(fresh) AS f JOIN temp.\(staged) AS g ON g.n = f.n JOIN source.\(table) AS s ON s.Z_PK = g.source",
             source: .init(alias: "s", entity: mapping.source))
         if let iteration = mapping.iteration {
             if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
