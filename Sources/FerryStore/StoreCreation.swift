@@ -1,3 +1,4 @@
+internal import FerryModel
 package import FerrySQLite
 
 /// Makes the tables and indexes of a new store, piece by piece, over an open connection.
@@ -82,16 +83,4 @@ package enum StoreCreation {
         ("Z_METADATA", "Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB"),
         ("Z_MODELCACHE", "Z_CONTENT BLOB"),
     ]
-}
-
-extension StoreLayout {
-    /// Entity tables in the order of their roots' numbers.
-    package var tablesInOrder: [EntityTable] {
-        tables.values.sorted { (entityNumbers[$0.root] ?? 0) < (entityNumbers[$1.root] ?? 0) }
-    }
-
-    /// The entities whose rows a table holds, in the order of their numbers.
-    package func entities(inTableOf root: String) -> [String] {
-        model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
-    }
 }

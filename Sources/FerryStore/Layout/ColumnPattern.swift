@@ -10,18 +10,25 @@ struct ColumnPattern {
     }
 
     func matches(_ candidate: String) -> Bool {
+        guard let rest = remainder(of: candidate) else { return false }
+        return rest.allSatisfy(\.isASCIIDigit)
+    }
+
+    /// Whether a name begins with prefix and name, whatever follows.
+    func startsLike(_ candidate: String) -> Bool { remainder(of: candidate) != nil }
+
+    private func remainder(of candidate: String) -> Substring? {
         var rest = candidate.uppercased()[...]
         for part in prefix.split(separator: "#", omittingEmptySubsequences: false).enumerated() {
             if part.offset > 0 {
                 let digits = rest.prefix(while: \.isASCIIDigit)
-                guard !digits.isEmpty else { return false }
+                guard !digits.isEmpty else { return nil }
                 rest = rest.dropFirst(digits.count)
             }
-            guard rest.hasPrefix(part.element) else { return false }
+            guard rest.hasPrefix(part.element) else { return nil }
             rest = rest.dropFirst(part.element.count)
         }
-        guard rest.hasPrefix(name) else { return false }
-        return rest.dropFirst(name.count).allSatisfy(\.isASCIIDigit)
+        return rest.hasPrefix(name) ? rest.dropFirst(name.count) : nil
     }
 }
 

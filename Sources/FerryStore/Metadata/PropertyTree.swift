@@ -33,6 +33,9 @@ package indirect enum PropertyTree: Sendable, Hashable {
         self = try PropertyTree.read(list, list.top, depth: 0)
     }
 
+    /// The binary property list: equal trees give equal bytes.
+    package var binary: [UInt8] { PropertyTreeWriter.binary(self) }
+
     private static func read(_ list: PropertyList, _ reference: Int, depth: Int) throws(FerryError) -> PropertyTree {
         guard depth < depthLimit else { throw FerryError(.badArchive, "A property list nests too deeply.") }
         switch try list.value(at: reference) {

@@ -96,7 +96,8 @@ struct PropertyTreeWriter {
         let offsetWidth = PropertyTreeWriter.width(of: UInt64(table))
         for offset in offsets { bytes += bigEndian(UInt64(offset), width: offsetWidth) }
         bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetWidth), UInt8(referenceWidth)]
-        bytes += bigEndian(UInt64(objects.count), width: 8) + bigEndian(0, width: 8) + bigEndian(UInt64(table), width: 8)
+        bytes +=
+            bigEndian(UInt64(objects.count), width: 8) + bigEndian(0, width: 8) + bigEndian(UInt64(table), width: 8)
         return bytes
     }
 

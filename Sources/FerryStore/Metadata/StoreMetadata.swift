@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 package import FerryModel
 package import FerrySQLite
 
@@ -6,9 +6,9 @@ package import FerrySQLite
 ///
 /// Keys that are not Core Data's belong to the app and are kept as they are.
 package struct StoreMetadata: Sendable, Hashable {
-    /// `Z_VERSION`; 1 in every store seen.
+    /// `Z_VERSION`, which is 1 in every store seen.
     package var version: Int64
-    /// `Z_UUID`
+    /// `Z_UUID`: the first part of the URI of each of its objects.
     package var uuid: String
     /// The property list, all keys.
     package var properties: [String: PropertyTree]
@@ -64,10 +64,10 @@ package struct StoreMetadata: Sendable, Hashable {
         stamped.properties[Key.hashesVersion] = .integer(3)
         stamped.properties[Key.identifiers] = .array(version.model.versionIdentifiers.map { .string($0) })
         if properties[Key.digest] != nil {
-            stamped.properties[Key.digest] = .string(VersionHash.digest(of: version.hashes))
+            stamped.properties[Key.digest] = .string(VersionHash.digest(version.hashes))
         }
         if properties[Key.checksum] != nil {
-            stamped.properties[Key.checksum] = .string(VersionHash.checksum(of: version.hashes))
+            stamped.properties[Key.checksum] = .string(VersionHash.checksum(version.hashes))
         }
         return stamped
     }
@@ -82,32 +82,44 @@ package struct StoreMetadata: Sendable, Hashable {
     /// - Returns: The metadata.
     /// - Throws: `notADatabase`, `notACoreDataStore`, `damagedSource`; ``DatabaseError``.
     package static func read(from connection: Connection, schema: String = "main") throws -> StoreMetadata {
-        guard let row = try row(of: connection, schema: schema), let uuid = row[1].text,
-            case .blob(let bytes) = row[2]
-        else { throw notACoreDataStore(connection.path) }
+        let found: [Value]?
         do {
-            guard let properties = try PropertyTree(binary: bytes).dictionary, properties[Key.hashes]?.dictionary != nil
-            else { throw notACoreDataStore(connection.path) }
-            return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
-        } catch let error where error.code == .badArchive {
+            found = try row(of: connection, schema: schema)
+        } catch {
+            throw readable(error, connection.path)
+        }
+        guard let row = found, let uuid = row[1].text, case .blob(let bytes) = row[2] else {
+            throw notACoreDataStore(connection.path)
+        }
+        guard let properties = try tree(bytes, of: connection.path).dictionary,
+            properties[Key.hashes]?.dictionary != nil
+        else { throw notACoreDataStore(connection.path) }
+        return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
+    }
+
+    private static func tree(_ bytes: [UInt8], of path: String) throws(FerryError) -> PropertyTree {
+        do {
+            return try PropertyTree(binary: bytes)
+        } catch {
             throw FerryError(
-                .damagedSource, "The metadata of \(connection.path) are damaged.",
-                remedy: "Restore the store from a backup.", cause: error)
+                .damagedSource, "The metadata of \(path) are damaged.", remedy: "Restore the store from a backup.",
+                cause: error)
         }
     }
 
-    private static func row(of connection: Connection, schema: String) throws -> [Value]? {
-        do {
-            let master = SQLName.quoted(schema, "sqlite_master")
-            let exists = try connection.integer("SELECT count(*) FROM \(master) WHERE name = 'Z_METADATA'") ?? 0
-            guard exists > 0 else { return nil }
-            let table = SQLName.quoted(schema, "Z_METADATA")
-            return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
-        } catch let error as DatabaseError where error.isNotADatabase {
-            throw FerryError(
-                .notADatabase, "\(connection.path) is no SQLite database.",
-                remedy: "Name a store; an encrypted one must be decrypted first.", cause: error)
-        }
+    private static func row(of connection: Connection, schema: String) throws(DatabaseError) -> [Value]? {
+        let master = SQLName.quoted(schema, "sqlite_master")
+        let exists = try connection.integer("SELECT count(*) FROM \(master) WHERE name = 'Z_METADATA'") ?? 0
+        guard exists > 0 else { return nil }
+        let table = SQLName.quoted(schema, "Z_METADATA")
+        return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
+    }
+
+    private static func readable(_ error: DatabaseError, _ path: String) -> any Error {
+        guard error.isNotADatabase else { return error }
+        return FerryError(
+            .notADatabase, "\(path) is no SQLite database.",
+            remedy: "Name a store; an encrypted one must be decrypted first.", cause: error)
     }
 
     private static func notACoreDataStore(_ path: String) -> FerryError {
@@ -127,5 +139,5 @@ package struct StoreMetadata: Sendable, Hashable {
     }
 
     /// `Z_PLIST`: equal metadata give equal bytes.
-    package var encodedProperties: [UInt8] { PropertyTreeWriter.binary(.dictionary(properties)) }
+    package var encodedProperties: [UInt8] { PropertyTree.dictionary(properties).binary }
 }
