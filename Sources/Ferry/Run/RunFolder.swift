@@ -19,8 +19,7 @@ final class RunFolder {
 
     /// Takes the folder's lock; makes the folder where there is none.
     ///
-    /// - Throws: ``FerryError`` `.runActive` while another run holds it, `.runDiffers` when what stands there is no
-    ///   run of Ferry's or one of a form that this version does not know.
+    /// - Throws: ``FerryError`` `.runActive` while another run holds it.
     init(path: String, files: FileLayer) throws {
         self.path = path
         self.files = files
@@ -37,12 +36,22 @@ final class RunFolder {
                 remedy: "Wait for it to end, or stop it; the same command then goes on with its work.")
         }
         self.lock = lock
+    }
+
+    /// Reads the record of the run that the folder holds.
+    ///
+    /// - Returns: Nil when the folder is a new one.
+    /// - Throws: ``FerryError`` `.runDiffers` when what stands there is no run, or one of a form that this version
+    ///   does not know.
+    func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
-        if record == nil, try !isEmpty {
+        let strangers = try files.list(path).filter { !["lock", "run.json", "run.json.new"].contains($0.name) }
+        if record == nil, !strangers.isEmpty {
             throw FerryError(
                 .runDiffers, "\(path) holds files, but no run.json of a run.",
                 remedy: "Look at it; --restart removes it.")
         }
+        return record
     }
 
     /// Whether a folder of a run is there.
@@ -71,29 +80,6 @@ final class RunFolder {
                 .runDiffers, "\(file) cannot be read as the record of a run.",
                 remedy: "--restart drops the unfinished run.", cause: error)
         }
-    }
-
-    /// Takes everything but the lock out of the folder, as `--restart` asks.
-    static func clear(_ path: String, files: FileLayer) throws {
-        guard try exists(path, files: files) else { return }
-        guard let lock = try files.lock(path + "/lock") else {
-            throw FerryError(
-                .runActive, "A run on this store is active: \(path) is locked.",
-                remedy: "Wait for it to end, or stop it.")
-        }
-        // The record goes last but one: until then the leftovers are known as a run's.
-        for entry in try files.list(path) where entry.name != "lock" && entry.name != "run.json" {
-            try files.removeTree(path + "/" + entry.name)
-        }
-        try files.removeIfPresent(path + "/run.json")
-        try files.removeTree(path)
-        try files.syncFolder(FileLayer.parent(of: path))
-        withExtendedLifetime(lock) {}
-    }
-
-    /// Whether nothing of a run is there: only the lock, or a record that was never put in place.
-    private var isEmpty: Bool {
-        get throws { try files.list(path).allSatisfy { ["lock", "run.json.new"].contains($0.name) } }
     }
 
     var place: RunRecord.Place {
@@ -153,19 +139,20 @@ final class RunFolder {
         return nil
     }
 
-    /// Removes the folder of a finished run with everything in it.
-    func remove() throws {
-        for entry in try files.list(path) where entry.name != "lock" && entry.name != "run.json" {
+    /// Takes everything but the lock out of the folder.
+    func clear() throws {
+        // The record goes last: until then the leftovers are known as a run's.
+        for entry in try files.list(path) where !["lock", "run.json"].contains(entry.name) {
             try files.removeTree(path + "/" + entry.name)
         }
         try files.removeIfPresent(path + "/run.json")
-        try files.removeTree(path)
-        try files.syncFolder(FileLayer.parent(of: path))
         record = nil
     }
 
-    /// Removes the folder if no record was ever saved in it: a run that was refused leaves nothing behind.
-    func removeIfUnused() throws {
-        if record == nil { try remove() }
+    /// Removes the folder with everything in it; the lock ends with this object.
+    func remove() throws {
+        try clear()
+        try files.removeTree(path)
+        try files.syncFolder(FileLayer.parent(of: path))
     }
 }

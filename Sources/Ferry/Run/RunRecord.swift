@@ -9,31 +9,41 @@ struct RunRecord: Codable, Sendable {
     /// The only version of this file's form so far.
     static let format = 1
 
+    enum Kind: String, Codable, Sendable { case migration, rollback }
+
     var ferry = RunRecord.format
+    var kind: Kind
     /// The tool that wrote it, with its version.
     var tool: String
     var id: String
     var folder: Place
     var store: String
-    var options: Options
-    var from: String
-    var to: String
-    var chain: [String]
-    /// `now()` of every expression, in seconds since 2001-01-01 UTC.
-    var now: Double
-    /// What the source and the inputs looked like when the run began.
+    /// What the store and the inputs looked like when the run began.
     var source: Fingerprint
-    /// What the source looks like once the swap has written the `-wal` back; see ``Swap``.
+    /// What the store looks like once the swap has written its `-wal` back; see ``Swap``.
     var checkpointed: Fingerprint?
     /// The side files that were there before Ferry came.
     var sideFiles: SideFiles
     var phase: Phase
+    /// The archive that was taken or is put back.
     var snapshot: String?
-    /// The steps that are verified, in order; the next one is at work.
-    var steps: [StepRecord] = []
     var swap: SwapIntent?
     /// Seconds spent per phase by all calls, in the order in which the phases first ran.
     var phases: [PhaseSeconds] = []
+    /// Nil for a rollback.
+    var migration: Migration?
+
+    /// What only a migration has.
+    struct Migration: Codable, Sendable {
+        var options: Options
+        var from: String
+        var to: String
+        var chain: [String]
+        /// `now()` of every expression, in seconds since 2001-01-01 UTC.
+        var now: Double
+        /// The steps that are verified, in order; the next one is at work.
+        var steps: [StepRecord] = []
+    }
 
     /// What a call must ask for again to go on with the run.
     struct Options: Codable, Hashable, Sendable {
