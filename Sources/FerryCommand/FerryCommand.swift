@@ -13,9 +13,10 @@ public enum FerryCommand {
     /// Every command, in the order of help.
     static var commands: [any Command.Type] {
         [
-            PlanCommand.self, MigrateCommand.self, StatusCommand.self, SnapshotCreateCommand.self,
-            SnapshotListCommand.self, SnapshotVerifyCommand.self, SnapshotRestoreCommand.self, RollbackCommand.self,
-            VersionCommand.self, HelpCommand.self,
+            InspectCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self, StatusCommand.self,
+            SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
+            SnapshotRestoreCommand.self, RollbackCommand.self, GenerateCommand.self, DemoCommand.self,
+            HelpCommand.self, VersionCommand.self,
         ]
     }
 

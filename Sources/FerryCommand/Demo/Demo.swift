@@ -15,7 +15,10 @@ struct Demo {
         try folder.writeSources()
         let version = try firstVersion()
         let start = Clock.nanoseconds()
-        try library.write(version, to: folder.store, progress: nil)
+        let bar = console.isTerminal && !console.isJSON ? BarProgress(console: console) : nil
+        defer { bar?.finish() }
+        try library.write(version, to: folder.store) { bar?.show($0) }
+        bar?.finish()
         let seconds = Double(Clock.nanoseconds() - start) / 1e9
         console.say(
             "\(folder.store): \(Quantity.grouped(library.books)) books and "

@@ -11,7 +11,7 @@ struct LibraryStore {
 
     var users: Int64 { max(3, books / 100) }
 
-    func write(_ version: ModelVersion, to path: String, progress: ProgressHook?) throws {
+    func write(_ version: ModelVersion, to path: String, progress: @escaping ProgressHook) throws {
         try StoreGenerator(version, options: options).generate(at: path, files: FileLayer(), progress: progress)
     }
 
