@@ -59,9 +59,7 @@ extension SQLTranslator {
             return "ferry_text_equal(\(left.sql), \(right.sql), \(options(comparison)))"
         }
         if left.type == .dynamic || right.type == .dynamic { return "ferry_equal(\(left.sql), \(right.sql))" }
-        if case .attribute(let type) = left.type, left.type == right.type, type == .binary || type == .uuid {
-            return "\(left.sql) IS \(right.sql)"
-        }
+        if left.type == .attribute(.uuid), right.type == .attribute(.uuid) { return "\(left.sql) IS \(right.sql)" }
         throw incomparable(left, right, comparison)
     }
 

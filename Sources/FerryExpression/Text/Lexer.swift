@@ -206,7 +206,8 @@ struct Lexer {
             return try scalar(0x10000 + (unit & 0x3FF) << 10 + trail & 0x3FF, start)
         default:
             throw error(
-                "`\\\(letter)` is no escape", at: start, remedy: "A backslash that is meant is written twice: `\\\\\(letter)`.")
+                "`\\\(letter)` is no escape", at: start,
+                remedy: "A backslash that is meant is written twice: `\\\\\(letter)`.")
         }
     }
 

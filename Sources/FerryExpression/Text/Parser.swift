@@ -71,7 +71,8 @@ struct Parser {
     func predicate(_ node: Node) throws(FerryError) -> Predicate {
         guard case .predicate(let predicate) = node.content else {
             throw lexer.error(
-                "a value stands where a condition is needed", at: node.position, remedy: "Compare it, as in `x == TRUE`.")
+                "a value stands where a condition is needed", at: node.position,
+                remedy: "Compare it, as in `x == TRUE`.")
         }
         return predicate
     }
@@ -187,7 +188,9 @@ struct Parser {
         case .word(let word) where word.uppercased() == "NOT": return try negation()
         case .symbol("-"):
             try advance()
-            if let negative = try negativeLiteral() { return Node(content: .expression(negative), depth: 1, position: start) }
+            if let negative = try negativeLiteral() {
+                return Node(content: .expression(negative), depth: 1, position: start)
+            }
             let operand = try read(.prefix)
             let arguments = [try expression(operand), .constant(.integer(-1))]
             return try join(.expression(.predefined("multiply:by:", arguments)), [operand], at: start)
@@ -263,7 +266,8 @@ struct Parser {
         if Keyword.quantifiers.contains(upper) { throw unsupported(upper) }
         if Keyword.operators.contains(upper) {
             throw error(
-                "the operator \(upper) stands where a value is needed", remedy: "A key of that name is written `#\(word)`.")
+                "the operator \(upper) stands where a value is needed",
+                remedy: "A key of that name is written `#\(word)`.")
         }
         let called = token
         try advance()
