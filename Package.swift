@@ -97,7 +97,9 @@ let package = Package(
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
                 "FerrySnapshot",
             ]),
-        tests("CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"]),
+        tests(
+            "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],
+            resources: [.copy("Goldens")]),
         tests("FixtureTests", of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
     ],
     swiftLanguageModes: [.v6]

@@ -27,7 +27,7 @@ public enum FerryCommand {
     package static func run(_ words: [String], on console: Console) -> ExitCode {
         do {
             guard let call = try CommandCall(words, among: commands) else {
-                console.note(HelpText.overview(commands))
+                for line in HelpText.overview(commands) { console.note(line) }
                 throw FerryError(.usage, "A command is missing.", remedy: "Start with: ferry help")
             }
             return try call.run(on: console)

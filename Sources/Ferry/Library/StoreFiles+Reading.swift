@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 package import FerrySQLite
 
 extension StoreFiles {
@@ -22,10 +22,11 @@ extension StoreFiles {
         return result
     }
 
-    private func realPath(_ files: FileLayer) throws -> String {
-        do {
+    private func realPath(_ files: FileLayer) throws(FerryError) -> String {
+        do throws(FerryError) {
             return try files.realPath(store.filePath)
-        } catch let error as FerryError where error.code == .notFound {
+        } catch {
+            guard error.code == .notFound else { throw error }
             throw FerryError(
                 .notFound, "There is no store at \(store.filePath).", remedy: "Check the path.", cause: error)
         }

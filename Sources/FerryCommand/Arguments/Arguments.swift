@@ -106,18 +106,11 @@ package struct Arguments {
     func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
         guard let text = value(name) else { return nil }
         guard let number = Quantity.count(text), range.contains(number) else {
-            throw wrong("\(name) cannot be \"\(text)\".", "It is a whole number from \(range.lowerBound) on.")
+            // An upper bound that nobody would reach is not worth a word.
+            let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
+            throw wrong("\(name) cannot be \"\(text)\".", "It is a whole number from \(range.lowerBound) \(end).")
         }
         return number
-    }
-
-    /// The value of an option that must be a size, such as `64MiB`.
-    func bytes(_ name: String) throws(FerryError) -> Int64? {
-        guard let text = value(name) else { return nil }
-        guard let bytes = Quantity.bytes(text) else {
-            throw wrong("\(name) cannot be \"\(text)\".", "It is a size such as 4MiB or 100kB.")
-        }
-        return bytes
     }
 
     /// The usage error of this command.

@@ -37,7 +37,7 @@ struct CommandCall {
                 .usage, second.isEmpty ? "\(name) what?" : "Unknown command \(name) \(second).",
                 remedy: "There are: \(known).")
         }
-        let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) }
+        let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
         let nearest = NearestName(among: firsts).nearest(to: name)
         throw FerryError(
             .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name).",
@@ -48,7 +48,7 @@ struct CommandCall {
         let arguments = try Arguments(words, for: command.syntax)
         guard !arguments.has("--help") else {
             let text = HelpText.command(command.syntax)
-            console.result([("help", .string(text))], text: [text])
+            console.result([("help", .string(text.joined(separator: "\n")))], text: text)
             return .success
         }
         return try command.init(from: arguments).run(on: console)

@@ -4,7 +4,8 @@ internal import FerryModel
 struct HashesCommand: Command {
     static let syntax = Syntax(
         "hashes", summary: "Tells the version hashes of models.",
-        discussion: "For each version: the hash of every entity as a store's metadata hold it, the digest of all and the "
+        discussion:
+            "For each version: the hash of every entity as a store's metadata hold it, the digest of all and the "
             + "checksum. Two versions with equal hashes are one to Core Data.",
         operands: [.init("MODEL", .several, "An .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder of them.")],
         example: "ferry hashes App.xcdatamodeld")

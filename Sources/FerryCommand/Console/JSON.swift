@@ -8,10 +8,10 @@ package indirect enum JSON: Sendable {
     case array([JSON])
     case object([(String, JSON)])
 
-    static func string(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
-    static func integer(_ number: Int?) -> JSON { number.map { .integer(Int64($0)) } ?? .null }
-    static func integer(_ number: Int64?) -> JSON { number.map { .integer($0) } ?? .null }
-    static func number(_ number: Double?) -> JSON { number.map { .number($0) } ?? .null }
+    package static func string(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+    package static func integer(_ number: Int?) -> JSON { number.map { .integer(Int64($0)) } ?? .null }
+    package static func integer(_ number: Int64?) -> JSON { number.map { .integer($0) } ?? .null }
+    package static func number(_ number: Double?) -> JSON { number.map { .number($0) } ?? .null }
     static func strings(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
 
     /// One line, without spaces: for JSON Lines.

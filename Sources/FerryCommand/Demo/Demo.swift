@@ -130,7 +130,9 @@ struct Demo {
         return lines
     }
 
-    private func same(_ digest: String) throws -> String { try folder.digest(of: folder.store) == digest ? "yes" : "no" }
+    private func same(_ digest: String) throws -> String {
+        try folder.digest(of: folder.store) == digest ? "yes" : "no"
+    }
 
     private func tellTheEnd() {
         heading("The folder is yours to look at: \(folder.path)")

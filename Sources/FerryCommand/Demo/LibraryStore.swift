@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryGenerate
 internal import FerryModel
+internal import FerrySQLite
 internal import FerryStore
 
 /// The demo's store of version `Library1`: users, books with their authors' names, and who has which book.
