@@ -9,8 +9,8 @@ func room(_ name: String, over below: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house)
 }
 
-func tests(_ name: String, of rooms: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: rooms + ["TestSupport"], resources: resources, swiftSettings: house)
+func tests(_ name: String, of rooms: [Target.Dependency], excluding data: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: rooms + ["TestSupport"], exclude: data, swiftSettings: house)
 }
 
 func system(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
@@ -98,8 +98,14 @@ let package = Package(
                 "FerrySnapshot",
             ]),
         tests(
+            "CaseTests",
+            of: [
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryPlan", "FerryEngine",
+                "FerryVerify",
+            ], excluding: ["Cases"]),
+        tests(
             "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],
-            resources: [.copy("Goldens")]),
+            excluding: ["Goldens"]),
         tests("FixtureTests", of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
     ],
     swiftLanguageModes: [.v6]

@@ -61,7 +61,7 @@ package enum VersionHash {
     // MARK: One property
 
     /// The hash of an attribute that is not transient.
-    static func hash(_ attribute: Attribute, in model: ManagedObjectModel) -> [UInt8] {
+    package static func hash(_ attribute: Attribute, in model: ManagedObjectModel) -> [UInt8] {
         var hash = SHA256()
         if let expression = attribute.derivationExpression {
             hash.update(printed(derivation: expression))
@@ -81,7 +81,7 @@ package enum VersionHash {
     }
 
     /// The hash of a relationship that is not transient, as `entity` declares it.
-    static func hash(_ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel) -> [UInt8] {
+    package static func hash(_ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel) -> [UInt8] {
         var hash = SHA256()
         hash.update(
             base(relationship.name, isOptional: relationship.isOptional, modifier: relationship.versionHashModifier))
@@ -95,7 +95,8 @@ package enum VersionHash {
         return hash.finalize()
     }
 
-    static func base(_ name: String, isOptional: Bool, modifier: String?) -> [UInt8] {
+    /// The part of a property's hash that attributes and relationships share.
+    package static func base(_ name: String, isOptional: Bool, modifier: String?) -> [UInt8] {
         var hash = SHA256()
         hash.update(name)
         hash.update([isOptional ? 1 : 0, 0])

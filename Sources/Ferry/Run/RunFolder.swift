@@ -54,6 +54,15 @@ final class RunFolder {
         return record
     }
 
+    /// As ``load()``; for a restart, what cannot be read counts as nothing.
+    func load(restart: Bool) throws -> RunRecord? {
+        do {
+            return try load()
+        } catch let error as FerryError where restart && error.code == .runDiffers {
+            return nil
+        }
+    }
+
     /// Whether a folder of a run is there.
     static func exists(_ path: String, files: FileLayer) throws -> Bool {
         try files.attributesIfPresent(path)?.isDirectory == true

@@ -1,6 +1,4 @@
 internal import FerryBase
-internal import FerryMapping
-internal import FerryVerify
 
 /// What `run.json` holds: which run this is, what must not change under it, and how far it has come.
 ///
@@ -64,7 +62,7 @@ struct RunRecord: Codable, Sendable {
     struct StepRecord: Codable, Sendable {
         /// Whether the destination is free of Ferry's own tables.
         var isFinished: Bool
-        var counts: [EntityMappingCounts]
+        var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
         var healed: [MigrationReport.Healed]
         var chunks: Int

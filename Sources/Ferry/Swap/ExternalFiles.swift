@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
@@ -34,10 +33,10 @@ struct ExternalFiles {
 
     /// Removes the files that no row of the store names.
     ///
-    /// - Parameters:
-    ///   - model: The model of the store as it is now.
-    ///   - workFolder: A folder for the list of names, which can be as long as the store has rows.
-    func removeUnnamed(model: ManagedObjectModel, workFolder: String) throws {
+    /// Needs no model: every BLOB of the form that names a file counts, whatever column it stands in.
+    ///
+    /// - Parameter workFolder: A folder for the list of names, which can be as long as the store has rows.
+    func removeUnnamed(workFolder: String) throws {
         guard try files.attributesIfPresent(folder)?.isDirectory == true else { return }
         let list = workFolder + "/external.sqlite"
         for file in StoreFileNames(list).all { try files.removeIfPresent(file) }
@@ -46,7 +45,7 @@ struct ExternalFiles {
         try names.execute(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                 + "CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
-        try collectNames(model: model, into: names)
+        try collectNames(into: names)
         try names.execute("COMMIT")
         let isNamed = try names.prepare("SELECT 1 FROM name WHERE name = ?")
         let folder = folder
@@ -65,14 +64,22 @@ struct ExternalFiles {
     }
 
     /// Hands every name that the store's rows refer to over to a list.
-    private func collectNames(model: ManagedObjectModel, into names: Connection) throws {
+    private func collectNames(into names: Connection) throws {
         let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
         do {
-            let layout = try StoreLayout.actual(for: model, on: reader.connection)
-            try ExternalData.forEachReference(in: layout, on: reader.connection) { name in
-                try insert.bind(name, at: 1)
-                try insert.run()
+            for table in try StoreCatalog(reader.connection).tables {
+                for column in table.columns where column.type.uppercased() == "BLOB" {
+                    let name = Connection.quoted(column.name)
+                    // The length lets SQLite pass over other values without reading them.
+                    let rows = try reader.connection.prepare(
+                        "SELECT \(name) FROM \(Connection.quoted(table.name)) WHERE length(\(name)) = 38")
+                    while try rows.step() {
+                        guard let file = rows.withBytes(0, ExternalData.fileName) else { continue }
+                        try insert.bind(file, at: 1)
+                        try insert.run()
+                    }
+                }
             }
         } catch {
             reader.release()

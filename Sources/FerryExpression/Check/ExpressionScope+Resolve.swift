@@ -7,6 +7,7 @@ extension ExpressionScope {
     /// - Parameters:
     ///   - base: `$source`, `SELF`, or the iteration's variable.
     ///   - steps: The path's steps; none for the object itself.
+    /// - Returns: The relationships followed, and what the path ends at.
     /// - Throws: ``FerryError`` `.badExpression` naming the path, the entity and the property, with names that are near;
     ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
     package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {

@@ -56,8 +56,8 @@ struct PatternCache {
         if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }
         let flags: NSRegularExpression.Options = options.ignoresCase ? .caseInsensitive : []
         do {
-            // Alone first: an unbalanced parenthesis must not be completed by ours.
-            _ = try NSRegularExpression(pattern: text, options: flags)
+            // Alone first: an unbalanced parenthesis must not be completed by ours. (Foundation takes no empty one.)
+            if !text.isEmpty { _ = try NSRegularExpression(pattern: text, options: flags) }
             return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
         } catch {
             throw FerryError(

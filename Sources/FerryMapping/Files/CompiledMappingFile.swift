@@ -7,8 +7,6 @@ internal import FerryModel
 /// The compiler has already written out what is automatic, so a property without an expression stays empty. The file
 /// knows its models only by their entities' hashes; ``MappingModel/sourceHashes`` holds them.
 struct CompiledMappingFile {
-    private static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
-
     private let file: String
 
     static func read(_ bytes: [UInt8], name: String, path: String) throws(FerryError) -> MappingModel {
@@ -31,7 +29,9 @@ struct CompiledMappingFile {
             name: name, path: path, sourceVersion: "", destinationVersion: "", entityMappings: [])
         for object in list {
             let mapping = try entityMapping(object)
-            if let source = mapping.source { model.sourceHashes[source] = try object.object("NSSourceEntityVersionHash")?.data }
+            if let source = mapping.source {
+                model.sourceHashes[source] = try object.object("NSSourceEntityVersionHash")?.data
+            }
             if let destination = mapping.destination {
                 model.destinationHashes[destination] = try object.object("NSDestinationEntityVersionHash")?.data
             }
@@ -45,7 +45,8 @@ struct CompiledMappingFile {
         let destination = try object.text("NSDestinationEntityName")
         guard source != nil || destination != nil else { throw damaged("an entity mapping names no entity.") }
         var mapping = EntityMapping(
-            name: try object.text("NSMappingName") ?? EntityMapping.derivedName(source: source, destination: destination),
+            name: try object.text("NSMappingName")
+                ?? EntityMapping.derivedName(source: source, destination: destination),
             source: source, destination: destination, isAutomatic: false)
         if let policy = try object.text("NSEntityMigrationPolicyClassName"), !policy.isEmpty {
             mapping.policyClassName = policy
@@ -53,24 +54,27 @@ struct CompiledMappingFile {
         if let userInfo = try object.object("NSUserInfo") { mapping.userInfo = try UserInfoArchive.decode(userInfo) }
         if let fetch = try object.object("NSSourceExpression") {
             do {
-                mapping.filter = try filter(fetch)
+                let predicate = try ArchivedExpression.decodeGeneratedFetch(fetch).predicate
+                mapping.filter = predicate == .constant(true) ? nil : predicate
             } catch {
                 mapping.unreadable.append(.init(part: "the source expression", reason: error.message))
             }
         }
         for property in try object.elements("NSAttributeMappings") ?? [] {
             let name = try self.name(of: property)
-            mapping.attributes[name] = try value(of: property, "attribute \"\(name)\"", in: &mapping) {
-                (archive) throws(FerryError) in
-                .value(try ArchivedExpression.decode(archive))
-            } ?? .empty
+            mapping.attributes[name] =
+                try value(of: property, "attribute \"\(name)\"", in: &mapping) {
+                    (archive) throws(FerryError) in
+                    .value(try ArchivedExpression.decode(archive))
+                } ?? .empty
         }
         for property in try object.elements("NSRelationshipMappings") ?? [] {
             let name = try self.name(of: property)
-            mapping.relationships[name] = try value(of: property, "relationship \"\(name)\"", in: &mapping) {
-                (archive) throws(FerryError) in
-                try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
-            } ?? .empty
+            mapping.relationships[name] =
+                try value(of: property, "relationship \"\(name)\"", in: &mapping) {
+                    (archive) throws(FerryError) in
+                    try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
+                } ?? .empty
         }
         return mapping
     }
@@ -93,16 +97,6 @@ struct CompiledMappingFile {
             throw damaged("a property mapping names no property.")
         }
         return name
-    }
-
-    /// The predicate inside the generated fetch: FETCH(FUNCTION($manager, "…", "Entity", "predicate"), …).
-    private func filter(_ fetch: ArchivedObject) throws(FerryError) -> Predicate? {
-        guard let request = try fetch.object("NSFRExpression"),
-            case .function(receiver: .variable("manager"), Self.fetch, let arguments) =
-                try ArchivedExpression.decode(request),
-            arguments.count == 2, case .constant(.string(let text)) = arguments[1]
-        else { throw FerryError(.unsupported, "it is not the fetch that the compiler generates.") }
-        return text == "TRUEPREDICATE" ? nil : try Predicate.parse(text)
     }
 
     private func damaged(_ what: String, cause: (any Error)? = nil) -> FerryError {

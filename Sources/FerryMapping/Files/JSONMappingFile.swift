@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 
-/// Reads Ferry's own mapping file (`docs/mapping-format.md`).
+/// Reads Ferry's own mapping file.
 struct JSONMappingFile {
     private static let formatVersion = 1
     private static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions"]

@@ -20,7 +20,12 @@ package struct MappingFile {
     /// - Throws: `.notFound` when nothing is there; `.badMapping` or `.badExpression` with file, line and path of what is
     ///   wrong in it.
     package static func load(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> MappingModel {
-        try loadWithBases(path: path, files: files).model
+        var file = MappingFile(files: files)
+        var model = try file.read(path)
+        model.fingerprint = file.fingerprint.finish()
+        model.path = file.reading[0]
+        model.extendedPaths = Array(file.reading.dropFirst())
+        return model
     }
 
     /// Reads one mapping model, or all that are in a folder, in natural order of their names.
@@ -36,24 +41,15 @@ package struct MappingFile {
         let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }
             .filter { ["xcmappingmodel", "cdm", "json"].contains(fileExtension(of: $0)) }
             .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
-        var loaded: [(model: MappingModel, files: [String])] = []
-        for name in names { loaded.append(try loadWithBases(path: "\(path)/\(name)", files: files)) }
+        var loaded: [MappingModel] = []
+        for name in names { loaded.append(try load(path: "\(path)/\(name)", files: files)) }
         guard !loaded.isEmpty else {
             throw FerryError(
                 .notFound, "The folder \(path) holds no mapping model.",
                 remedy: "Name a .xcmappingmodel, a .cdm or a .json file, or a folder with such files in it.")
         }
-        let extended = Set(loaded.flatMap { $0.files.dropFirst() })
-        return loaded.filter { !extended.contains($0.files[0]) }.map(\.model)
-    }
-
-    private static func loadWithBases(
-        path: String, files: FileLayer
-    ) throws(FerryError) -> (model: MappingModel, files: [String]) {
-        var file = MappingFile(files: files)
-        var model = try file.read(path)
-        model.fingerprint = file.fingerprint.finish()
-        return (model, file.reading)
+        let extended = Set(loaded.flatMap(\.extendedPaths))
+        return loaded.filter { !extended.contains($0.path) }
     }
 
     private static func present(_ path: String, _ files: FileLayer) throws(FerryError) -> FileAttributes {
@@ -123,7 +119,8 @@ package struct MappingFile {
     private static func name(of path: String) -> String {
         let name = fileName(of: path)
         let parent = FileLayer.parent(of: path)
-        let named = name == "xcmapping.xml" && fileExtension(of: parent) == "xcmappingmodel" ? fileName(of: parent) : name
+        let named =
+            name == "xcmapping.xml" && fileExtension(of: parent) == "xcmappingmodel" ? fileName(of: parent) : name
         let end = named.lastIndex(of: ".") ?? named.endIndex
         return String(end == named.startIndex ? named[...] : named[..<end])
     }

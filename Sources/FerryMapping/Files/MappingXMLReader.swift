@@ -16,7 +16,8 @@ struct MappingXMLObject {
 
 /// Reads the objects of an `xcmapping.xml` from a stream.
 ///
-/// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive.
+/// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive. Entities are neither
+/// loaded nor expanded.
 final class MappingXMLReader: NSObject, XMLParserDelegate {
     private static let droppedAttributes: Set = ["sourcemodeldata", "destinationmodeldata"]
 
@@ -101,12 +102,6 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
             object = nil
         default: break
         }
-    }
-
-    func parser(
-        _ parser: XMLParser, foundInternalEntityDeclarationWithName name: String, value: String?
-    ) {
-        stop(parser, "it declares the entity \"\(name)\", which no mapping model does")
     }
 
     private func stop(_ parser: XMLParser, _ problem: String) {

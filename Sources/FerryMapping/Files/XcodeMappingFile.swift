@@ -59,7 +59,8 @@ struct XcodeMappingFile {
         mapping.policyClassName = text("migrationpolicyclassname", of: object)
         if let filter = text("sourcefilterpredicatestring", of: object) {
             do {
-                mapping.filter = try Predicate.parse(filter)
+                let predicate = try Predicate.parse(filter)
+                mapping.filter = predicate == .constant(true) ? nil : predicate
             } catch {
                 mapping.unreadable.append(.init(part: "the filter predicate", reason: error.message))
             }
@@ -68,7 +69,8 @@ struct XcodeMappingFile {
             do {
                 mapping.userInfo = try UserInfoArchive.decode(try bytes(data))
             } catch {
-                warnings.append("\(file): the user info of entity mapping \"\(mapping.name)\" is left out: \(error.message)")
+                warnings.append(
+                    "\(file): the user info of entity mapping \"\(mapping.name)\" is left out: \(error.message)")
             }
         }
         for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
@@ -178,7 +180,8 @@ struct XcodeMappingFile {
 
     private func damaged(_ what: String) -> FerryError {
         FerryError(
-            .badMapping, "\(file): \(what).", remedy: "Open the mapping model in Xcode and save it, or restore the file.")
+            .badMapping, "\(file): \(what).",
+            remedy: "Open the mapping model in Xcode and save it, or restore the file.")
     }
 }
 

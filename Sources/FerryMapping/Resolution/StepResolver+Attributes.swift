@@ -14,7 +14,8 @@ extension StepResolver {
                 if case .value = rule {
                     let reason = attribute.isTransient ? "is transient and not stored" : "is derived by the store"
                     report(
-                        .badMapping, "it gives a value to the attribute \"\(attribute.name)\", which \(reason).", mapping,
+                        .badMapping, "it gives a value to the attribute \"\(attribute.name)\", which \(reason).",
+                        mapping,
                         property: attribute.name, remedy: "Remove the expression.")
                 }
                 continue
@@ -95,7 +96,8 @@ extension StepResolver {
         let message = "\(mapping.destination) has no \(kind) \"\(name)\"\(near.isEmpty ? "." : near)"
         guard isSet else {
             warnings.append(
-                "\(fileName(of: mappingModels[mapping.model].path)): entity mapping \"\(mapping.mapping.name)\": \(message)")
+                "\(fileName(of: mappingModels[mapping.model].path)): entity mapping \"\(mapping.mapping.name)\": \(message)"
+            )
             return
         }
         report(
@@ -112,7 +114,8 @@ extension StepResolver {
         for name in mapping.mapping.unique where !known.contains(name) {
             let near = nearNameHint(name, among: known)
             report(
-                .badMapping, "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(near.isEmpty ? "." : near)",
+                .badMapping,
+                "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(near.isEmpty ? "." : near)",
                 mapping, property: name, remedy: "Name attributes whose values tell the objects apart.")
         }
         return mapping.mapping.unique

@@ -26,7 +26,7 @@ extension StepResolver {
             if comeToTheSame {
                 if stays(sides, mappings) { continue }
             } else {
-                guard isLater(sides) else { continue }
+                guard isInverseLater(sides) else { continue }
                 let (first, last) = (mappings[sides.mapping], mappings[sides.inverseMapping])
                 warnings.append(
                     "\(first.destination).\(sides.relationship.name) (entity mapping \"\(first.name)\") and its inverse "
@@ -37,7 +37,9 @@ extension StepResolver {
         }
         for removal in removals {
             guard
-                let index = mappings[removal.mapping].relationships.firstIndex(where: { $0.name == removal.relationship })
+                let index = mappings[removal.mapping].relationships.firstIndex(where: {
+                    $0.name == removal.relationship
+                })
             else { continue }
             mappings[removal.mapping].relationships[index].mappings.removeAll { $0 == removal.other }
             if mappings[removal.mapping].relationships[index].mappings.isEmpty {
@@ -90,11 +92,11 @@ extension StepResolver {
         let (left, right) = (sides.relationship, sides.inverse)
         if left.isToMany != right.isToMany { return !left.isToMany }
         if left.isOrdered != right.isOrdered { return left.isOrdered }
-        return !isLater(sides)
+        return isInverseLater(sides)
     }
 
     /// Whether the inverse comes after the relationship in Core Data's order: by mapping, then by name.
-    private func isLater(_ sides: Sides) -> Bool {
+    private func isInverseLater(_ sides: Sides) -> Bool {
         if sides.inverseMapping != sides.mapping { return sides.inverseMapping > sides.mapping }
         return codeUnitOrder(sides.relationship.name, sides.inverse.name)
     }

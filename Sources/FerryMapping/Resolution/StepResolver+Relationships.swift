@@ -104,15 +104,6 @@ extension StepResolver {
             name: relationship.name, mappings: named.map(\.name), from: from, isAutomatic: false)
     }
 
-    /// The entity of the source objects that an expression yields.
-    private func entity(of expression: Expression, in mapping: LiveMapping) throws(FerryError) -> String {
-        let path = try mapping.scope.resolveObjects(expression)
-        guard case .object(let entity) = path.end else {
-            preconditionFailure("A path that was resolved to objects ends at an object.")
-        }
-        return entity
-    }
-
     private mutating func reportUnknownRelationships(of mapping: LiveMapping, known: [Relationship]) {
         let names = Set(known.map(\.name))
         for (name, rule) in mapping.mapping.relationships.sorted(by: { $0.key < $1.key })

@@ -53,7 +53,8 @@ struct StepResolver {
                 let name = isShared ? "\(model.name)/\(mapping.name)" : mapping.name
                 guard names.insert(mapping.name).inserted else {
                     report(
-                        .badMapping, "the mapping model has a second entity mapping of this name.", mapping, model: index,
+                        .badMapping, "the mapping model has a second entity mapping of this name.", mapping,
+                        model: index,
                         remedy: "Give one of them another name.")
                     continue
                 }
@@ -81,13 +82,15 @@ struct StepResolver {
             if let entity = self.destination.model.entities[destination] {
                 if entity.isAbstract, mapping.source != nil {
                     report(
-                        .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.", mapping,
+                        .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.",
+                        mapping,
                         model: model, remedy: "Map to one of its sub-entities.")
                 }
             } else {
                 let near = nearNameHint(destination, among: self.destination.model.entities.keys)
                 report(
-                    .badMapping, "\(self.destination.name) has no entity \"\(destination)\"\(near.isEmpty ? "." : near)",
+                    .badMapping,
+                    "\(self.destination.name) has no entity \"\(destination)\"\(near.isEmpty ? "." : near)",
                     mapping, model: model, remedy: "Correct the destination entity's name.")
             }
         }

@@ -16,7 +16,9 @@ package struct PropertyList: Sendable {
     /// The reference of the topmost object.
     package let top: Int
 
-    /// Bytes that may still be decoded. Objects may be shared, so a small list could be made to unfold without end.
+    /// Bytes that may still be decoded.
+    ///
+    /// Objects may be shared, so a small list could be made to unfold without end.
     private final class Allowance: Sendable {
         private let left: Atomic<Int>
 
