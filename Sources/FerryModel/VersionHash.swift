@@ -12,7 +12,9 @@ package enum VersionHash {
         for name in model.sortedEntityNames {
             for entity in model.lineage(of: name).reversed() where entityHashes[entity.name] == nil {
                 var properties = entity.superentity.flatMap { propertyHashes[$0] } ?? [:]
-                for attribute in entity.attributes {
+                let kept = entity.tombstoneAttributes
+                for var attribute in entity.attributes {
+                    if kept.contains(attribute.name) { attribute.preservesValueAfterDeletion = true }
                     properties[attribute.name] = attribute.isTransient ? nil : hash(attribute, in: model)
                 }
                 for relationship in entity.relationships {
@@ -158,5 +160,13 @@ package enum VersionHash {
     private static func littleEndian32(_ number: Int) -> [UInt8] {
         let bits = UInt32(truncatingIfNeeded: number)
         return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
+    }
+}
+
+extension Entity {
+    /// Attributes that the user info asks to be preserved after deletion, the older way to say so.
+    fileprivate var tombstoneAttributes: Set<String> {
+        guard let listed = userInfo["NSPersistentHistoryTombstoneAttributes"] else { return [] }
+        return Set(listed.split { $0 == "," || $0 == " " }.map(String.init))
     }
 }

@@ -115,6 +115,17 @@ struct VersionHashTests {
         #expect(plain != other)
     }
 
+    @Test("Attributes that the user info keeps for tombstones are hashed as preserved")
+    func tombstones() throws {
+        let listed = try model(
+            #"<entity name="E"><attribute name="a" attributeType="UUID"/><attribute name="b" attributeType="UUID"/>"#
+                + #"<userInfo><entry key="NSPersistentHistoryTombstoneAttributes" value="a, b"/></userInfo></entity>"#)
+        let flagged = try model(
+            #"<entity name="E"><attribute name="a" attributeType="UUID" preserveAfterDeletion="YES"/>"#
+                + #"<attribute name="b" attributeType="UUID" preserveAfterDeletion="YES"/></entity>"#)
+        #expect(VersionHash.hashes(of: listed) == VersionHash.hashes(of: flagged))
+    }
+
     @Test("A composite is hashed by its leaves, whatever it is called and however they nest")
     func composite() throws {
         let leaves =
