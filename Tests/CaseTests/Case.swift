@@ -8,6 +8,7 @@ import FerryStore
 import FerryVerify
 import Foundation
 import TestSupport
+import Testing
 
 /// A migration as a folder of text: two models, `source.sql`, `mapping.json`, and what comes out in `expected.txt`.
 struct Case: CustomTestStringConvertible {
@@ -33,7 +34,8 @@ struct Case: CustomTestStringConvertible {
             let counts = counts.map {
                 "\($0.name): read \($0.read), written \($0.written), dropped \($0.dropped), merged \($0.merged)"
             }
-            return counts.joined(separator: "\n") + "\n\n" + (try DatabaseDump.text(destination, leavingOut: ["Z_METADATA"]))
+            return counts.joined(separator: "\n") + "\n\n"
+                + (try DatabaseDump.text(destination, leavingOut: ["Z_METADATA"]))
         }
     }
 

@@ -1,4 +1,6 @@
 import FerryEngine
+import FerryMapping
+import FerryVerify
 import Foundation
 import TestSupport
 import Testing
@@ -7,7 +9,7 @@ import Testing
 @Suite("Cases")
 struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
-    static let chunkSizes: [EngineOptions.ChunkSize] = [.rows(1), .rows(7), .rows(1000), .automatic]
+    static let chunkSizes: [EngineOptions.ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
 
     @Test("A case gives the expected store, whatever the chunk size", arguments: Case.all)
     func expected(of testCase: Case) throws {

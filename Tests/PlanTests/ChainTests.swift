@@ -10,7 +10,8 @@ struct ChainTests {
     func chain() throws {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         let plan = try PlanFixture.plan(
-            versions, [PlanFixture.mappingModel("V2", "V3"), PlanFixture.mappingModel("V1", "V2")], from: "V1", to: "V3")
+            versions, [PlanFixture.mappingModel("V2", "V3"), PlanFixture.mappingModel("V1", "V2")], from: "V1", to: "V3"
+        )
         #expect(plan.refusals.isEmpty)
         #expect(plan.chain == ["V1", "V2", "V3"])
         #expect(plan.steps.map(\.mode) == [.copy, .copy])

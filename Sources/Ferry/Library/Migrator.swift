@@ -1,5 +1,8 @@
+internal import Dispatch
 public import FerryBase
-
+internal import FerryModel
+internal import FerryPlan
+internal import FerryStore
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -7,65 +10,116 @@ public import FerryBase
 #endif
 
 /// Migrates one store.
+///
+/// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
 public struct Migrator: Sendable {
     public let store: URL
+    private let inputs: Inputs
+    private let files: FileLayer
 
+    /// Reads the models and mapping models.
+    ///
+    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, `.badExpression`, and `.unsupported` when the
+    ///   linked SQLite is too old.
     public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
-        self.store = store
+        try self.init(store: store, models: models, mappings: mappings, files: FileLayer())
     }
 
+    package init(store: URL, models: [ModelSource], mappings: [MappingSource], files: FileLayer) throws {
+        try SQLiteCheck.require()
+        self.store = store
+        self.files = files
+        inputs = try Inputs(models: models, mappings: mappings, files: files)
+    }
+
+    // MARK: Looking
+
     /// Finds the version of the store.
-    public func identify() throws -> Identification { preconditionFailure("not here yet") }
+    ///
+    /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`.
+    public func identify() throws -> Identification {
+        try reading { store in
+            let version = store.version(in: inputs.catalog)
+            let nearest = version == nil ? inputs.catalog.nearest(to: store.metadata.hashes) : nil
+            return Identification(
+                store: URL(fileURLWithPath: store.path), uuid: store.metadata.uuid,
+                version: version.map(inputs.catalog.displayName), model: version.map { URL(fileURLWithPath: $0.path) },
+                nearest: nearest.map {
+                    .init(version: inputs.catalog.displayName(of: $0.version), differs: $0.differs)
+                }, frameworkVersion: store.metadata.frameworkVersion.map { Int(clamping: $0) })
+        }
+    }
 
     /// What ``run(_:)`` would do; what keeps it from running stands in the refusals.
     ///
-    /// - Parameter checksRows: Whether the scans of preflight run too.
+    /// - Parameters:
+    ///   - configuration: How the migration would run.
+    ///   - checksRows: Whether the scans of preflight run too; without them large tables are estimated.
+    /// - Throws: ``FerryError`` when the store or its version cannot be made out at all.
     public func plan(_ configuration: Configuration = Configuration(), checksRows: Bool = false) throws -> PlanReport {
-        preconditionFailure("not here yet")
+        let run = try MigrationRun(
+            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
+            relay: EventRelay { _ in }, files: files)
+        return try reading(configuration.trace) { try run.plan($0, checksRows: checksRows) }
     }
 
-    /// Runs the migration on the calling thread.
+    private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
+        let path = try RunPlace.existing(store.filePath, files: files)
+        let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
+        do {
+            let result = try body(OpenedStore(reader))
+            try reader.close()
+            return result
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try reader.close() } catch {}
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs the migration on the calling thread; goes on with an unfinished run of the same plan.
+    ///
+    /// - Parameters:
+    ///   - configuration: How it runs.
+    ///   - stop: Asks for a stop after the unit at work; the run then stays resumable.
+    ///   - onEvent: Receives what happens, on the thread where it happens.
+    /// - Throws: ``FerryError``: every code of its `consequence` says what became of the store. The cause of a refusal is
+    ///   ``PlanRefusals`` when there are several, that of `.verificationFailed` is ``VerificationDifferences``.
     public func migrate(
         _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
-    ) throws -> MigrationReport { preconditionFailure("not here yet") }
+    ) throws -> MigrationReport {
+        try MigrationRun(
+            store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: EventRelay(onEvent),
+            files: files.traced(by: configuration.trace)
+        ).run()
+    }
 
-    /// Runs the migration on a thread of its own; cancelling the task stops it after the current unit.
-    public func run(_ configuration: Configuration = Configuration()) -> AsyncThrowingStream<MigrationEvent, any Error>
-    {
-        preconditionFailure("not here yet")
+    /// Runs the migration on a thread of its own; cancelling the task, or leaving the loop, stops it after the unit at
+    /// work.
+    public func run(_ configuration: Configuration = Configuration()) -> AsyncThrowingStream<MigrationEvent, any Error> {
+        let stop = StopRequest()
+        // A slow reader misses old progress; the last event is always kept.
+        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
+            continuation.onTermination = { _ in
+                stop.request(
+                    FerryError(.interrupted, "The migration was stopped.", remedy: "Run it again to go on."))
+            }
+            DispatchQueue(label: "ferry.migration").async {
+                do {
+                    _ = try migrate(configuration, stop: stop) { continuation.yield($0) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+        }
     }
 }
 
-/// What can be done with a store without its models.
-public struct StoreFiles: Sendable {
-    public let store: URL
-
-    public init(_ store: URL) { self.store = store }
-
-    /// The state of the run in the store's run folder.
-    public func status() throws -> RunStatus { preconditionFailure("not here yet") }
-
-    /// Puts a verified snapshot back in the place of the store; the newest without a name.
-    public func rollback(to snapshot: URL? = nil, folder: URL? = nil, trace: TraceHook? = nil) throws -> RollbackReport
-    {
-        preconditionFailure("not here yet")
-    }
-
-    public func snapshots(in folder: URL? = nil) throws -> [SnapshotEntry] { preconditionFailure("not here yet") }
-
-    public func createSnapshot(
-        in folder: URL? = nil, level: Int = 1, stop: StopRequest = StopRequest(),
-        onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
-    ) throws -> SnapshotEntry { preconditionFailure("not here yet") }
-
-    /// Reads archives again and compares them with their manifests; all of the folder's without a name.
-    public func verifySnapshots(_ snapshot: URL? = nil, in folder: URL? = nil) throws -> [SnapshotEntry] {
-        preconditionFailure("not here yet")
-    }
-
-    /// Writes the store that a snapshot holds to a path where nothing is yet.
-    public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
-        preconditionFailure("not here yet")
-    }
+extension FileLayer {
+    /// The same layer with the hook of one call.
+    fileprivate func traced(by trace: TraceHook?) -> FileLayer { FileLayer(faults: faults, trace: trace ?? self.trace) }
 }

@@ -37,7 +37,9 @@ struct DiskNeed {
     private mutating func add(_ bytes: Int64, at path: String) throws(FerryError) {
         // The folder itself may not be there yet.
         var folder = path
-        while try !files.exists(folder), FileLayer.parent(of: folder) != folder { folder = FileLayer.parent(of: folder) }
+        while try !files.exists(folder), FileLayer.parent(of: folder) != folder {
+            folder = FileLayer.parent(of: folder)
+        }
         let volume = try files.volume(of: folder)
         volumes[volume, default: Volume(folder: folder, bytes: 0)].bytes += bytes
     }

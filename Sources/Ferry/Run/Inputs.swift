@@ -46,7 +46,9 @@ struct InputDigest {
 
     private func add(_ path: String, as name: String, to hash: inout SHA256) throws(FerryError) {
         guard try files.attributes(path).isDirectory else { return try add(file: path, as: name, to: &hash) }
-        let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }.sorted {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
         for child in names { try add(path + "/" + child, as: name + "/" + child, to: &hash) }
     }
 

@@ -1,5 +1,7 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryStore
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -54,11 +56,9 @@ extension MigrationRun {
         var record = record
         record.phase = .cleanUp
         try folder.save(record)
-        if Placement.sharesNoExternalFiles(place) {
-            try ExternalFiles(store: place.result, files: files).removeUnnamed(workFolder: folder.path)
-        }
+        try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
+            .run(record, in: folder)
         record.spend(seconds(since: time), in: .cleanUp)
-        try RunLog(beside: place.result, files: files).add(record)
         guard let migration = record.migration else {
             try folder.remove()
             return nil

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryPlan
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

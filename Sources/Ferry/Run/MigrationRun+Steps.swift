@@ -1,7 +1,9 @@
 internal import FerryBase
 internal import FerryEngine
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryVerify
 
 extension MigrationRun {

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryEngine
+internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
@@ -120,12 +121,7 @@ final class MigrationRun {
     // MARK: Before anything changes
 
     private func announce(_ plan: MigrationPlan, rows: Int64, _ store: OpenedStore) throws {
-        var report = PlanReport(plan, store: place.store, rows: rows)
-        let need = try diskNeed(store, steps: plan.steps.count)
-        report.peakDiskBytes = need.bytesByFolder
-        for step in plan.steps where step.mode != .copy {
-            report.refusals.append(Self.cannotRun(step))
-        }
+        let report = try report(plan, rows: rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
     }
@@ -139,24 +135,11 @@ final class MigrationRun {
         try Self.refuse(refusals + diskNeed(store, steps: plan.steps.count).refusals())
     }
 
-    func diskNeed(_ store: OpenedStore, steps: Int) throws -> DiskNeed {
-        try DiskNeed(
-            contentBytes: store.contentBytes(), steps: steps, runFolder: FileLayer.parent(of: place.result),
-            snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
-    }
-
     /// Throws the first refusal, with all of them as its cause.
-    static func refuse(_ refusals: [FerryError]) throws {
+    private static func refuse(_ refusals: [FerryError]) throws {
         guard var first = refusals.first else { return }
         if refusals.count > 1 { first.cause = PlanRefusals(refusals: refusals) }
         throw first
-    }
-
-    static func cannotRun(_ step: StepPlan) -> FerryError {
-        FerryError(
-            .unsupported,
-            "The step from \(step.resolved.source.name) to \(step.resolved.destination.name) cannot run as a copy.",
-            remedy: "Give a mapping model for it.")
     }
 
     private var notWritable: FerryError {

@@ -1,5 +1,8 @@
 internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

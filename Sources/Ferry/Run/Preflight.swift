@@ -3,6 +3,7 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 
 /// The scans of a store that show, before anything is written, that a migration would fail on its rows.
@@ -110,7 +111,8 @@ struct Preflight {
             .damagedSource,
             "\(source) is mandatory in the store's own version, but has no value in \(rows) rows, and \(destination) is "
                 + "filled from it.",
-            remedy: "Repair these rows with the app, or give \(destination) an expression that stands in.", place: place)
+            remedy: "Repair these rows with the app, or give \(destination) an expression that stands in.", place: place
+        )
     }
 
     // MARK: Damage

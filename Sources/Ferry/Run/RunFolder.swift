@@ -1,4 +1,5 @@
 internal import FerryBase
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

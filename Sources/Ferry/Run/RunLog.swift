@@ -1,4 +1,5 @@
 internal import FerryBase
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -28,6 +29,8 @@ struct RunLog {
         var to: String?
         var chain: [String]
         var snapshot: String?
+        /// Version hashes of the store as the run left it, in hexadecimal.
+        var hashes: [String: String]
         var entityMappings: [MigrationReport.EntityMappingReport]
     }
 
@@ -37,14 +40,14 @@ struct RunLog {
     }
 
     /// Adds a finished run; a run that is in the log already is replaced, so that cleaning up twice logs it once.
-    func add(_ record: RunRecord) throws {
+    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws {
         var content = try read()
         content.runs.removeAll { $0.id == record.id }
         content.runs.append(
             Entry(
                 id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool,
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
-                snapshot: record.snapshot, entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? []))
+                snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? []))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryStore
 
 /// The paths of one migration, without symbolic links.
 struct RunPlace: Sendable {
@@ -31,6 +32,12 @@ struct RunPlace: Sendable {
 
     /// The main file of the store with the new version, once there is one.
     var result: String { output ?? store }
+    /// Whether the external files beside the result are its own alone: two stores in one folder whose names differ only
+    /// in their extension share them.
+    var ownsExternalFiles: Bool {
+        output == nil || ExternalData.folder(forStore: store) != ExternalData.folder(forStore: result)
+    }
+
     var runFolder: String { RunFolder.path(beside: result) }
 
     /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.

@@ -182,7 +182,9 @@ final class SourceGuard {
         else { return }
         // Side files in use by another connection are its own by now.
         guard try takeExclusively() else { return }
-        if !sideFiles.hadLog, try files.attributesIfPresent(store.log)?.size == 0 { try files.removeIfPresent(store.log) }
+        if !sideFiles.hadLog, try files.attributesIfPresent(store.log)?.size == 0 {
+            try files.removeIfPresent(store.log)
+        }
         if !sideFiles.hadIndex { try files.removeIfPresent(store.index) }
     }
 

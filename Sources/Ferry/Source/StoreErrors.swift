@@ -1,7 +1,7 @@
-package import FerryBase
+public import FerryBase
 internal import FerrySQLite
 
-extension FerryError.Code {
+extension FerryBase.FerryError.Code {
     /// The store, or its folder, cannot be written.
     public static let storeReadOnly = Self("storeReadOnly", .refused)
 }

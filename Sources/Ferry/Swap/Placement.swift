@@ -31,10 +31,4 @@ struct Placement {
         try files.rename(destination, to: output)
         try files.syncFolder(FileLayer.parent(of: output))
     }
-
-    /// Whether the external files beside the result are its own: two stores in one folder whose names differ only in
-    /// their extension share them.
-    static func sharesNoExternalFiles(_ place: RunPlace) -> Bool {
-        place.output == nil || ExternalData.folder(forStore: place.store) != ExternalData.folder(forStore: place.result)
-    }
 }

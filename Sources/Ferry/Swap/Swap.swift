@@ -108,7 +108,8 @@ struct Swap {
 
     private var inUse: FerryError {
         FerryError(
-            .storeInUseAtSwap, "\(store.main) is open in another program, so the migrated store was not put in its place.",
+            .storeInUseAtSwap,
+            "\(store.main) is open in another program, so the migrated store was not put in its place.",
             remedy: "Close the app and run the same command again: everything but the swap is done.")
     }
 

@@ -177,9 +177,12 @@ struct LinkStatements {
 
 /// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
 enum OrderKeys {
+    /// SQL of a position.
+    ///
     /// - Parameters:
     ///   - place: SQL of the place among the others, from 1.
     ///   - parameters: Takes the numbers.
+    /// - Returns: The SQL.
     static func sql(place: String, parameters: inout Parameters) -> String {
         "\(parameters.add(.integer(1024))) + \(parameters.add(.integer(1024))) * \(place)"
     }

@@ -3,8 +3,10 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What is settled about a stored relationship once all its links are there: the other side of a one-to-one, and
-/// positions that no link could know. Each statement is one unit over a whole table.
+/// What is settled about a stored relationship once all its links are there.
+///
+/// That is the other side of a one-to-one, and positions that no link could know. Each statement is one unit over a
+/// whole table.
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignments.Assignment

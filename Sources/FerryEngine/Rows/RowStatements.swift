@@ -33,6 +33,8 @@ struct RowStatements {
     /// - Parameters:
     ///   - filtered: Whether only what the filter lets through (and, of skipped JSON, what is valid).
     ///   - parameters: Values that the statement is already bound to.
+    /// - Returns: The FROM and WHERE clauses, as far as they are known.
+    /// - Throws: ``FerryError`` when an expression does not fit the model.
     func scope(filtered: Bool = true, parameters: Parameters = Parameters()) throws(FerryError) -> SourceScope {
         var scope = SourceScope(
             layout: context.source, from: "source.\(try context.sourceTable(of: mapping)) AS s",

@@ -3,8 +3,10 @@ internal import FerryMapping
 internal import FerrySQLite
 internal import FerryStore
 
-/// The tables beside a run: associations (source object to destination object) and lookups (`unique` values to
-/// destination object). They are on disk, so that no number of keys or relationships grows the memory.
+/// The tables beside a run: associations and lookups.
+///
+/// An association leads from a source object to a destination object, a lookup from the values of `unique` to one.
+/// They are on disk, so that no number of keys or relationships grows the memory.
 struct ScratchDatabase {
     /// One row per source object and element that became an object: `(source, element, object, destination)`.
     ///
@@ -26,7 +28,7 @@ struct ScratchDatabase {
             """)
     }
 
-    /// - Parameter columns: The destination columns of the attributes, whose affinity the lookup's columns share.
+    /// Creates a lookup, whose columns have the affinity of the destination's.
     static func createLookup(
         of entity: String, by attributes: [String], columns: [Column], on connection: Connection
     ) throws(DatabaseError) {
