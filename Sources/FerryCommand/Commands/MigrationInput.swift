@@ -35,3 +35,11 @@ struct MigrationInput {
 
     func migrator() throws -> Migrator { try Migrator(store: store, models: models, mappings: mappings) }
 }
+
+extension URL {
+    /// - Throws: `.notFound` when there is no store at this path: then it is no answer that nothing was found beside it.
+    func checkStoreExists() throws(FerryError) {
+        guard try !FileLayer().exists(filePath) else { return }
+        throw FerryError(.notFound, "There is no store at \(filePath).", remedy: "Check the path.")
+    }
+}

@@ -61,7 +61,9 @@ struct SnapshotListCommand: Command {
     }
 
     func run(on console: Console) throws -> ExitCode {
+        // The snapshots of a lost store are what one looks for most.
         let rendering = SnapshotRendering(entries: try StoreFiles(store).snapshots(in: folder))
+        if rendering.entries.isEmpty { try store.checkStoreExists() }
         console.result(
             rendering.json, text: rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.table)
         return .success
@@ -89,6 +91,7 @@ struct SnapshotVerifyCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let rendering = SnapshotRendering(entries: try StoreFiles(store).verifySnapshots(snapshot, in: folder))
+        if rendering.entries.isEmpty { try store.checkStoreExists() }
         console.result(
             rendering.json, text: rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.table)
         return rendering.entries.contains { $0.problem != nil } ? .differs : .success

@@ -20,6 +20,8 @@ struct StatusCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let status = try StoreFiles(store).status()
+        // With --output the new store is not there before the run has finished.
+        if status.state == .none { try store.checkStoreExists() }
         console.result(
             [
                 ("state", .string(status.state.rawValue)), ("phase", .string(status.phase)),
