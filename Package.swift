@@ -108,7 +108,9 @@ let package = Package(
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryPlan", "FerryEngine",
                 "FerryVerify",
             ], excluding: ["Cases"]),
-        tests("CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"]),
+        tests(
+            "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],
+            excluding: ["Goldens"]),
         tests("FixtureTests", of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
     ],
     swiftLanguageModes: [.v6]
