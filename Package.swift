@@ -111,7 +111,10 @@ let package = Package(
         tests(
             "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],
             excluding: ["Goldens"]),
-        tests("FixtureTests", of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
+        tests(
+            "FixtureTests",
+            of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"],
+            excluding: ["Mappings"]),
     ],
     swiftLanguageModes: [.v6]
 )
