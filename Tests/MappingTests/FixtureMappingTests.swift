@@ -146,6 +146,64 @@ struct FixtureMappingTests {
         #expect(count >= 44)
     }
 
+    @Test("JSON files stand in for the policies of the book migration and the car migration")
+    func standIns() throws {
+        let books = Fixtures.path("objcio-bookmigration")
+        let cars = Fixtures.path("coredataplus-samplemodel")
+        func car(_ entity: String) -> String {
+            """
+            { "name": "\(entity)To\(entity)", "source": "\(entity)", "destination": "\(entity)",
+              "relationships": { "createdBy": { "mapping": "\(entity)Maker", "from": "$source" },
+                                 "previousOwners": { "mapping": "PersonToPerson", "from": "$source.owner" } } },
+            { "name": "\(entity)Maker", "source": "\(entity)", "destination": "Maker", "where": "maker != nil",
+              "unique": ["name"], "attributes": { "name": "$source.maker" } }
+            """
+        }
+        let cases = [
+            (
+                ["\(books)/Model.xcdatamodeld"],
+                """
+                { "extends": "\(books)/Model1_to_Model2.xcmappingmodel", "entityMappings": [
+                  { "name": "BookToBook", "source": "Book", "destination": "Book",
+                    "relationships": { "authors": { "mapping": "BookAuthor", "from": "$source" } } },
+                  { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "authorName != nil",
+                    "unique": ["name"], "attributes": { "name": "$source.authorName" } } ] }
+                """
+            ),
+            (
+                ["\(books)/Model.xcdatamodeld"],
+                """
+                { "extends": "\(books)/Model2_to_Model3.xcmappingmodel", "entityMappings": [
+                  { "name": "BookToBook", "source": "Book", "destination": "Book" },
+                  { "name": "UserToUser", "source": "User", "destination": "User" },
+                  { "name": "BookFile", "source": "Book", "forEach": { "user": "$source.users" }, "destination": "File",
+                    "relationships": { "book": { "mapping": "BookToBook", "from": "$source" },
+                                       "user": { "mapping": "UserToUser", "from": "$user" } } } ] }
+                """
+            ),
+            (
+                ["\(cars)/SampleModel.xcdatamodeld"],
+                """
+                { "extends": "\(cars)/V2toV3.xcmappingmodel", "entityMappings": [
+                  \(["Car", "SportCar", "LuxuryCar"].map(car).joined(separator: ",\n")) ] }
+                """
+            ),
+        ]
+        var rendered = ""
+        for (models, json) in cases {
+            let folder = try MappingFolder()
+            try folder.write(json, to: "Step.json")
+            let model = try folder.load("Step.json")
+            let catalog = try ModelCatalog(paths: models)
+            let resolution = MappingResolution.resolve(
+                source: try catalog.version(named: model.sourceVersion),
+                destination: try catalog.version(named: model.destinationVersion), mappingModels: [model])
+            #expect(resolution.problems.isEmpty, "\(resolution.problems.map(\.message))")
+            rendered += text(of: resolution) + "\n"
+        }
+        try expectGolden(rendered, named: "stand-ins")
+    }
+
     private func expectGolden(_ text: String, named name: String) throws {
         let path = "\(Fixtures.packageRoot)/Tests/MappingTests/Goldens/\(name).txt"
         if ProcessInfo.processInfo.environment["FERRY_RECORD_GOLDENS"] == "1" {
