@@ -3,6 +3,7 @@ public import FerryBase
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -99,7 +100,8 @@ public struct Migrator: Sendable {
 
     /// Runs the migration on a thread of its own; cancelling the task, or leaving the loop, stops it after the unit at
     /// work.
-    public func run(_ configuration: Configuration = Configuration()) -> AsyncThrowingStream<MigrationEvent, any Error> {
+    public func run(_ configuration: Configuration = Configuration()) -> AsyncThrowingStream<MigrationEvent, any Error>
+    {
         let stop = StopRequest()
         // A slow reader misses old progress; the last event is always kept.
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(256)) { continuation in

@@ -1,5 +1,6 @@
 public import FerryBase
 internal import FerryStore
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -45,7 +46,7 @@ public struct StoreFiles: Sendable {
         to snapshot: URL? = nil, folder: URL? = nil, stop: StopRequest = StopRequest(), trace: TraceHook? = nil
     ) throws -> RollbackReport {
         let path = try RunPlace.existing(store.filePath, files: files)
-        let snapshots = try SnapshotStore(of: path, folder: folder?.filePath, files: files)
+        let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
         return try Rollback(store: path, snapshots: snapshots, files: files, stop: stop, trace: trace)
             .run(to: snapshot?.filePath)
     }
@@ -63,16 +64,17 @@ public struct StoreFiles: Sendable {
         onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
     ) throws -> SnapshotEntry {
         let path = try RunPlace.existing(store.filePath, files: files)
-        let snapshots = try SnapshotStore(of: path, folder: folder?.filePath, files: files)
+        let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         do {
             let opened = try OpenedStore(sourceGuard)
             // Without models, the cached one tells the entities; a store without it still has its hashes.
             let version = try ModelCache.version(in: sourceGuard.connection)
-            let inspected = try version.map { try opened.inspect($0, counting: .exact).0 }
+            let entities = try version.map { try opened.inspect($0, counting: .exact).0.entities } ?? []
             let snapshot = try snapshots.create(
-                opened, version: nil, rows: inspected?.entities ?? [], fingerprint: try sourceGuard.fingerprint(),
-                level: level, stop: stop, progress: onProgress)
+                opened, version: try knownVersion(opened),
+                rows: Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +), level: level, stop: stop,
+                progress: onProgress)
             try sourceGuard.close()
             return SnapshotEntry(snapshot, verified: true)
         } catch {
@@ -97,19 +99,26 @@ public struct StoreFiles: Sendable {
     /// - Throws: ``FerryError`` `.outputExists`, `.noSnapshot`, `.badSnapshot`.
     public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
         let snapshots = try snapshotStore(folder)
-        let whole = try snapshots.whole(snapshot?.filePath)
+        let whole = try snapshots.choose(snapshot?.filePath)
         for path in StoreFileNames(output.filePath).all where try files.exists(path) {
             throw FerryError(
                 .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
         }
         try snapshots.restore(whole, to: output.filePath, stop: StopRequest())
+        let path = store.filePath
+        if try files.exists(path) { try files.copyMetadata(from: path, to: output.filePath) }
         return SnapshotEntry(whole, verified: true)
     }
 
+    /// The version of the store by name, as far as the log of its runs tells.
+    private func knownVersion(_ store: OpenedStore) throws -> String? {
+        try RunLog(beside: store.path, files: files).version(with: store.metadata.hashes)
+    }
+
     /// The store itself may be gone: its snapshots are still there.
-    private func snapshotStore(_ folder: URL?) throws -> SnapshotStore {
+    private func snapshotStore(_ folder: URL?) throws -> StoreSnapshots {
         let path = store.filePath
-        return try SnapshotStore(
+        return StoreSnapshots(
             of: files.exists(path) ? files.realPath(path) : path, folder: folder?.filePath, files: files)
     }
 }

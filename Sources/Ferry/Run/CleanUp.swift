@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryStore
 
 /// What is left to do once the rename of a swap has happened; any later command may do it.
 struct CleanUp {

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
@@ -47,7 +48,8 @@ extension MigrationRun {
         let from = inputs.catalog.displayName(of: step.resolved.source)
         let to = inputs.catalog.displayName(of: step.resolved.destination)
         return FerryError(
-            .unsupported, "The step from \(from) to \(to) cannot run as a copy.", remedy: "Give a mapping model for it.")
+            .unsupported, "The step from \(from) to \(to) cannot run as a copy.", remedy: "Give a mapping model for it."
+        )
     }
 
     func diskNeed(_ store: OpenedStore, steps: Int) throws -> DiskNeed {

@@ -109,7 +109,7 @@ final class MigrationRun {
             }
             record.spend(seconds(since: time), in: .preflight)
         }
-        try takeSnapshot(store, layout, version, &record, folder)
+        try takeSnapshot(store, version, rows: rows, &record, folder)
         try runSteps(plan, sourceGuard, &record, folder)
         try putInPlace(sourceGuard, &record, folder)
         guard let report = try finish(folder, record) else {
@@ -171,7 +171,7 @@ final class MigrationRun {
     // MARK: Options that several parts ask for
 
     var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
-    var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? place.store + ".snapshots" }
+    var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
 
     /// A VFS of this run; its temporary files go to a folder of the run, or nowhere of ours.
     func vfs(_ temporaryFolder: String?) throws -> VFS? {

@@ -47,7 +47,8 @@ struct RunLog {
             Entry(
                 id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool,
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
-                snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? []))
+                snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
+                entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? []))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -60,8 +61,11 @@ struct RunLog {
         try files.replace(path, with: bytes)
     }
 
-    /// The runs, oldest first.
-    func entries() throws -> [Entry] { try read().runs }
+    /// The name of the version that the last migration with these hashes led to.
+    func version(with hashes: [String: [UInt8]]) throws -> String? {
+        let hashes = hashes.mapValues(\.hexadecimal)
+        return try read().runs.last { $0.hashes == hashes && $0.to != nil }?.to
+    }
 
     private func read() throws -> Content {
         guard try files.exists(path) else { return Content() }

@@ -168,7 +168,8 @@ final class SourceGuard {
         do {
             try connection.execute("BEGIN EXCLUSIVE")
             return true
-        } catch let error where error.isBusy {
+        } catch {
+            guard error.isBusy else { throw error }
             return false
         }
     }

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -12,7 +13,7 @@ internal import FerryStore
 struct Rollback {
     /// The store's real path.
     let store: String
-    let snapshots: SnapshotStore
+    let snapshots: StoreSnapshots
     let files: FileLayer
     var stop = StopRequest()
     var trace: TraceHook?
@@ -32,7 +33,7 @@ struct Rollback {
                 throw FerryError(
                     .storeReadOnly, "\(store), or its folder, cannot be written.", remedy: "Make both writable.")
             }
-            return try putBack(snapshots.whole(archive), opened, folder)
+            return try putBack(snapshots.choose(archive), opened, folder)
         } catch {
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard?.close() } catch {}
@@ -112,15 +113,14 @@ struct Rollback {
     private func keepReplaced(_ folder: RunFolder) throws {
         do {
             try files.link(store, to: folder.path + "/replaced.sqlite")
-        } catch let error as FerryError where error.systemError?.isDenied == true {
-            return
+        } catch {
+            guard error.systemError?.isDenied == true else { throw error }
         }
     }
 
     /// The version that the last logged run made, if the store is still of that version.
     private func replacedVersion(_ sourceGuard: SourceGuard) throws -> String? {
         let hashes = try OpenedStore(sourceGuard).metadata.hashes
-        return try RunLog(beside: store, files: files).entries()
-            .last { $0.hashes == hashes.mapValues(\.hexadecimal) }?.to
+        return try RunLog(beside: store, files: files).version(with: hashes)
     }
 }
