@@ -12,7 +12,9 @@ package enum VersionHash {
         for name in model.sortedEntityNames {
             for entity in model.lineage(of: name).reversed() where entityHashes[entity.name] == nil {
                 var properties = entity.superentity.flatMap { propertyHashes[$0] } ?? [:]
-                for attribute in entity.attributes {
+                let kept = entity.tombstoneAttributes
+                for var attribute in entity.attributes {
+                    if kept.contains(attribute.name) { attribute.preservesValueAfterDeletion = true }
                     properties[attribute.name] = attribute.isTransient ? nil : hash(attribute, in: model)
                 }
                 for relationship in entity.relationships {
@@ -61,7 +63,7 @@ package enum VersionHash {
     // MARK: One property
 
     /// The hash of an attribute that is not transient.
-    static func hash(_ attribute: Attribute, in model: ManagedObjectModel) -> [UInt8] {
+    package static func hash(_ attribute: Attribute, in model: ManagedObjectModel) -> [UInt8] {
         var hash = SHA256()
         if let expression = attribute.derivationExpression {
             hash.update(printed(derivation: expression))
@@ -81,7 +83,7 @@ package enum VersionHash {
     }
 
     /// The hash of a relationship that is not transient, as `entity` declares it.
-    static func hash(_ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel) -> [UInt8] {
+    package static func hash(_ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel) -> [UInt8] {
         var hash = SHA256()
         hash.update(
             base(relationship.name, isOptional: relationship.isOptional, modifier: relationship.versionHashModifier))
@@ -95,7 +97,8 @@ package enum VersionHash {
         return hash.finalize()
     }
 
-    static func base(_ name: String, isOptional: Bool, modifier: String?) -> [UInt8] {
+    /// The part of a property's hash that attributes and relationships share.
+    package static func base(_ name: String, isOptional: Bool, modifier: String?) -> [UInt8] {
         var hash = SHA256()
         hash.update(name)
         hash.update([isOptional ? 1 : 0, 0])
@@ -157,5 +160,13 @@ package enum VersionHash {
     private static func littleEndian32(_ number: Int) -> [UInt8] {
         let bits = UInt32(truncatingIfNeeded: number)
         return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
+    }
+}
+
+extension Entity {
+    /// Attributes that the user info asks to be preserved after deletion, the older way to say so.
+    fileprivate var tombstoneAttributes: Set<String> {
+        guard let listed = userInfo["NSPersistentHistoryTombstoneAttributes"] else { return [] }
+        return Set(listed.split { $0 == "," || $0 == " " }.map(String.init))
     }
 }

@@ -73,7 +73,9 @@ enum ArchivedExpressionText {
     }
 
     private static func quoted(_ text: String) -> String {
-        let escaped = text.flatMap { character in character == "\\" || character == "\"" ? ["\\", character] : [character] }
+        let escaped = text.flatMap { character in
+            character == "\\" || character == "\"" ? ["\\", character] : [character]
+        }
         return "\"" + String(escaped) + "\""
     }
 

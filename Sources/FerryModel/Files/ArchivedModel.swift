@@ -10,9 +10,8 @@ package enum ArchivedModel {
     /// What the framework archives twice is read once: properties that a subentity repeats from an ancestor are
     /// dropped, and names rather than references lead from a relationship to its destination and its inverse.
     ///
-    /// - Parameter path: Where the archive comes from, for errors.
-    /// - Throws: `.badArchive` when the archive is damaged or holds no model, `.badModel` when the model contradicts
-    ///   itself.
+    /// Throws `.badArchive` when the archive is damaged or holds no model, `.badModel` when the model contradicts itself;
+    /// the message names `path`, where the archive comes from.
     package static func decode(
         _ archive: KeyedArchive, path: String = "in the archive"
     ) throws(FerryError) -> ManagedObjectModel {

@@ -4,9 +4,8 @@ extension DefaultValue {
     /// The default that a source file writes as text.
     ///
     /// Numbers are read as the model compiler does: the leading number of the text, else zero. Binary and transformable
-    /// attributes have no default in a source file.
-    ///
-    /// - Parameter interval: `defaultDateTimeInterval`, seconds since 2001. The text beside it is for the editor only.
+    /// attributes have no default in a source file. A date's is the interval (`defaultDateTimeInterval`, seconds since
+    /// 2001); the text beside it is for the editor only.
     init?(type: AttributeType, text: String?, interval: Double?) {
         if type == .date {
             guard let interval else { return nil }

@@ -25,9 +25,14 @@ struct SourceElement {
 
     /// Reads a document of bounded depth, without external entities.
     ///
-    /// - Parameter path: The file's path, for the error.
-    /// - Throws: `.badModel` when the bytes are no well-formed XML.
+    /// Throws `.badModel` with the file's path when the bytes are no well-formed XML.
     static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
+        // No model declares entities; they could make a short file unfold to a long text.
+        guard !declaresEntities(bytes) else {
+            throw FerryError(
+                .badModel, "The model file \(path) cannot be read: it declares XML entities, which no model does.",
+                remedy: "Take an undamaged copy.")
+        }
         let builder = Builder()
         let parser = XMLParser(data: Data(bytes))
         parser.shouldResolveExternalEntities = false
@@ -41,6 +46,18 @@ struct SourceElement {
                 remedy: "Open the model in Xcode and save it again, or take an undamaged copy.")
         }
         return root
+    }
+
+    /// Whether `<!ENTITY` occurs, in UTF-8 or, with its zero bytes left out, in UTF-16.
+    private static func declaresEntities(_ bytes: [UInt8]) -> Bool {
+        let pattern = Array("<!ENTITY".utf8)
+        var matched = 0
+        for byte in bytes where byte != 0 {
+            // "<" begins the pattern and occurs nowhere else in it.
+            matched = byte == pattern[matched] ? matched + 1 : byte == pattern[0] ? 1 : 0
+            if matched == pattern.count { return true }
+        }
+        return false
     }
 
     /// Puts the elements together as the parser reports them; only the open ones are held beside the tree.
@@ -67,10 +84,6 @@ struct SourceElement {
             } else {
                 open[open.count - 1].children.append(element)
             }
-        }
-
-        func parser(_ parser: XMLParser, foundInternalEntityDeclarationWithName name: String, value: String?) {
-            stop(parser, "it declares entities of its own, which no model does")
         }
 
         private func stop(_ parser: XMLParser, _ reason: String) {

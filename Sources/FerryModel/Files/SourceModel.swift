@@ -4,8 +4,7 @@ package import FerryBase
 package enum SourceModel {
     /// Reads a model and checks that it holds together.
     ///
-    /// - Parameter path: The file's path, for errors.
-    /// - Throws: `.badModel` when the bytes are no model or one that contradicts itself.
+    /// Throws `.badModel` with the file's path when the bytes are no model or one that contradicts itself.
     package static func read(_ bytes: [UInt8], path: String) throws(FerryError) -> ManagedObjectModel {
         let model = try readUnchecked(bytes, path: path)
         try model.check(path: path)
