@@ -1,5 +1,5 @@
 // SQLite for Swift: what the importer cannot see by itself, the variadic
-// configuration call and the two special destructors.
+// configuration calls and the two special destructors.
 #ifndef FERRY_CSQLITE_SHIM_H
 #define FERRY_CSQLITE_SHIM_H
 
@@ -16,5 +16,8 @@ static inline sqlite3_destructor_type ferry_sqlite3_transient(void) { return SQL
 
 /// `SQLITE_STATIC`: the bound bytes outlive the step.
 static inline sqlite3_destructor_type ferry_sqlite3_static(void) { return SQLITE_STATIC; }
+
+/// Sets an option of a virtual table from its xConnect (`sqlite3_vtab_config`), one without a value.
+static inline int ferry_sqlite3_vtab_config(sqlite3 *db, int option) { return sqlite3_vtab_config(db, option); }
 
 #endif

@@ -23,6 +23,7 @@ package final class FaultPlan: Sendable {
 
     /// - Parameters:
     ///   - trigger: The operation, counted from 1, that fails; nil only counts.
+    ///   - outcome: What happens there.
     ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
     package init(trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false) {
         state = Mutex(State(trigger: trigger, outcome: outcome))

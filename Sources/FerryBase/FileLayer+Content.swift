@@ -34,7 +34,7 @@ extension FileLayer {
 
     /// Puts a file of these bytes in place of another, or of none: what was there stays whole until the new one is.
     ///
-    /// - Parameter mode: Permissions of the new file, less the process's mask.
+    /// The new file gets the permissions `mode`, less the process's mask.
     package func replace(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o644) throws(FerryError) {
         let aside = path + ".new"
         try removeIfPresent(aside)
@@ -46,10 +46,10 @@ extension FileLayer {
         try syncFolder(Self.parent(of: path))
     }
 
-    /// Copies a file's content; the copy is durable, and nothing may be at its path.
+    /// Copies a file's content in the cheapest way that the volumes allow, and says in which.
     ///
-    /// - Parameter allowsLink: Whether a second name of the same file will do, for content that nobody changes.
-    /// - Returns: How it was copied: the cheapest way that the volumes allow.
+    /// The copy is durable, and nothing may be at its path. With `allowsLink` a second name of the same file will do,
+    /// for content that nobody changes.
     @discardableResult
     package func copy(
         _ path: String, to destination: String, allowsLink: Bool = false

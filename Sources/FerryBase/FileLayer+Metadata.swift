@@ -87,7 +87,7 @@ extension FileLayer {
         }
     }
 
-    /// Calls for a size, then for the bytes; again when they grew in between. Nil when there is no such attribute.
+    /// Calls for a size, then for the bytes, again when they grew in between; nil when there is no such attribute.
     private static func sized(
         _ call: (UnsafeMutableRawBufferPointer) -> Int
     ) throws(SystemError) -> [UInt8]? {

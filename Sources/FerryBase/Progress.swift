@@ -17,7 +17,7 @@ public struct ProgressUpdate: Sendable {
     public var phase: Phase
     /// The entity mapping, table or file at work.
     public var subject: String?
-    /// Rows done and in all; bytes while a snapshot is taken. `total` is nil while unknown.
+    /// Rows done so far, or bytes while a snapshot is taken; `total` is nil while unknown.
     public var done: Int64
     public var total: Int64?
 

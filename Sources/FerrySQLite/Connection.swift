@@ -16,16 +16,23 @@ package final class Connection {
     package let path: String
     package let handle: OpaquePointer
     private let trace: TraceHook?
+    /// Held so that it stays registered while this connection is open.
+    private let vfs: VFS?
+    /// What a function of ours threw last, until it is taken.
+    var functionError: (any Error)?
 
     /// Opens a database file.
     ///
     /// - Parameters:
+    ///   - path: The database file.
+    ///   - mode: What may be done with it.
     ///   - vfs: A registered VFS wrapper (``VFS``), or nil for SQLite's own.
     ///   - trace: Receives every statement of this connection with its time.
     /// - Throws: ``DatabaseError``; opening reads nothing, so "not a database" comes with the first statement.
     package init(path: String, mode: Mode, vfs: VFS? = nil, trace: TraceHook? = nil) throws(DatabaseError) {
         self.path = path
         self.trace = trace
+        self.vfs = vfs
         var flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         switch mode {
         case .readOnly, .immutable: flags |= SQLITE_OPEN_READONLY
@@ -33,7 +40,8 @@ package final class Connection {
         case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         }
         var database: OpaquePointer?
-        let code = sqlite3_open_v2(Connection.uri(path: path, immutable: mode == .immutable), &database, flags, vfs?.name)
+        let code = sqlite3_open_v2(
+            Connection.uri(path: path, immutable: mode == .immutable), &database, flags, vfs?.name)
         guard let database, code == SQLITE_OK else {
             let message = database.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(database)
@@ -57,7 +65,9 @@ package final class Connection {
             }
         }
         let options = [immutable ? "immutable=1" : nil, readOnly ? "mode=ro" : nil].compactMap { $0 }
-        return "file:" + escaped + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
+        // Two slashes at the start would be read as a host name.
+        let scheme = path.hasPrefix("//") ? "file://" : "file:"
+        return scheme + escaped + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
     }
 
     /// Prepares one statement.

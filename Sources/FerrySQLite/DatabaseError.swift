@@ -1,5 +1,14 @@
 internal import CSQLite
 
+/// Extended result codes, whose macros Swift does not import.
+enum ExtendedCode {
+    static let writeFailed = SQLITE_IOERR | (3 << 8)
+    static let syncFailed = SQLITE_IOERR | (4 << 8)
+    static let truncateFailed = SQLITE_IOERR | (6 << 8)
+    static let deleteFailed = SQLITE_IOERR | (10 << 8)
+    static let shortRead = SQLITE_IOERR | (2 << 8)
+}
+
 /// A failed SQLite call: result code, SQLite's message, and the SQL with its parameters unbound.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// SQLite's extended result code.

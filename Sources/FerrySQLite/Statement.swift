@@ -154,7 +154,8 @@ package final class Statement {
     package func blob(_ column: Int) -> [UInt8] { withBytes(column) { Array($0) } }
 
     /// Lends the bytes of a text or BLOB column.
-    package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
+    {
         // The pointer first: asking for the size first could convert the value twice.
         let pointer = sqlite3_column_blob(handle, Int32(column))
         let count = Int(sqlite3_column_bytes(handle, Int32(column)))

@@ -1,7 +1,174 @@
+internal import CSQLite
+package import FerryBase
+
 /// A wrapper around SQLite's own VFS, registered under a name of its own: temporary files go to a given folder, and
-/// every operation can be counted and made to fail.
+/// every operation that writes can be counted and made to fail.
+///
+/// Without a fault plan the files are SQLite's own, with nothing in between. A connection holds its VFS, which is
+/// unregistered with the last of them.
 package final class VFS: Sendable {
     package let name: String
+    // Written once in `init`, freed in `deinit`; SQLite only reads them in between.
+    private nonisolated(unsafe) let vfs: UnsafeMutablePointer<sqlite3_vfs>
+    private nonisolated(unsafe) let context: UnsafeMutablePointer<VFSContext>
 
-    init(name: String) { self.name = name }
+    /// Registers a new VFS.
+    ///
+    /// - Parameters:
+    ///   - temporaryFolder: Where sorters, temporary tables and statement journals spill; nil leaves it to SQLite.
+    ///   - faults: Counts opening-to-create, writing, syncing, truncating and deleting, and makes them fail.
+    /// - Throws: ``DatabaseError`` when SQLite refuses, or when the folder's path is too long for it.
+    package init(temporaryFolder: String?, faults: FaultPlan? = nil) throws(DatabaseError) {
+        guard let base = sqlite3_vfs_find(nil) else {
+            throw DatabaseError(code: SQLITE_ERROR, message: "SQLite has no VFS")
+        }
+        let longest = Int(base.pointee.mxPathname)
+        if let temporaryFolder, temporaryFolder.utf8.count + TemporaryName.suffixLength > longest {
+            throw DatabaseError(
+                code: SQLITE_CANTOPEN, message: "the path of the folder for temporary files is too long")
+        }
+        context = .allocate(capacity: 1)
+        context.initialize(
+            to: VFSContext(
+                base: base, temporaryFolder: temporaryFolder.map { Array($0.utf8) }, faults: faults))
+        vfs = .allocate(capacity: 1)
+        // Contexts alive at one time have different addresses, so the name is unique.
+        name = "ferry-" + String(UInt(bitPattern: context), radix: 16)
+        vfs.initialize(to: Self.methods(of: base.pointee, context: context))
+        vfs.pointee.zName = UnsafePointer(Self.duplicate(name))
+        let code = sqlite3_vfs_register(vfs, 0)
+        guard code == SQLITE_OK else {
+            free()
+            throw DatabaseError(code: code, message: "the VFS could not be registered")
+        }
+    }
+
+    deinit {
+        sqlite3_vfs_unregister(vfs)
+        free()
+    }
+
+    private func free() {
+        vfs.pointee.zName.deallocate()
+        vfs.deallocate()
+        context.deinitialize(count: 1)
+        context.deallocate()
+    }
+
+    private static func duplicate(_ text: String) -> UnsafeMutablePointer<CChar> {
+        let bytes = text.utf8CString
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        for (offset, byte) in bytes.enumerated() { copy[offset] = byte }
+        return copy
+    }
+
+    private static func methods(
+        of base: sqlite3_vfs, context: UnsafeMutablePointer<VFSContext>
+    ) -> sqlite3_vfs {
+        var vfs = sqlite3_vfs()
+        vfs.iVersion = min(base.iVersion, 2)
+        vfs.szOsFile = Int32(
+            FaultFile.headerSize + FaultFile.rounded(Int(base.szOsFile)) + Int(base.mxPathname) + 2)
+        vfs.mxPathname = base.mxPathname
+        vfs.pAppData = UnsafeMutableRawPointer(context)
+        vfs.xOpen = { vfs, path, file, flags, outFlags in
+            VFSContext.of(vfs).pointee.open(path, file!, flags, outFlags)
+        }
+        vfs.xDelete = { vfs, path, syncFolder in
+            let context = VFSContext.of(vfs)
+            if let faults = context.pointee.faults, faults.strikes("delete " + VFSContext.text(path)) {
+                return ExtendedCode.deleteFailed
+            }
+            return context.pointee.base.pointee.xDelete(context.pointee.base, path, syncFolder)
+        }
+        vfs.xAccess = { vfs, path, flags, result in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xAccess(base, path, flags, result)
+        }
+        vfs.xFullPathname = { vfs, path, count, result in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xFullPathname(base, path, count, result)
+        }
+        // Ferry loads no extensions: xDlOpen and its kin stay empty.
+        vfs.xRandomness = { vfs, count, bytes in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xRandomness(base, count, bytes)
+        }
+        vfs.xSleep = { vfs, microseconds in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xSleep(base, microseconds)
+        }
+        vfs.xCurrentTime = { vfs, time in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xCurrentTime(base, time)
+        }
+        vfs.xGetLastError = { vfs, count, text in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xGetLastError(base, count, text)
+        }
+        vfs.xCurrentTimeInt64 = { vfs, time in
+            let base = VFSContext.of(vfs).pointee.base
+            return base.pointee.xCurrentTimeInt64(base, time)
+        }
+        return vfs
+    }
+}
+
+/// What the functions of a registered VFS know.
+struct VFSContext {
+    let base: UnsafeMutablePointer<sqlite3_vfs>
+    let temporaryFolder: [UInt8]?
+    let faults: FaultPlan?
+
+    static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<VFSContext> {
+        vfs!.pointee.pAppData.assumingMemoryBound(to: VFSContext.self)
+    }
+
+    static func text(_ path: UnsafePointer<CChar>?) -> String { path.map { String(cString: $0) } ?? "" }
+
+    /// Opens a file in the room that SQLite has set aside for it: our header (only with faults), the file of SQLite's
+    /// own VFS, and the name of a temporary file, which must live as long as the file does.
+    func open(
+        _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
+        _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        let room = UnsafeMutableRawPointer(file)
+        // SQLite calls xClose exactly when this is set.
+        file.pointee.pMethods = nil
+        var path = path
+        if path == nil, let temporaryFolder {
+            let start = room + FaultFile.headerSize + FaultFile.rounded(Int(base.pointee.szOsFile))
+            path = TemporaryName.write(in: temporaryFolder, at: start, vfs: base)
+        }
+        guard let faults else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
+
+        if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
+        let inner = FaultFile.inner(of: file)
+        inner.pointee.pMethods = nil
+        let code = base.pointee.xOpen(base, path, inner, flags, outFlags)
+        guard let methods = inner.pointee.pMethods else { return code }
+        FaultFile.install(over: file, version: methods.pointee.iVersion, name: Self.text(path), faults: faults)
+        return code
+    }
+}
+
+/// Names of temporary files: ours, so that they are in the folder of the run.
+private enum TemporaryName {
+    private static let prefix = Array("/ferry-tmp-".utf8)
+    private static let randomBytes = 12
+    /// Prefix, two digits a random byte, and the two NULs that SQLite expects behind a name.
+    static let suffixLength = prefix.count + 2 * randomBytes + 2
+
+    static func write(
+        in folder: [UInt8], at start: UnsafeMutableRawPointer, vfs: UnsafeMutablePointer<sqlite3_vfs>
+    ) -> UnsafePointer<CChar> {
+        var random = [CChar](repeating: 0, count: randomBytes)
+        _ = vfs.pointee.xRandomness(vfs, Int32(randomBytes), &random)
+        let digits = Array("0123456789abcdef".utf8)
+        var name = folder + prefix
+        for byte in random.map(UInt8.init(bitPattern:)) { name += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        name += [0, 0]
+        start.copyMemory(from: name, byteCount: name.count)
+        return UnsafePointer(start.assumingMemoryBound(to: CChar.self))
+    }
 }

@@ -79,7 +79,8 @@ package enum Fixtures {
 
     private static func hasDatabaseHeader(_ path: String) -> Bool {
         guard let file = FileHandle(forReadingAtPath: path) else { return false }
-        let start = file.readData(ofLength: 16)
+        // A folder can be opened too; only reading it fails.
+        guard let start = try? file.read(upToCount: 16) else { return false }
         return start == Data("SQLite format 3".utf8) + [0]
     }
 }

@@ -1,0 +1,142 @@
+internal import CSQLite
+internal import FerryBase
+
+/// A file of the VFS wrapper when faults are planned: SQLite's own file behind a header of ours.
+///
+/// Only what changes the disk is counted; all else, shared memory and file controls included, is passed through.
+struct FaultFile {
+    private var base: sqlite3_file
+    private var state: Unmanaged<State>
+
+    private final class State {
+        let name: String
+        let faults: FaultPlan
+        /// The methods that the file shows; as many as its inner file has.
+        let methods: UnsafeMutablePointer<sqlite3_io_methods>
+
+        init(name: String, faults: FaultPlan, version: Int32) {
+            self.name = name
+            self.faults = faults
+            methods = .allocate(capacity: 1)
+            methods.initialize(to: FaultFile.methods(version: version))
+        }
+
+        deinit { methods.deallocate() }
+    }
+
+    static func rounded(_ size: Int) -> Int { (size + 15) & ~15 }
+
+    static var headerSize: Int { rounded(MemoryLayout<FaultFile>.size) }
+
+    /// The file of SQLite's own VFS behind the header.
+    static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
+        (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
+    }
+
+    static func install(
+        over file: UnsafeMutablePointer<sqlite3_file>, version: Int32, name: String, faults: FaultPlan
+    ) {
+        let state = State(name: name, faults: faults, version: version)
+        UnsafeMutableRawPointer(file).initializeMemory(
+            as: FaultFile.self,
+            to: FaultFile(
+                base: sqlite3_file(pMethods: UnsafePointer(state.methods)), state: .passRetained(state)))
+    }
+
+    private static func header(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<FaultFile> {
+        UnsafeMutableRawPointer(file).assumingMemoryBound(to: FaultFile.self)
+    }
+
+    private static func strikes(_ operation: String, _ file: UnsafeMutablePointer<sqlite3_file>) -> Bool {
+        header(of: file).pointee.state._withUnsafeGuaranteedRef { state in
+            state.faults.strikes("\(operation) \(state.name.isEmpty ? "a temporary file" : state.name)")
+        }
+    }
+
+    private static func methods(version: Int32) -> sqlite3_io_methods {
+        var methods = sqlite3_io_methods()
+        methods.iVersion = min(version, 3)
+        methods.xClose = { file in
+            let inner = FaultFile.inner(of: file!)
+            let code = inner.pointee.pMethods.pointee.xClose(inner)
+            FaultFile.header(of: file!).pointee.state.release()
+            return code
+        }
+        methods.xWrite = { file, bytes, count, offset in
+            if FaultFile.strikes("write", file!) { return ExtendedCode.writeFailed }
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xWrite(inner, bytes, count, offset)
+        }
+        methods.xTruncate = { file, size in
+            if FaultFile.strikes("truncate", file!) { return ExtendedCode.truncateFailed }
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xTruncate(inner, size)
+        }
+        methods.xSync = { file, flags in
+            if FaultFile.strikes("sync", file!) { return ExtendedCode.syncFailed }
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xSync(inner, flags)
+        }
+        passThrough(&methods)
+        return methods
+    }
+
+    private static func passThrough(_ methods: inout sqlite3_io_methods) {
+        methods.xRead = { file, bytes, count, offset in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xRead(inner, bytes, count, offset)
+        }
+        methods.xFileSize = { file, size in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xFileSize(inner, size)
+        }
+        methods.xLock = { file, level in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xLock(inner, level)
+        }
+        methods.xUnlock = { file, level in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xUnlock(inner, level)
+        }
+        methods.xCheckReservedLock = { file, result in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xCheckReservedLock(inner, result)
+        }
+        methods.xFileControl = { file, operation, argument in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xFileControl(inner, operation, argument)
+        }
+        methods.xSectorSize = { file in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xSectorSize(inner)
+        }
+        methods.xDeviceCharacteristics = { file in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xDeviceCharacteristics(inner)
+        }
+        methods.xShmMap = { file, region, size, extends, memory in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xShmMap(inner, region, size, extends, memory)
+        }
+        methods.xShmLock = { file, offset, count, flags in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xShmLock(inner, offset, count, flags)
+        }
+        methods.xShmBarrier = { file in
+            let inner = FaultFile.inner(of: file!)
+            inner.pointee.pMethods.pointee.xShmBarrier(inner)
+        }
+        methods.xShmUnmap = { file, deletes in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xShmUnmap(inner, deletes)
+        }
+        methods.xFetch = { file, offset, count, memory in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xFetch(inner, offset, count, memory)
+        }
+        methods.xUnfetch = { file, offset, memory in
+            let inner = FaultFile.inner(of: file!)
+            return inner.pointee.pMethods.pointee.xUnfetch(inner, offset, memory)
+        }
+    }
+}

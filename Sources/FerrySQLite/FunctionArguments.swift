@@ -1,0 +1,110 @@
+internal import CSQLite
+
+/// The arguments of a call of one of our functions, borrowed from SQLite: nothing is copied unless asked for.
+///
+/// Reading an argument in another type than its storage class converts it in place, as SQLite does for columns.
+package struct FunctionArguments: ~Copyable {
+    private let values: UnsafeMutablePointer<OpaquePointer?>?
+    package let count: Int
+
+    init(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+        self.count = Int(count)
+        self.values = values
+    }
+
+    private func value(_ index: Int) -> OpaquePointer? {
+        precondition(index >= 0 && index < count, "a function reads only the arguments that it was called with")
+        return values![index]
+    }
+
+    package func storageClass(_ index: Int) -> StorageClass {
+        StorageClass(rawValue: sqlite3_value_type(value(index))) ?? .null
+    }
+
+    package func isNull(_ index: Int) -> Bool { sqlite3_value_type(value(index)) == SQLITE_NULL }
+    package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
+    package func real(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
+
+    /// The text of an argument, owned; invalid UTF-8 is repaired.
+    package func text(_ index: Int) -> String { withBytes(index) { String(decoding: $0, as: UTF8.self) } }
+
+    package func blob(_ index: Int) -> [UInt8] { withBytes(index) { Array($0) } }
+
+    /// Lends the bytes of a text or BLOB argument; valid inside the closure only.
+    package func withBytes<Result>(
+        _ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let value = value(index)
+        // The pointer first: asking for the size first could convert the value twice.
+        let pointer = sqlite3_value_blob(value)
+        let count = Int(sqlite3_value_bytes(value))
+        return try body(UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count))
+    }
+
+    /// The argument, owned: for tests and rare paths.
+    package func owned(_ index: Int) -> Value {
+        switch storageClass(index) {
+        case .null: .null
+        case .integer: .integer(integer(index))
+        case .real: .real(real(index))
+        case .text: .text(text(index))
+        case .blob: .blob(blob(index))
+        }
+    }
+
+    func pass(_ index: Int, to context: OpaquePointer?) { sqlite3_result_value(context, value(index)) }
+}
+
+/// Where a function of ours puts its result; NULL when it puts none.
+///
+/// Text and BLOBs are copied by SQLite, so the bytes need to live only as long as the call that sets them.
+package struct FunctionResult: ~Copyable {
+    private let context: OpaquePointer?
+
+    init(_ context: OpaquePointer?) { self.context = context }
+
+    package mutating func setNull() { sqlite3_result_null(context) }
+    package mutating func set(_ value: Int64) { sqlite3_result_int64(context, value) }
+
+    /// Sets a real; as everywhere in SQLite, NaN becomes NULL.
+    package mutating func set(_ value: Double) { sqlite3_result_double(context, value) }
+
+    package mutating func set(_ value: String) {
+        var value = value
+        value.withUTF8 { setText(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Sets text from its UTF-8 bytes.
+    package mutating func setText(_ bytes: UnsafeRawBufferPointer) {
+        // A null pointer would set NULL where an empty text is meant.
+        withUnsafeBytes(of: 0 as UInt8) { empty in
+            let start = bytes.baseAddress ?? empty.baseAddress!
+            sqlite3_result_text64(
+                context, start.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), ferry_sqlite3_transient(),
+                UInt8(SQLITE_UTF8))
+        }
+    }
+
+    package mutating func setBlob(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.isEmpty {
+            sqlite3_result_zeroblob(context, 0)
+        } else {
+            sqlite3_result_blob64(context, bytes.baseAddress, UInt64(bytes.count), ferry_sqlite3_transient())
+        }
+    }
+
+    package mutating func set(_ value: Value) {
+        switch value {
+        case .null: setNull()
+        case .integer(let integer): set(integer)
+        case .real(let real): set(real)
+        case .text(let text): set(text)
+        case .blob(let bytes): bytes.withUnsafeBytes { setBlob($0) }
+        }
+    }
+
+    /// Passes an argument through unchanged, whatever its type.
+    package mutating func pass(argument index: Int, of arguments: borrowing FunctionArguments) {
+        arguments.pass(index, to: context)
+    }
+}

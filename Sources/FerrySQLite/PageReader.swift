@@ -1,0 +1,117 @@
+package import FerryBase
+
+/// Reads the content of a database through an open connection, page by page, without a copy.
+///
+/// Page n is its last committed frame in the `-wal`, else the page of the main file. Without a `-wal`, or with one
+/// that holds nothing committed, the content is the main file byte for byte; otherwise it is byte for byte what
+/// `wal_checkpoint(TRUNCATE)` of a copy gives. The page at 1 GiB, which SQLite never uses, is read raw like any other.
+///
+/// The connection must hold a transaction from before this is made until the last read: one that has written or began
+/// with `BEGIN IMMEDIATE`, so that nobody appends to the `-wal` meanwhile. Used on the connection's thread.
+package final class PageReader {
+    package let connection: Connection
+    package let pageSize: Int
+    /// Bytes of the content.
+    package let byteCount: Int64
+    private let main: OpenFile
+    private let mainBytes: Int64
+    private let logBytes: Int64
+    private var log: WriteAheadLog?
+
+    /// Whether the `-wal` holds content that the main file does not have.
+    package var readsLog: Bool { log != nil }
+
+    /// - Throws: ``DatabaseError``; `SQLITE_MISUSE` when the connection is in no transaction.
+    package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
+        guard connection.isInTransaction else {
+            throw DatabaseError(code: 21, message: "pages are read inside a transaction only")
+        }
+        // A deferred transaction begins with its first statement.
+        guard let pageSize = try connection.pragma("page_size", in: schema)?.integer,
+            try connection.value("SELECT count(*) FROM \(Connection.quoted(schema)).sqlite_master") != nil,
+            let main = try OpenFile(.main, of: connection, schema: schema)
+        else {
+            throw DatabaseError(code: 1, message: "\(schema) has no file")
+        }
+        self.connection = connection
+        self.main = main
+        mainBytes = try main.size()
+        if try connection.pragma("journal_mode", in: schema)?.text == "wal",
+            let journal = try OpenFile(.journal, of: connection, schema: schema)
+        {
+            log = try WriteAheadLog(journal)
+            logBytes = try journal.size()
+        } else {
+            logBytes = 0
+        }
+        self.pageSize = log?.pageSize ?? Int(pageSize)
+        byteCount = log.map { Int64($0.pageCount) * Int64($0.pageSize) } ?? mainBytes
+    }
+
+    /// Fills the buffer with the content from an offset; both must lie within ``byteCount``.
+    ///
+    /// Reading from front to end is fast whatever the size of the `-wal`; see ``WriteAheadLog``.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DatabaseError) {
+        precondition(
+            offset >= 0 && offset + Int64(buffer.count) <= byteCount, "pages are read within the content only")
+        if buffer.isEmpty { return }
+        guard log != nil else { return try main.read(into: buffer, at: offset, zeroFills: false) }
+        // Runs of pages that stand in the main file are read at once.
+        var runStart = 0
+        var position = 0
+        while position < buffer.count {
+            let place = offset + Int64(position)
+            let inPage = Int(place % Int64(pageSize))
+            let count = min(pageSize - inPage, buffer.count - position)
+            if let frame = try log?.offset(ofPage: UInt32(place / Int64(pageSize)) + 1) {
+                try readMain(into: buffer, runStart..<position, at: offset)
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[position..<position + count])
+                try log?.read(into: part, at: frame + Int64(inPage))
+                runStart = position + count
+            }
+            position += count
+        }
+        try readMain(into: buffer, runStart..<position, at: offset)
+    }
+
+    private func readMain(
+        into buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>, at offset: Int64
+    ) throws(DatabaseError) {
+        if range.isEmpty { return }
+        // A checkpoint extends the main file past its end by zero bytes where no frame has the page.
+        try main.read(
+            into: UnsafeMutableRawBufferPointer(rebasing: buffer[range]), at: offset + Int64(range.lowerBound),
+            zeroFills: true)
+    }
+
+    /// Writes the whole content to a file.
+    ///
+    /// - Throws: ``DatabaseError``, ``FerryError``, or the reason of the stop request.
+    package func write(to output: inout OutputFile, stop: StopRequest = StopRequest()) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < byteCount {
+            try stop.check()
+            let part = UnsafeMutableRawBufferPointer(
+                rebasing: buffer[..<Int(min(Int64(buffer.count), byteCount - offset))])
+            try read(into: part, at: offset)
+            try output.write(UnsafeRawBufferPointer(part))
+            offset += Int64(part.count)
+        }
+    }
+
+    /// What names this state of the database's files.
+    ///
+    /// - Throws: ``FerryError`` when the main file cannot be looked at by its path, ``DatabaseError`` when it cannot be
+    ///   read.
+    package func fingerprint(files: FileLayer) throws -> DatabaseFingerprint {
+        let attributes = try files.attributes(connection.path)
+        var header = [UInt8](repeating: 0, count: Int(min(Int64(DatabaseHeader.byteCount), mainBytes)))
+        if !header.isEmpty { try main.read(&header, at: 0) }
+        return DatabaseFingerprint(
+            device: attributes.device, inode: attributes.inode, bytes: attributes.size, modified: attributes.modified,
+            header: header.hexadecimal, walBytes: logBytes, walHeader: log?.header.hexadecimal,
+            walLastFrame: log?.lastFrameHeader.hexadecimal, walFrames: log?.frameCount)
+    }
+}

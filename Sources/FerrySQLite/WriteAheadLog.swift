@@ -1,0 +1,189 @@
+internal import CSQLite
+
+/// The committed content of a `-wal`, read through the open file of a connection.
+///
+/// The log is read once from front to end when this is made: salts and running checksums of every frame are checked as
+/// SQLite's recovery does, and the last valid commit is the end. After that its frames are looked up through an index
+/// of one window of pages at a time, `windowPages` entries of 4 bytes, so memory does not grow with log or database:
+/// reading pages in order costs one more pass over the frame headers (24 bytes each) per window that the log touches.
+struct WriteAheadLog {
+    /// Pages per window: an index of 512 KiB, for 512 MiB of 4 KiB pages.
+    static let windowPages = 131_072
+
+    let pageSize: Int
+    /// Frames up to and with the last commit.
+    let frameCount: UInt32
+    /// Pages of the database after the last commit.
+    let pageCount: UInt32
+    /// The 32 bytes at the start of the log.
+    let header: [UInt8]
+    /// The 24 bytes before the last committed page: its salts and checksum name this state of the log.
+    let lastFrameHeader: [UInt8]
+
+    private let file: OpenFile
+    /// One bit per window that has a frame; 2^32 pages are 32,768 windows at most.
+    private var touched: [UInt64]
+    private var window = -1
+    private var frames: [UInt32] = []
+    private var headers: [UInt8] = []
+
+    static let headerSize = 32
+    static let frameHeaderSize = 24
+
+    /// Reads the log; nil when it holds no committed frame.
+    init?(_ file: OpenFile) throws(DatabaseError) {
+        self.file = file
+        let size = try file.size()
+        guard size > Int64(Self.headerSize + Self.frameHeaderSize) else { return nil }
+        var header = [UInt8](repeating: 0, count: Self.headerSize)
+        try file.read(&header, at: 0)
+        guard let start = Start(header) else { return nil }
+        pageSize = start.pageSize
+        self.header = header
+
+        var scan = Scan(start: start)
+        var frame = [UInt8](repeating: 0, count: Self.frameHeaderSize + start.pageSize)
+        var offset = Int64(Self.headerSize)
+        while offset + Int64(frame.count) <= size {
+            try file.read(&frame, at: offset)
+            guard scan.take(frame) else { break }
+            offset += Int64(frame.count)
+        }
+        guard scan.committedFrames > 0 else { return nil }
+        frameCount = scan.committedFrames
+        pageCount = scan.committedPages
+        lastFrameHeader = scan.lastFrameHeader
+        touched = scan.touched
+    }
+
+    /// Where the last committed frame of a page starts its page in the log; nil when the main file's page counts.
+    ///
+    /// Asking in the order of pages is cheap; going back by more than a window reads the frame headers again.
+    mutating func offset(ofPage page: UInt32) throws(DatabaseError) -> Int64? {
+        let wanted = Int((page - 1) / UInt32(Self.windowPages))
+        guard wanted / 64 < touched.count, touched[wanted / 64] & (1 << UInt64(wanted % 64)) != 0 else { return nil }
+        if wanted != window { try load(window: wanted) }
+        let frame = frames[Int((page - 1) % UInt32(Self.windowPages))]
+        guard frame != 0 else { return nil }
+        return offset(ofFrame: frame) + Int64(Self.frameHeaderSize)
+    }
+
+    /// Fills the buffer from a place in the log that ``offset(ofPage:)`` named.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DatabaseError) {
+        try file.read(into: buffer, at: offset, zeroFills: false)
+    }
+
+    private func offset(ofFrame frame: UInt32) -> Int64 {
+        Int64(Self.headerSize) + Int64(frame - 1) * Int64(Self.frameHeaderSize + pageSize)
+    }
+
+    private mutating func load(window wanted: Int) throws(DatabaseError) {
+        window = -1
+        if frames.isEmpty {
+            frames = [UInt32](repeating: 0, count: Self.windowPages)
+            headers = [UInt8](repeating: 0, count: 4)
+        } else {
+            for index in frames.indices { frames[index] = 0 }
+        }
+        let first = UInt32(wanted * Self.windowPages) + 1
+        for frame in 1...frameCount {
+            try file.read(&headers, at: offset(ofFrame: frame))
+            let page = headers.bigEndian(at: 0)
+            // Later frames of a page replace earlier ones.
+            if page >= first, page - first < UInt32(Self.windowPages) { frames[Int(page - first)] = frame }
+        }
+        window = wanted
+    }
+
+    /// The log's header, checked.
+    private struct Start {
+        var pageSize: Int
+        var salts: [UInt8]
+        var bigEndianChecksums: Bool
+        var checksum: Checksum
+
+        init?(_ header: [UInt8]) {
+            let magic = header.bigEndian(at: 0)
+            let size = header.bigEndian(at: 8)
+            guard magic & ~1 == 0x377f_0682, size >= 512, size <= 65536, size & (size - 1) == 0,
+                header.bigEndian(at: 4) == 3_007_000
+            else { return nil }
+            pageSize = Int(size)
+            salts = Array(header[16..<24])
+            bigEndianChecksums = magic & 1 == 1
+            checksum = Checksum()
+            header.withUnsafeBytes { checksum.add($0[..<24], bigEndian: magic & 1 == 1) }
+            guard checksum.first == header.bigEndian(at: 24), checksum.second == header.bigEndian(at: 28) else {
+                return nil
+            }
+        }
+    }
+
+    /// The pass over all frames.
+    private struct Scan {
+        let start: Start
+        var checksum: Checksum
+        var frames: UInt32 = 0
+        var committedFrames: UInt32 = 0
+        var committedPages: UInt32 = 0
+        var lastFrameHeader: [UInt8] = []
+        var touched: [UInt64] = []
+
+        init(start: Start) {
+            self.start = start
+            checksum = start.checksum
+        }
+
+        /// Takes the next frame.
+        ///
+        /// - Returns: False when it is not valid: the log ends before it.
+        mutating func take(_ frame: [UInt8]) -> Bool {
+            let page = frame.bigEndian(at: 0)
+            guard page != 0, frame[8..<16].elementsEqual(start.salts) else { return false }
+            frame.withUnsafeBytes {
+                checksum.add($0[..<8], bigEndian: start.bigEndianChecksums)
+                checksum.add($0[WriteAheadLog.frameHeaderSize...], bigEndian: start.bigEndianChecksums)
+            }
+            guard checksum.first == frame.bigEndian(at: 16), checksum.second == frame.bigEndian(at: 20) else {
+                return false
+            }
+            frames += 1
+            let window = Int((page - 1) / UInt32(WriteAheadLog.windowPages))
+            while touched.count <= window / 64 { touched.append(0) }
+            touched[window / 64] |= 1 << UInt64(window % 64)
+            let pagesAfterCommit = frame.bigEndian(at: 4)
+            if pagesAfterCommit != 0 {
+                committedFrames = frames
+                committedPages = pagesAfterCommit
+                lastFrameHeader = Array(frame[..<WriteAheadLog.frameHeaderSize])
+            }
+            return true
+        }
+    }
+
+    /// The running checksum of a log.
+    private struct Checksum {
+        var first: UInt32 = 0
+        var second: UInt32 = 0
+
+        mutating func add(_ bytes: Slice<UnsafeRawBufferPointer>, bigEndian: Bool) {
+            let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+            var first = first
+            var second = second
+            for offset in stride(from: 0, to: bytes.count, by: 8) {
+                let one = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                let two = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+                first &+= (bigEndian ? UInt32(bigEndian: one) : UInt32(littleEndian: one)) &+ second
+                second &+= (bigEndian ? UInt32(bigEndian: two) : UInt32(littleEndian: two)) &+ first
+            }
+            self.first = first
+            self.second = second
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func bigEndian(at offset: Int) -> UInt32 {
+        withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
+    }
+}
