@@ -1,60 +1,15 @@
-package import FerryBase
-package import FerryMapping
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
 package import FerryPlan
-package import FerrySQLite
-
-/// How the engine runs: chunk size, and what it is given from above.
-package struct EngineOptions: Sendable {
-    package enum ChunkSize: Sendable, Hashable { case rows(Int), automatic }
-
-    package var chunkSize: ChunkSize
-    /// `now()`, in seconds since 2001-01-01 UTC; fixed once per run.
-    package var now: Double
-    package var trace: TraceHook?
-    package var progress: ProgressHook?
-    package var stop: StopRequest
-    package var vfs: VFS?
-
-    package init(
-        chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,
-        stop: StopRequest = StopRequest(), vfs: VFS? = nil
-    ) {
-        self.chunkSize = chunkSize
-        self.now = now
-        self.trace = trace
-        self.progress = progress
-        self.stop = stop
-        self.vfs = vfs
-    }
-}
-
-/// What a finished (or resumed and finished) step did.
-package struct StepReport: Sendable {
-    package var counts: [EntityMappingCounts]
-    package var unmapped: [(entity: String, rows: Int64)]
-    package var healed: [(kind: String, entity: String, rows: Int64)]
-    /// Chunks of all calls together, and the times of this call's chunks.
-    package var chunks: Int
-    package var chunkNanoseconds: [UInt64]
-    package var phaseNanoseconds: [Phase: UInt64]
-    package var resumed: Bool
-
-    package init(counts: [EntityMappingCounts] = []) {
-        self.counts = counts
-        unmapped = []
-        healed = []
-        chunks = 0
-        chunkNanoseconds = []
-        phaseNanoseconds = [:]
-        resumed = false
-    }
-}
+internal import FerrySQLite
+internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
 /// The folder gets `destination.sqlite` and `scratch.sqlite`. Calling it again on the same folder goes on where the
 /// last call stopped; when everything was done before, it only returns the report. The destination keeps its progress
-/// table until ``finish(folder:)``, so that verification can run before.
+/// table until ``finish()``, so that verification can run before.
 package struct StepRun {
     package var step: StepPlan
     package var sourcePath: String
@@ -74,16 +29,84 @@ package struct StepRun {
     }
 
     package var destinationPath: String { folder + "/destination.sqlite" }
+    package var scratchPath: String { folder + "/scratch.sqlite" }
 
     /// Rows, links and indexes, each in units that are recorded as done.
     ///
+    /// - Returns: The counts of all calls together, and the times of this one.
     /// - Throws: ``FerryError``; the run stays resumable.
     package func run() throws -> StepReport {
-        preconditionFailure("not here yet")
+        do {
+            let destination = RunDatabase(run: self)
+            let (context, resumed) = try destination.open()
+            var report = StepReport()
+            report.resumed = resumed
+            defer { withExtendedLifetime(destination) {} }
+            try phase(.rows, in: &report) { report in try RowsPhase(context: context).run(report: &report) }
+            try phase(.relationships, in: &report) { report in
+                try RelationshipsPhase(context: context).run(report: &report)
+            }
+            try phase(.indexes, in: &report) { _ in try IndexesPhase(context: context).run() }
+            try count(context, into: &report)
+            return report
+        } catch let error as DatabaseError {
+            throw FerryError(database: error, whileDoing: "migrating to version \(step.resolved.destination.name)")
+        }
     }
 
-    /// Takes the progress table out of a verified destination and removes the scratch database.
+    /// Takes the progress table out of a verified destination; the folder's other files are no longer needed.
     package func finish() throws {
-        preconditionFailure("not here yet")
+        do {
+            try RunDatabase(run: self).finish()
+        } catch let error as DatabaseError {
+            throw FerryError(database: error, whileDoing: "finishing the new store")
+        }
+    }
+
+    private func phase(_ phase: Phase, in report: inout StepReport, _ body: (inout StepReport) throws -> Void) throws {
+        options.progress?(ProgressUpdate(phase: phase))
+        let start = Clock.nanoseconds()
+        try body(&report)
+        report.phaseNanoseconds[phase, default: 0] += Clock.nanoseconds() - start
+    }
+
+    private func count(_ context: StepContext, into report: inout StepReport) throws {
+        for mapping in step.resolved.entityMappings {
+            let entry = try context.progress.entry(RowsPhase.unit(of: mapping))
+            var counts = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            counts.read = entry.read
+            counts.written = entry.written
+            counts.dropped = entry.dropped
+            counts.merged = entry.merged
+            report.counts.append(counts)
+        }
+        report.chunks = try context.progress.totalChunks()
+        let mapped = Set(step.resolved.entityMappings.map(\.source))
+        for entity in step.resolved.source.model.sortedEntityNames where !mapped.contains(entity) {
+            guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {
+                continue
+            }
+            let rows = try context.connection.integer(
+                "SELECT count(*) FROM source.\(table.name) WHERE Z_ENT = ?", [.integer(number)])
+            if let rows, rows > 0 { report.unmapped.append((entity, rows)) }
+        }
+    }
+}
+
+extension FerryError {
+    /// Wraps a failed SQLite call in words that say what was being done.
+    init(database error: DatabaseError, whileDoing work: String) {
+        if error.isInterrupted {
+            self.init(.interrupted, "Stopped while \(work).", remedy: "Run the same command to go on.", cause: error)
+        } else if error.isFull {
+            self.init(
+                .databaseFailed, "The disk is full while \(work).",
+                remedy: "Make room and run the same command to go on.", cause: error)
+        } else {
+            self.init(
+                .databaseFailed, "SQLite failed while \(work): \(error.message) (code \(error.code)).",
+                remedy: "The store is as before; run the same command to go on.", cause: error)
+        }
     }
 }

@@ -14,13 +14,18 @@ package struct MappingModel: Sendable {
     package var partitions: [[String]]?
     /// SHA-256 of all bytes read for this mapping model, the extended file's included.
     package var fingerprint: [UInt8]
+    /// Entity name to version hash, where the file names its models by nothing else (compiled mapping models); else empty.
+    package var sourceHashes: [String: [UInt8]] = [:]
+    package var destinationHashes: [String: [UInt8]] = [:]
     /// What was odd in the file but harmless (stale helper fields, junk mappings).
     package var warnings: [String]
+    /// Paths of the mapping models that this one extends, directly or through another.
+    package var extendedPaths: [String]
 
     package init(
         name: String, path: String, sourceVersion: String, destinationVersion: String,
         entityMappings: [EntityMapping], partitions: [[String]]? = nil, fingerprint: [UInt8] = [],
-        warnings: [String] = []
+        warnings: [String] = [], extendedPaths: [String] = []
     ) {
         self.name = name
         self.path = path
@@ -30,6 +35,21 @@ package struct MappingModel: Sendable {
         self.partitions = partitions
         self.fingerprint = fingerprint
         self.warnings = warnings
+        self.extendedPaths = extendedPaths
+    }
+}
+
+extension MappingModel {
+    /// Whether the hashes that the file holds are those of two versions; nil when it holds none.
+    ///
+    /// - Parameters:
+    ///   - source: Entity name to version hash of the source version.
+    ///   - destination: The same of the destination version.
+    /// - Returns: True when every entity of the file has in its version the hash that it had when it was compiled.
+    package func agrees(withSource source: [String: [UInt8]], destination: [String: [UInt8]]) -> Bool? {
+        guard !sourceHashes.isEmpty || !destinationHashes.isEmpty else { return nil }
+        return sourceHashes.allSatisfy { source[$0.key] == $0.value }
+            && destinationHashes.allSatisfy { destination[$0.key] == $0.value }
     }
 }
 
@@ -52,6 +72,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var relationships: [String: RelationshipRule]
     package var policyClassName: String?
     package var userInfo: [String: String]
+    /// Parts of the file that Ferry cannot read; refused when this mapping is used, not when it is replaced.
+    package var unreadable: [UnreadablePart] = []
 
     package init(
         name: String, source: String?, destination: String?, filter: Predicate? = nil, iteration: Iteration? = nil,
@@ -70,6 +92,24 @@ package struct EntityMapping: Sendable, Hashable {
         self.relationships = relationships
         self.policyClassName = policyClassName
         self.userInfo = userInfo
+    }
+
+    /// The name that Xcode gives an entity mapping without one: `SourceToDestination`, or the only entity's.
+    package static func derivedName(source: String?, destination: String?) -> String {
+        guard let source, let destination else { return source ?? destination ?? "" }
+        return "\(source)To\(destination)"
+    }
+
+    /// A part of a mapping file that Ferry cannot read, and why.
+    package struct UnreadablePart: Sendable, Hashable {
+        /// What it is: `the expression of attribute "name"`.
+        package var part: String
+        package var reason: String
+
+        package init(part: String, reason: String) {
+            self.part = part
+            self.reason = reason
+        }
     }
 
     /// `forEach`: one destination object per element.

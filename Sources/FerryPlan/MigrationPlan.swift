@@ -25,11 +25,17 @@ package struct StepPlan: Sendable {
     package var mode: Mode
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]
+    /// Mandatory attributes that get no value: harmless only while their sources have no rows.
+    package var needsRowCheck: [MappingResolution.RowCheck]
 
-    package init(mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan]) {
+    package init(
+        mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan],
+        needsRowCheck: [MappingResolution.RowCheck] = []
+    ) {
         self.mode = mode
         self.resolved = resolved
         self.partitions = partitions
+        self.needsRowCheck = needsRowCheck
     }
 }
 

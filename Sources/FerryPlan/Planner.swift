@@ -1,3 +1,4 @@
+internal import FerryBase
 package import FerryMapping
 package import FerryModel
 
@@ -5,14 +6,13 @@ package import FerryModel
 ///
 /// Does no I/O: row counts come in as values.
 package struct Planner: Sendable {
-    /// Every known version, in version order.
-    package var versions: [ModelVersion]
+    package var catalog: ModelCatalog
     package var mappingModels: [MappingModel]
     /// Policy class names that are registered in code; the module prefix is optional.
     package var policyClassNames: Set<String>
 
-    package init(versions: [ModelVersion], mappingModels: [MappingModel], policyClassNames: Set<String> = []) {
-        self.versions = versions
+    package init(catalog: ModelCatalog, mappingModels: [MappingModel], policyClassNames: Set<String> = []) {
+        self.catalog = catalog
         self.mappingModels = mappingModels
         self.policyClassNames = policyClassNames
     }
@@ -20,12 +20,62 @@ package struct Planner: Sendable {
     /// Plans the way from one version to another.
     ///
     /// - Parameters:
+    ///   - source: The store's version.
+    ///   - target: The version to end at.
     ///   - rows: Source entity name (exactly that entity, without subentities) to its rows in the store.
     ///   - areRowsEstimated: Whether `rows` are estimates.
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     package func plan(
         from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
     ) -> MigrationPlan {
-        preconditionFailure("not here yet")
+        guard source.hashes != target.hashes else {
+            return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
+        }
+        do throws(FerryError) {
+            let graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels)
+            let edges = try graph.path(from: source, to: target)
+            var plan = MigrationPlan(chain: graph.names(of: edges, from: source, to: target), steps: [])
+            var known: [String: Int64]? = rows
+            for edge in edges {
+                let (step, problems) = planStep(
+                    edge, rows: known ?? [:], areEstimated: areRowsEstimated || known == nil)
+                if let step {
+                    plan.steps.append(step)
+                    plan.warnings += step.resolved.warnings
+                }
+                plan.refusals += problems
+                // How many rows the next step reads is only known once this one has run.
+                known = nil
+            }
+            return plan
+        } catch {
+            let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
+            return MigrationPlan(chain: names, steps: [], refusals: [error])
+        }
+    }
+
+    private func planStep(
+        _ edge: VersionGraph.Edge, rows: [String: Int64], areEstimated: Bool
+    ) -> (StepPlan?, [FerryError]) {
+        let resolution = MappingResolution.resolve(
+            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels)
+        guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
+        let resolved = resolution.step
+        do throws(FerryError) {
+            let partitions = try Partitioning(resolved).partitions().map { mappings in
+                PartitionPlan(
+                    entityMappings: mappings.map { mapping in
+                        EntityMappingPlan(
+                            mapping: mapping, executor: .set,
+                            reason: "every value is a column, a bound parameter or a function of Ferry's",
+                            rows: rows[mapping.source] ?? 0, isEstimated: areEstimated)
+                    })
+            }
+            let step = StepPlan(
+                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck)
+            return (step, [])
+        } catch {
+            return (nil, [error])
+        }
     }
 }

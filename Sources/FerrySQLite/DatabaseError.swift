@@ -30,6 +30,7 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
     package var isFull: Bool { primaryCode == SQLITE_FULL }
+    package var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
 
     package var description: String {
         let place = sql.map { " in: \($0)" } ?? ""

@@ -44,6 +44,15 @@ package final class Statement {
         try check(code)
     }
 
+    /// Binds text by its UTF-8; SQLite keeps its own copy.
+    package func bind(text: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
+        // A null pointer would bind NULL where an empty text is meant.
+        guard let start = text.baseAddress else { return try bind("", at: index) }
+        try check(
+            sqlite3_bind_text64(
+                handle, Int32(index), start, UInt64(text.count), ferry_sqlite3_transient(), UInt8(SQLITE_UTF8)))
+    }
+
     /// Binds a BLOB; SQLite keeps its own copy.
     package func bind(_ value: [UInt8], at index: Int) throws(DatabaseError) {
         let code = value.withUnsafeBytes {

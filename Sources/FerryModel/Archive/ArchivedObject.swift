@@ -161,7 +161,9 @@ package struct ArchivedObject: Sendable {
 
     // MARK: Collections
 
-    /// The elements of an array, a set or an ordered set; nil for anything else. Elements that are nil are left out.
+    /// The elements of an array, a set or an ordered set; nil for anything else.
+    ///
+    /// Elements that are nil are left out.
     package var elements: [ArchivedObject]? {
         get throws(FerryError) {
             switch value {
@@ -198,7 +200,9 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// The entries of a dictionary whose keys are texts; nil for anything else. Other keys are left out.
+    /// The entries of a dictionary whose keys are texts; nil for anything else.
+    ///
+    /// Other keys are left out.
     package var entriesByText: [(key: String, value: ArchivedObject)]? {
         get throws(FerryError) {
             guard let entries = try entries else { return nil }

@@ -16,7 +16,9 @@ package struct PropertyList: Sendable {
     /// The reference of the topmost object.
     package let top: Int
 
-    /// Bytes that may still be decoded. Objects may be shared, so a small list could be made to unfold without end.
+    /// Bytes that may still be decoded.
+    ///
+    /// Objects may be shared, so a small list could be made to unfold without end.
     private final class Allowance: Sendable {
         private let left: Atomic<Int>
 
@@ -124,11 +126,14 @@ package struct PropertyList: Sendable {
         return entries
     }
 
-    /// Whether an object is exactly this ASCII text; reads no more than it must and makes no string.
+    /// Whether an object is exactly this ASCII text.
+    ///
+    /// Reads no more than it must and makes no string, so it is no part of the work that is limited: what is looked
+    /// through for a key has been paid for when the object with the keys was read.
     func isText(_ text: StaticString, at reference: Int) throws(FerryError) -> Bool {
         let offset = try self.offset(of: reference)
         guard let marker = reader.byte(at: offset), marker >> 4 == 0x5 else { return false }
-        let bytes = try payload(at: offset, unit: 1)
+        let bytes = try extent(at: offset, unit: 1)
         return text.withUTF8Buffer { bytes.elementsEqual($0) }
     }
 
@@ -171,8 +176,15 @@ package struct PropertyList: Sendable {
         return .real(Double(Int64(bitPattern: high)) * 0x1p64 + Double(number))
     }
 
-    /// The content after an object's marker and count, `unit` bytes for each one counted.
+    /// The content after an object's marker and count, `unit` bytes for each one counted; to be decoded.
     private func payload(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
+        let bytes = try extent(at: offset, unit: unit)
+        try spend(bytes.count)
+        return bytes
+    }
+
+    /// The same, only to be looked at.
+    private func extent(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
         guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
         var count = Int(marker & 0x0F)
         var start = offset + 1
@@ -190,7 +202,6 @@ package struct PropertyList: Sendable {
         guard count <= (offsetTable - min(start, offsetTable)) / unit,
             let bytes = reader.slice(at: start, count: count * unit)
         else { throw Self.damaged("an object is longer than the rest of it") }
-        try spend(bytes.count)
         return bytes
     }
 

@@ -88,7 +88,8 @@ package struct EntityTable: Sendable, Hashable {
 
     /// The statement that creates the table, in Core Data's own spelling.
     package var sql: String {
-        let all = ["Z_PK INTEGER PRIMARY KEY", "Z_ENT INTEGER", "Z_OPT INTEGER"] + columns.map { "\($0.name) \($0.type)" }
+        let all =
+            ["Z_PK INTEGER PRIMARY KEY", "Z_ENT INTEGER", "Z_OPT INTEGER"] + columns.map { "\($0.name) \($0.type)" }
         return "CREATE TABLE \(name) ( \(all.joined(separator: ", ")) )"
     }
 }

@@ -1,0 +1,95 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerrySQLite
+
+/// The record of finished units, in the destination itself, so that it is committed together with the rows.
+///
+/// A unit's `mark` is a watermark that only the one who wrote it can interpret: for a walk over keys, the last key that
+/// is done. The row named `""` counts all units and remembers which of them last wrote to the scratch database.
+struct ProgressTable {
+    static let name = "ferry_progress"
+
+    private let connection: Connection
+    private let record: Statement
+    private let advance: Statement
+
+    /// Everything that is known of one unit.
+    struct Entry {
+        var mark: Int64 = 0
+        var isDone = false
+        var chunks: Int64 = 0
+        var read: Int64 = 0
+        var written: Int64 = 0
+        var dropped: Int64 = 0
+        var merged: Int64 = 0
+    }
+
+    static func create(on connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            """
+            CREATE TABLE main.\(name) (
+                unit TEXT PRIMARY KEY, mark INTEGER, done INTEGER, chunks INTEGER, read INTEGER, written INTEGER,
+                dropped INTEGER, merged INTEGER
+            ) WITHOUT ROWID
+            """)
+        try connection.execute("INSERT INTO main.\(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0)")
+    }
+
+    static func exists(on connection: Connection) throws(DatabaseError) -> Bool {
+        try connection.integer("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?", [.text(name)])
+            != nil
+    }
+
+    init(on connection: Connection) throws(DatabaseError) {
+        self.connection = connection
+        record = try connection.prepare("REPLACE INTO main.\(Self.name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        // `mark` counts the units, `read` is the number of the last unit that wrote to scratch.
+        advance = try connection.prepare(
+            "UPDATE main.\(Self.name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
+        )
+    }
+
+    func entry(_ unit: String) throws(DatabaseError) -> Entry {
+        let row = try connection.rows(
+            "SELECT mark, done, chunks, read, written, dropped, merged FROM main.\(Self.name) WHERE unit = ?",
+            [.text(unit)]
+        ).first
+        guard let row else { return Entry() }
+        let numbers = row.map { $0.integer ?? 0 }
+        return Entry(
+            mark: numbers[0], isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3], written: numbers[4],
+            dropped: numbers[5], merged: numbers[6])
+    }
+
+    /// Records a unit inside the transaction that did its work.
+    func save(_ entry: Entry, for unit: String) throws(DatabaseError) {
+        try record.bind([
+            .text(unit), .integer(entry.mark), .integer(entry.isDone ? 1 : 0), .integer(entry.chunks),
+            .integer(entry.read), .integer(entry.written), .integer(entry.dropped), .integer(entry.merged),
+        ])
+        try record.run()
+    }
+
+    /// Counts one more unit; to be called once in each unit's transaction.
+    ///
+    /// - Returns: The unit's number.
+    func countUnit(writesScratch: Bool) throws(DatabaseError) {
+        try advance.bind(Int64(writesScratch ? 1 : 0), at: 1)
+        try advance.run()
+    }
+
+    /// The number of the last unit that wrote to scratch.
+    func lastScratchUnit() throws(DatabaseError) -> Int64 {
+        try connection.integer("SELECT read FROM main.\(Self.name) WHERE unit = ''") ?? 0
+    }
+
+    /// The number of the last finished unit.
+    func lastUnit() throws(DatabaseError) -> Int64 {
+        try connection.integer("SELECT mark FROM main.\(Self.name) WHERE unit = ''") ?? 0
+    }
+
+    /// All chunks of all calls.
+    func totalChunks() throws(DatabaseError) -> Int {
+        Int(try connection.integer("SELECT sum(chunks) FROM main.\(Self.name)") ?? 0)
+    }
+}

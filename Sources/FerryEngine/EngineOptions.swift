@@ -1,0 +1,27 @@
+package import FerryBase
+package import FerrySQLite
+
+/// How the engine runs: chunk size, and what it is given from above.
+package struct EngineOptions: Sendable {
+    package enum ChunkSize: Sendable, Hashable { case rows(Int), automatic }
+
+    package var chunkSize: ChunkSize
+    /// `now()`, in seconds since 2001-01-01 UTC; fixed once per run.
+    package var now: Double
+    package var trace: TraceHook?
+    package var progress: ProgressHook?
+    package var stop: StopRequest
+    package var vfs: VFS?
+
+    package init(
+        chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,
+        stop: StopRequest = StopRequest(), vfs: VFS? = nil
+    ) {
+        self.chunkSize = chunkSize
+        self.now = now
+        self.trace = trace
+        self.progress = progress
+        self.stop = stop
+        self.vfs = vfs
+    }
+}

@@ -1,0 +1,42 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Makes the indexes once all rows are there, and records the highest keys.
+struct IndexesPhase {
+    let context: StepContext
+
+    func run() throws {
+        for index in context.destination.indexes {
+            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
+                do {
+                    try context.connection.execute(index.sql)
+                } catch let error as DatabaseError where error.isConstraint {
+                    throw FerryError(
+                        .rowFailed,
+                        "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
+                        remedy: "Let a mapping file merge the duplicates with \"unique\", or drop them with \"where\".",
+                        cause: error)
+                }
+            }
+        }
+        try context.once("highestKeys", phase: .indexes, subject: nil) { try recordHighestKeys() }
+    }
+
+    /// `Z_MAX` of a root entity: never below what its source handed out where keys are kept, nor below a key in use.
+    private func recordHighestKeys() throws {
+        for (root, table) in context.destination.tables.sorted(by: { $0.key < $1.key }) {
+            guard let number = context.destination.number(of: root) else { continue }
+            var highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
+            for mapping in context.step.resolved.entityMappings
+            where mapping.keepsPrimaryKey && context.destination.model.root(of: mapping.destination) == root {
+                highest = max(highest, try KeyBase.highestKey(ofSourceOf: mapping, in: context))
+            }
+            try context.connection.run(
+                "UPDATE main.Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(highest), .integer(number)])
+        }
+    }
+}

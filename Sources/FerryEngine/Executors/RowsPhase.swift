@@ -1,0 +1,68 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+
+/// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
+struct RowsPhase {
+    let context: StepContext
+
+    static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
+
+    func run(report: inout StepReport) throws {
+        for partition in context.step.partitions {
+            for plan in partition.entityMappings { try carry(plan.mapping, report: &report) }
+        }
+    }
+
+    private func carry(_ mapping: ResolvedEntityMapping, report: inout StepReport) throws {
+        let unit = Self.unit(of: mapping)
+        var entry = try context.progress.entry(unit)
+        if entry.isDone { return }
+        let ranges = try KeyRanges(of: mapping, in: context)
+        let executor = try SetExecutor(mapping, in: context)
+        var sizer = ChunkSizer(context.options.chunkSize)
+        var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
+        while !entry.isDone {
+            try context.options.stop.check()
+            let start = Clock.nanoseconds()
+            let range = try ranges.next(after: low, rows: sizer.rows)
+            try context.unit(writesScratch: range != nil && executor.writesScratch) {
+                if let range {
+                    let outcome = try placed(in: mapping) { try executor.carry(range) }
+                    entry.mark = range.high
+                    entry.chunks += 1
+                    entry.read += outcome.read
+                    entry.written += outcome.written
+                    entry.merged += outcome.merged
+                    entry.dropped += outcome.dropped
+                    precondition(
+                        outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
+                }
+                entry.isDone = range?.isLast ?? true
+                try context.progress.save(entry, for: unit)
+            }
+            guard let range else { return }
+            low = range.high
+            let nanoseconds = Clock.nanoseconds() - start
+            sizer.chunkTook(nanoseconds)
+            report.chunkTimes.add(nanoseconds)
+            context.options.progress?(
+                ProgressUpdate(phase: .rows, subject: mapping.name, done: entry.read, total: nil))
+        }
+    }
+
+    /// Runs the body; a failing function of ours says in which entity mapping it failed.
+    private func placed<Result>(in mapping: ResolvedEntityMapping, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            guard var cause = context.connection.takeFunctionError() as? FerryError else { throw error }
+            cause.place.entityMapping = mapping.name
+            cause.place.entity = mapping.source
+            cause.message = "Entity mapping \(mapping.name): \(cause.message)"
+            cause.cause = error
+            throw cause
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The SQL of a foreign key that is written with its row.
+struct ForeignKeySQL {
+    let context: StepContext
+    let mapping: ResolvedEntityMapping
+
+    /// The foreign key, its entity number and its position, as far as the table has columns for them.
+    func columns(
+        of assignment: RelationshipAssignments.Assignment, _ contribution: RelationshipAssignments.Contribution,
+        in scope: inout SourceScope
+    ) throws(FerryError) -> [(column: String, value: String)] {
+        guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = assignment.storage else { return [] }
+        let target = try self.target(of: contribution.rule.from, in: &scope)
+        var keys: [String] = []
+        var numbers: [String] = []
+        for name in contribution.rule.mappings {
+            let other = try context.mapping(named: name)
+            let (condition, key) = try candidate(other, at: target, in: &scope)
+            let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+            keys.append("WHEN \(condition) THEN \(key)")
+            numbers.append("WHEN \(condition) THEN \(number)")
+        }
+        guard !keys.isEmpty else { return [] }
+        var columns = [(column: column, value: "CASE \(keys.joined(separator: " ")) END")]
+        if let entityColumn { columns.append((entityColumn, "CASE \(numbers.joined(separator: " ")) END")) }
+        if let orderColumn, contribution.copiesOrder,
+            case .foreignKey(_, _, _, let sourceOrder?)? = context.source.storage(
+                of: contribution.rule.name, in: mapping.source)
+        {
+            columns.append((orderColumn, "CASE WHEN \(columns[0].value) IS NOT NULL THEN s.\(sourceOrder) END"))
+        }
+        return columns
+    }
+
+    /// The object at the end of a to-one path.
+    private func target(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
+        if let object = scope.object(from) { return object }
+        if case .keyPath(let base, let steps) = from, let object = scope.object(base) {
+            var names: [String] = []
+            for case .key(let name) in steps { names.append(name) }
+            return try scope.follow(names, from: object)
+        }
+        throw FerryError(
+            .badExpression,
+            "A relationship of entity mapping \(mapping.name) takes objects from something else than a path.",
+            remedy: "Start its \"from\" at $source or at the iteration's variable.",
+            place: .init(entityMapping: mapping.name))
+    }
+
+    /// When the object was carried by an entity mapping, and the key it got.
+    private func candidate(
+        _ other: ResolvedEntityMapping, at object: SourceScope.Object, in scope: inout SourceScope
+    ) throws(FerryError) -> (condition: String, key: String) {
+        if other.keepsPrimaryKey {
+            return (try carried(other, object, in: &scope), "\(object.alias).Z_PK")
+        }
+        let alias = scope.newAlias("a")
+        scope.join(
+            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.alias).Z_PK")
+        return ("\(alias).destination IS NOT NULL", "\(alias).destination")
+    }
+
+    /// The condition under which a mapping that keeps keys carried an object: its entity and its filter.
+    func carried(
+        _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
+    ) throws(FerryError) -> String {
+        let number = scope.parameters.add(.integer(try context.sourceNumber(of: other)))
+        let isOfEntity = "\(object.alias).Z_ENT = \(number)"
+        guard let filter = other.filter else { return isOfEntity }
+        let sql = ExpressionSQL(context: context, mapping: other)
+        return
+            "(\(isOfEntity) AND \(try sql.condition(filter, of: .init(alias: object.alias, entity: other.source), in: &scope)))"
+    }
+}

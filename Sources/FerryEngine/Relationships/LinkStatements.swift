@@ -1,0 +1,189 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Writes the SQL that relates the objects of one entity mapping, over a range of its source keys.
+///
+/// Every form starts from the same pairs: `d1`, an object of the mapping, and `d2`, one that it is related to.
+struct LinkStatements {
+    let context: StepContext
+    let assignment: RelationshipAssignments.Assignment
+    let contribution: RelationshipAssignments.Contribution
+
+    private var mapping: ResolvedEntityMapping { contribution.mapping }
+
+    /// The statement that relates the objects of a range, or nil when there is nothing to take objects from.
+    func links() throws(FerryError) -> RowStatements.SQL? {
+        guard !contribution.rule.mappings.isEmpty else { return nil }
+        var parameters = Parameters()
+        var selects: [String] = []
+        for name in contribution.rule.mappings {
+            selects.append(try pairs(with: try context.mapping(named: name), parameters: &parameters))
+        }
+        let pairs = selects.joined(separator: " UNION ALL ")
+        let text: String
+        switch assignment.storage {
+        case .join(let table, let own, let other, let otherOrder, let ownOrder):
+            text = joinRows(
+                pairs, table: table, own: own, other: other,
+                orders: contribution.copiesOrder ? (otherOrder, ownOrder) : (nil, nil))
+        case .foreignKey(let table, let column, let entityColumn, _):
+            let one = parameters.add(.integer(1))
+            let numbers = entityColumn.map { ", \($0) = p.number" } ?? ""
+            text = """
+                UPDATE main.\(table) SET \(column) = p.d2\(numbers) FROM (
+                    SELECT d1, d2, number, row_number() OVER (PARTITION BY d1 ORDER BY mapping, target, part) AS n
+                    FROM (\(pairs))) AS p
+                WHERE \(table).Z_PK = p.d1 AND p.n = \(one) AND \(table).\(column) IS NULL
+                """
+        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+            text = try inverseKeys(
+                pairs, table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn, &parameters)
+        case .inverseless(let table, let column):
+            text = try inverseKeys(
+                pairs, table: table, column: column, entityColumn: nil, orderColumn: nil, &parameters)
+        }
+        return RowStatements.SQL(text: text, parameters: parameters)
+    }
+
+    // MARK: Pairs
+
+    /// The objects of this mapping with what another mapping made of the source objects at the end of the path.
+    private func pairs(
+        with other: ResolvedEntityMapping, parameters: inout Parameters
+    ) throws(FerryError) -> String {
+        var scope = try objects(parameters: parameters)
+        let path = try end(of: contribution.rule.from, in: &scope)
+        let related: String
+        let part: String
+        if other.keepsPrimaryKey {
+            let keys = ForeignKeySQL(context: context, mapping: mapping)
+            scope.require(try keys.carried(other, path.object, in: &scope))
+            related = "\(path.object.alias).Z_PK"
+            part = "NULL"
+        } else {
+            let alias = scope.newAlias("b")
+            scope.join(
+                "JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.alias).Z_PK"
+            )
+            related = "\(alias).destination"
+            part = "\(alias).element"
+        }
+        let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+        let position = scope.parameters.add(.integer(Int64(other.position)))
+        let isKept = mapping.keepsPrimaryKey
+        let columns = [
+            "\(isKept ? "s.Z_PK" : "a.destination") AS d1", "\(related) AS d2", "\(number) AS number",
+            "\(position) AS mapping", "s.Z_PK AS origin", "\(isKept ? "NULL" : "a.element") AS element",
+            "\(path.order ?? "NULL") AS stored", "\(path.inverseOrder ?? "NULL") AS inverse",
+            "\(path.object.alias).Z_PK AS target", "\(part) AS part",
+        ]
+        parameters = scope.parameters
+        return "SELECT \(columns.joined(separator: ", ")) FROM \(scope.from)\(scope.where)"
+    }
+
+    /// The objects of this mapping: by their kept keys, else by their associations.
+    private func objects(parameters: Parameters) throws(FerryError) -> SourceScope {
+        if mapping.keepsPrimaryKey {
+            return try RowStatements(context: context, mapping: mapping).scope(parameters: parameters)
+        }
+        var scope = SourceScope(
+            layout: context.source,
+            from: """
+                \(ScratchDatabase.association(of: mapping)) AS a
+                JOIN source.\(try context.sourceTable(of: mapping)) AS s ON s.Z_PK = a.source
+                """, source: .init(alias: "s", entity: mapping.source))
+        scope.parameters = parameters
+        scope.require("a.source > :low AND a.source <= :high")
+        if let iteration = mapping.iteration,
+            let entity = IterationPath.entity(of: mapping, in: context.source.model)
+        {
+            scope.join("JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = a.object")
+            scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
+        }
+        return scope
+    }
+
+    /// Joins the objects at the end of a path of relationships; collection operators only gather what is there anyway.
+    private func end(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Expansion {
+        if let object = scope.object(from) { return SourceScope.Expansion(object: object) }
+        guard case .keyPath(let base, let steps) = from, let start = scope.object(base) else {
+            throw FerryError(
+                .badExpression,
+                "Relationship \(contribution.rule.name) of entity mapping \(mapping.name) takes objects from something else than a path.",
+                remedy: "Start its \"from\" at $source or at the iteration's variable.",
+                place: .init(entityMapping: mapping.name, property: contribution.rule.name))
+        }
+        var expansion = SourceScope.Expansion(object: start)
+        for case .key(let name) in steps { expansion = try scope.expand(name, from: expansion.object) }
+        return expansion
+    }
+
+    // MARK: Forms
+
+    /// Rows of a join table; inserted in order, so that positions can be counted from the row ids afterwards.
+    private func joinRows(
+        _ pairs: String, table: String, own: String, other: String, orders: (other: String?, own: String?)
+    ) -> String {
+        let columns = [own, other] + [orders.other, orders.own].compactMap { $0 }
+        let values = ["d1", "d2"] + (orders.other == nil ? [] : ["stored"]) + (orders.own == nil ? [] : ["inverse"])
+        return """
+            INSERT OR IGNORE INTO main.\(table) (\(columns.joined(separator: ", ")))
+            SELECT \(values.joined(separator: ", ")) FROM (\(pairs))
+            ORDER BY origin, element, stored, target, mapping, part
+            """
+    }
+
+    /// Foreign keys in the related objects' table: the first object that claims one gets it.
+    private func inverseKeys(
+        _ pairs: String, table: String, column: String, entityColumn: String?, orderColumn: String?,
+        _ parameters: inout Parameters
+    ) throws(FerryError) -> String {
+        let one = parameters.add(.integer(1))
+        var assignments = ["\(column) = p.d1"]
+        if let entityColumn {
+            let number = parameters.add(.integer(try context.destinationNumber(of: mapping)))
+            assignments.append("\(entityColumn) = \(number)")
+        }
+        if let orderColumn {
+            assignments.append("\(orderColumn) = \(try position(&parameters))")
+        }
+        return """
+            UPDATE main.\(table) SET \(assignments.joined(separator: ", ")) FROM (
+                SELECT d1, d2, stored,
+                    row_number() OVER (PARTITION BY d2 ORDER BY origin, element) AS n,
+                    row_number() OVER (PARTITION BY d1 ORDER BY stored, target, mapping, part) AS place
+                FROM (\(pairs))) AS p
+            WHERE \(table).Z_PK = p.d2 AND p.n = \(one) AND \(table).\(column) IS NULL
+            """
+    }
+
+    private func position(_ parameters: inout Parameters) throws(FerryError) -> String {
+        if contribution.copiesOrder { return "p.stored" }
+        guard mapping.unique.isEmpty else {
+            // Its objects gather related ones from all over the source, so no range knows their positions.
+            throw FerryError(
+                .unsupported,
+                "Entity mapping \(mapping.name) finds or creates objects and fills the ordered relationship \(contribution.rule.name).",
+                remedy: "Fill the relationship from its inverse instead.",
+                place: .init(entityMapping: mapping.name, property: contribution.rule.name))
+        }
+        return OrderKeys.sql(place: "p.place", parameters: &parameters)
+    }
+}
+
+/// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
+enum OrderKeys {
+    /// SQL of a position.
+    ///
+    /// - Parameters:
+    ///   - place: SQL of the place among the others, from 1.
+    ///   - parameters: Takes the numbers.
+    /// - Returns: The SQL.
+    static func sql(place: String, parameters: inout Parameters) -> String {
+        "\(parameters.add(.integer(1024))) + \(parameters.add(.integer(1024))) * \(place)"
+    }
+}

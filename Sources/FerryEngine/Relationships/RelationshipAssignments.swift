@@ -1,0 +1,150 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerryStore
+
+/// Which rules fill which stored relationship, and when.
+///
+/// A relationship and its inverse are stored once. The resolved step leaves one of the two names to each pair of entity
+/// mappings, so that both may be there, for different objects.
+struct RelationshipAssignments {
+    /// One stored relationship and the rules that fill it.
+    struct Assignment {
+        /// The side that is filled, as it is declared in the destination model.
+        var declared: PropertyKey
+        var relationship: Relationship
+        var storage: RelationshipStorage
+        var contributions: [Contribution]
+    }
+
+    /// What one entity mapping says of the relationship.
+    struct Contribution {
+        var mapping: ResolvedEntityMapping
+        var rule: ResolvedRelationship
+        /// Whether the foreign key is written with the row itself.
+        var isInline: Bool
+        /// Whether the position among the inverse's objects is passed on with it.
+        var copiesOrder: Bool
+    }
+
+    private(set) var assignments: [Assignment] = []
+    /// Positions of the entity mappings whose associations are needed.
+    private(set) var associated: Set<Int> = []
+
+    init(step: StepPlan, source: StoreLayout, destination: StoreLayout) {
+        let builder = Builder(step: step, source: source, destination: destination)
+        assignments = builder.assignments()
+        for contribution in assignments.flatMap(\.contributions) {
+            for name in contribution.rule.mappings {
+                if let other = builder.byName[name], !other.keepsPrimaryKey { associated.insert(other.position) }
+            }
+            if !contribution.isInline, !contribution.mapping.keepsPrimaryKey {
+                associated.insert(contribution.mapping.position)
+            }
+        }
+    }
+
+    /// The foreign keys that a mapping writes with its rows.
+    func inline(of mapping: ResolvedEntityMapping) -> [(assignment: Assignment, contribution: Contribution)] {
+        assignments.flatMap { assignment in
+            assignment.contributions
+                .filter { $0.isInline && $0.mapping.position == mapping.position }
+                .map { (assignment, $0) }
+        }
+    }
+}
+
+private struct Builder {
+    let source: StoreLayout
+    let destination: StoreLayout
+    let step: ResolvedStep
+    let byName: [String: ResolvedEntityMapping]
+    /// Position of a mapping to its place in the order of the run.
+    let runOrder: [Int: Int]
+
+    init(step: StepPlan, source: StoreLayout, destination: StoreLayout) {
+        self.source = source
+        self.destination = destination
+        self.step = step.resolved
+        byName = Dictionary(
+            step.resolved.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let order = step.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
+        runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+    }
+
+    private typealias Given = [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)]
+
+    func assignments() -> [RelationshipAssignments.Assignment] {
+        var given: [PropertyKey: Given] = [:]
+        for mapping in step.entityMappings {
+            for rule in mapping.relationships {
+                guard let entity = destination.model.declaringEntity(of: rule.name, in: mapping.destination) else {
+                    continue
+                }
+                given[PropertyKey(entity, rule.name), default: []].append((mapping, rule))
+            }
+        }
+        return given.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
+            .compactMap { assignment(for: $0.key, $0.value) }
+    }
+
+    // MARK: When
+
+    private func assignment(for key: PropertyKey, _ rules: Given) -> RelationshipAssignments.Assignment? {
+        guard let relationship = destination.model.relationship(key.property, of: key.entity),
+            let storage = destination.relationshipStorage[key]
+        else { return nil }
+        let contributions = rules.map { mapping, rule in
+            RelationshipAssignments.Contribution(
+                mapping: mapping, rule: rule, isInline: isInline(mapping, rule, storage),
+                copiesOrder: copiesOrder(mapping, rule))
+        }
+        return RelationshipAssignments.Assignment(
+            declared: key, relationship: relationship, storage: storage, contributions: contributions)
+    }
+
+    private func isInline(
+        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, _ storage: RelationshipStorage
+    ) -> Bool {
+        guard case .foreignKey = storage, isToOnePath(rule.from, in: mapping) else { return false }
+        return rule.mappings.allSatisfy { name in
+            guard let other = byName[name] else { return false }
+            if other.keepsPrimaryKey { return true }
+            guard other.iteration == nil, let first = runOrder[other.position], let second = runOrder[mapping.position]
+            else { return false }
+            return first < second
+        }
+    }
+
+    /// Whether a path ends at one object at most.
+    private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
+        guard case .keyPath(let base, let steps) = from else { return true }
+        var entity = mapping.source
+        if case .variable(let name) = base, name != "source" {
+            guard let element = IterationPath.entity(of: mapping, in: source.model) else { return false }
+            entity = element
+        }
+        for step in steps {
+            guard case .key(let name) = step, let relationship = source.model.relationship(name, of: entity),
+                !relationship.isToMany
+            else { return false }
+            entity = relationship.destinationEntity
+        }
+        return true
+    }
+
+    /// Whether the position in the ordered inverse can be passed on as it is: the same objects with the same keys.
+    private func copiesOrder(_ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship) -> Bool {
+        guard mapping.keepsPrimaryKey, rule.isAutomatic,
+            rule.mappings.allSatisfy({ byName[$0]?.keepsPrimaryKey ?? false }),
+            let storage = source.storage(of: rule.name, in: mapping.source)
+        else { return false }
+        switch storage {
+        case .foreignKey(_, _, _, let order), .inverseForeignKey(_, _, _, let order): return order != nil
+        case .join(_, _, _, let otherOrder, let ownOrder): return otherOrder != nil || ownOrder != nil
+        case .inverseless: return false
+        }
+    }
+}

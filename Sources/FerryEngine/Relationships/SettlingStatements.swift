@@ -1,0 +1,71 @@
+internal import FerryBase
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What is settled about a stored relationship once all its links are there.
+///
+/// That is the other side of a one-to-one, and positions that no link could know. Each statement is one unit over a
+/// whole table.
+struct SettlingStatements {
+    let context: StepContext
+    let assignment: RelationshipAssignments.Assignment
+
+    func statements() throws(FerryError) -> [RowStatements.SQL] {
+        switch assignment.storage {
+        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
+            var result = mirror(table: table, column: column, entityColumn: entityColumn)
+            if let orderColumn, !isOrderCopied {
+                result.append(positions(table: table, column: orderColumn, among: column, key: "Z_PK"))
+            }
+            return result
+        case .join(let table, let own, let other, let otherOrder, let ownOrder):
+            guard !isOrderCopied else { return [] }
+            return [otherOrder.map { ($0, own) }, ownOrder.map { ($0, other) }].compactMap { $0 }.map {
+                positions(table: table, column: $0.0, among: $0.1, key: "rowid")
+            }
+        case .inverseForeignKey, .inverseless: return []
+        }
+    }
+
+    private var isOrderCopied: Bool { assignment.contributions.allSatisfy(\.copiesOrder) }
+
+    /// Numbers the rows that share a value, in the order of their keys.
+    private func positions(table: String, column: String, among group: String, key: String) -> RowStatements.SQL {
+        var parameters = Parameters()
+        let position = OrderKeys.sql(place: "p.place", parameters: &parameters)
+        return RowStatements.SQL(
+            text: """
+                UPDATE main.\(table) SET \(column) = \(position) FROM (
+                    SELECT \(key) AS k, row_number() OVER (PARTITION BY \(group) ORDER BY \(key)) AS place
+                    FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
+                WHERE \(table).\(key) = p.k
+                """, parameters: parameters)
+    }
+
+    /// Both sides of a one-to-one hold a key: the side that was filled decides, and who was not chosen lets go.
+    private func mirror(table: String, column: String, entityColumn: String?) -> [RowStatements.SQL] {
+        let relationship = assignment.relationship
+        guard let inverse = relationship.inverseName,
+            case .foreignKey(let otherTable, let otherColumn, let otherEntity, _)? = context.destination.storage(
+                of: inverse, in: relationship.destinationEntity),
+            otherTable != table || otherColumn != column
+        else { return [] }
+        let number = otherEntity.map { ", \($0) = p.number" } ?? ""
+        let letGo = [column, entityColumn].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
+        return [
+            RowStatements.SQL(
+                text: """
+                    UPDATE main.\(otherTable) SET \(otherColumn) = p.k\(number) FROM (
+                        SELECT \(column) AS target, min(Z_PK) AS k, Z_ENT AS number
+                        FROM main.\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p
+                    WHERE \(otherTable).Z_PK = p.target
+                    """, parameters: Parameters()),
+            RowStatements.SQL(
+                text: """
+                    UPDATE main.\(table) SET \(letGo) WHERE \(column) IS NOT NULL AND Z_PK IS NOT
+                        (SELECT o.\(otherColumn) FROM main.\(otherTable) AS o WHERE o.Z_PK = \(table).\(column))
+                    """, parameters: Parameters()),
+        ]
+    }
+}

@@ -1,0 +1,128 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Translates the expressions of one entity mapping into the SQL of a statement.
+struct ExpressionSQL {
+    let context: StepContext
+    let mapping: ResolvedEntityMapping
+
+    /// The value of a destination attribute, or nil when it has neither an expression nor a default.
+    func attribute(
+        _ attribute: Attribute, from expression: Expression?, in scope: inout SourceScope
+    ) throws(FerryError) -> String? {
+        guard let expression else {
+            return attribute.defaultValue.map { scope.parameters.add(Value($0)) }
+        }
+        return try translate(in: &scope) { translator throws(FerryError) in
+            try translator.value(expression, for: attribute)
+        }
+    }
+
+    /// The value of an expression in its own type.
+    func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
+        try translate(in: &scope) { translator throws(FerryError) in try translator.value(expression).sql }
+    }
+
+    /// A predicate that decides whether a row is taken.
+    func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
+        let sql = try translate(in: &scope) { translator throws(FerryError) in try translator.condition(predicate) }
+        return "(\(sql))"
+    }
+
+    /// The same predicate for another object than the statement's own source object.
+    func condition(
+        _ predicate: Predicate, of object: SourceScope.Object, in scope: inout SourceScope
+    ) throws(FerryError) -> String {
+        let own = scope.rebindSource(to: object)
+        defer { if let own { _ = scope.rebindSource(to: own) } }
+        return try condition(predicate, in: &scope)
+    }
+
+    private func translate<Result>(
+        in scope: inout SourceScope,
+        _ body: (inout SQLTranslator<Resolver>) throws(FerryError) -> Result
+    ) throws(FerryError) -> Result {
+        let resolver = Resolver(scope: scope, now: context.options.now, variable: mapping.iteration?.variable)
+        var translator = SQLTranslator(scope: expressionScope, resolver: resolver)
+        do {
+            let result = try body(&translator)
+            scope = translator.resolver.scope
+            return result
+        } catch {
+            var error = error
+            error.place.entityMapping = mapping.name
+            error.message = "Entity mapping \(mapping.name): \(error.message)"
+            throw error
+        }
+    }
+
+    private var expressionScope: ExpressionScope {
+        let iteration = mapping.iteration.map { iteration in
+            ExpressionScope.Iteration(
+                variable: iteration.variable,
+                element: IterationPath.entity(of: mapping, in: context.source.model).map { .object(entity: $0) }
+                    ?? .json)
+        }
+        return ExpressionScope(model: context.source.model, entity: mapping.source, iteration: iteration)
+    }
+}
+
+/// Finds the columns of paths in the statement under construction.
+private struct Resolver: PathResolver {
+    var scope: SourceScope
+    let now: Double
+    let variable: String?
+
+    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
+        if case .json = path.end { return "ferry_json_get(\(try elementText()))" }
+        let base: Expression =
+            switch path.start {
+            case .source: .variable("source")
+            case .element: .variable(variable ?? "")
+            }
+        guard let start = scope.object(base) else {
+            throw FerryError(.internalError, "The statement has no object for the start of a path.")
+        }
+        let object = try scope.follow(path.hops.map(\.relationship.name), from: start)
+        switch path.end {
+        case .object: return "\(object.alias).Z_PK"
+        case .attribute(_, let names):
+            return try scope.column(names.joined(separator: "."), of: object)
+        case .json: preconditionFailure("handled above")
+        }
+    }
+
+    mutating func elementText() throws(FerryError) -> String {
+        guard let variable, let text = scope.jsonElements[variable] else {
+            throw FerryError(.internalError, "The statement has no JSON element.")
+        }
+        return text
+    }
+
+    mutating func parameter(_ value: SQLParameter) -> String {
+        switch value {
+        case .now: scope.parameters.add(.real(now))
+        case .constant(.null): scope.parameters.add(.null)
+        case .constant(.boolean(let flag)): scope.parameters.add(.integer(flag ? 1 : 0))
+        case .constant(.integer(let integer)): scope.parameters.add(.integer(integer))
+        case .constant(.double(let double)): scope.parameters.add(.real(double))
+        case .constant(.string(let string)): scope.parameters.add(.text(string))
+        }
+    }
+}
+
+extension Value {
+    /// A model's default as the store holds it.
+    init(_ value: DefaultValue) {
+        switch value {
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        case .text(let text): self = .text(text)
+        case .blob(let bytes): self = .blob(bytes)
+        }
+    }
+}

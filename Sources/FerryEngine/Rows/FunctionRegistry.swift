@@ -1,0 +1,56 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerrySQLite
+
+/// Makes the functions of the expression language known to a connection.
+enum FunctionRegistry {
+    static func register(on connection: Connection) throws(DatabaseError) {
+        for function in ScalarFunction.all {
+            let call = Call(function)
+            try connection.register(
+                function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
+            ) { arguments, result in try call.run(arguments, &result) }
+        }
+        try connection.register(table: JSONElements.name, columns: JSONElements.columns, argumentCount: 3) {
+            JSONElements()
+        }
+    }
+}
+
+/// One function with the memory that its calls share.
+private final class Call {
+    private let function: ScalarFunction
+    private var result = FerryExpression.FunctionResult()
+    private var values: [FunctionValue] = []
+
+    init(_ function: ScalarFunction) { self.function = function }
+
+    func run(_ arguments: borrowing FunctionArguments, _ sqlResult: inout FerrySQLite.FunctionResult) throws {
+        values.removeAll(keepingCapacity: true)
+        for index in 0..<arguments.count { values.append(value(index, of: arguments)) }
+        let outcome = values.withUnsafeBufferPointer { buffer in
+            Result { () throws(FerryError) in try function.call(buffer, result: &result) }
+        }
+        try outcome.get()
+        switch result.value {
+        case .null: sqlResult.setNull()
+        case .integer(let integer): sqlResult.set(integer)
+        case .real(let real): sqlResult.set(real)
+        case .text: result.bytes.withUnsafeBytes { sqlResult.setText($0) }
+        case .blob: result.bytes.withUnsafeBytes { sqlResult.setBlob($0) }
+        case .borrowedText(let bytes): sqlResult.setText(bytes)
+        case .argument(let index): sqlResult.pass(argument: index, of: arguments)
+        }
+    }
+
+    /// SQLite's memory stays where it is until the call returns.
+    private func value(_ index: Int, of arguments: borrowing FunctionArguments) -> FunctionValue {
+        switch arguments.storageClass(index) {
+        case .null: .null
+        case .integer: .integer(arguments.integer(index))
+        case .real: .real(arguments.real(index))
+        case .text: .text(arguments.withBytes(index) { $0 })
+        case .blob: .blob(arguments.withBytes(index) { $0 })
+        }
+    }
+}

@@ -1,0 +1,32 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Where the keys of new objects begin: above every key that is kept in the same table.
+enum KeyBase {
+    /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
+    /// mappings have ever handed out; 0 when nobody keeps keys there.
+    static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        let root = context.destination.model.root(of: mapping.destination)
+        var last: Int64 = 0
+        for other in context.step.resolved.entityMappings
+        where other.keepsPrimaryKey && context.destination.model.root(of: other.destination) == root {
+            last = max(last, try highestKey(ofSourceOf: other, in: context))
+        }
+        return last
+    }
+
+    /// The highest key in use or ever handed out in the source table of a mapping.
+    static func highestKey(ofSourceOf mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        let sourceRoot = context.source.model.root(of: mapping.source)
+        let handedOut = try context.source.number(of: sourceRoot).flatMap { number in
+            try context.connection.integer(
+                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(number)])
+        }
+        let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(context.sourceTable(of: mapping))")
+        return max(handedOut ?? 0, inUse ?? 0)
+    }
+}

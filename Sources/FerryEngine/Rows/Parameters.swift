@@ -1,0 +1,20 @@
+internal import FerryExpression
+internal import FerrySQLite
+
+/// The values that a statement's SQL is bound to: no value is ever written into the SQL text.
+struct Parameters {
+    private(set) var values: [(name: String, value: Value)] = []
+
+    /// Adds a value and returns the parameter that stands for it.
+    mutating func add(_ value: Value) -> String {
+        if let known = values.first(where: { $0.value == value }) { return known.name }
+        let name = ":v\(values.count)"
+        values.append((name, value))
+        return name
+    }
+
+    /// Binds all values; they stay bound through every run of the statement.
+    func bind(to statement: Statement) throws(DatabaseError) {
+        for (name, value) in values { try statement.bind(value, named: name) }
+    }
+}

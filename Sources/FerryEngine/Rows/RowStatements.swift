@@ -1,0 +1,284 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Writes the SQL that carries one entity mapping's rows over a range of source keys.
+///
+/// The range is bound as `:low` (exclusive) and `:high`, the key before the first new one as `:last`.
+struct RowStatements {
+    let context: StepContext
+    let mapping: ResolvedEntityMapping
+
+    /// A statement's text and the values it is bound to.
+    struct SQL {
+        var text: String
+        var parameters: Parameters
+
+        func prepare(on connection: Connection) throws(DatabaseError) -> Statement {
+            let statement = try connection.prepare(text)
+            try parameters.bind(to: statement)
+            return statement
+        }
+    }
+
+    private var expressions: ExpressionSQL { ExpressionSQL(context: context, mapping: mapping) }
+
+    // MARK: What is read
+
+    /// The source objects of the mapping in the range, one row per element of the iteration.
+    ///
+    /// - Parameters:
+    ///   - filtered: Whether only what the filter lets through (and, of skipped JSON, what is valid).
+    ///   - parameters: Values that the statement is already bound to.
+    /// - Returns: The FROM and WHERE clauses, as far as they are known.
+    /// - Throws: ``FerryError`` when an expression does not fit the model.
+    func scope(filtered: Bool = true, parameters: Parameters = Parameters()) throws(FerryError) -> SourceScope {
+        var scope = SourceScope(
+            layout: context.source, from: "source.\(try context.sourceTable(of: mapping)) AS s",
+            source: .init(alias: "s", entity: mapping.source))
+        scope.parameters = parameters
+        scope.require("s.Z_PK > :low AND s.Z_PK <= :high")
+        scope.require("s.Z_ENT = \(scope.parameters.add(.integer(try context.sourceNumber(of: mapping))))")
+        if let iteration = mapping.iteration { try add(iteration, filtered: filtered, to: &scope) }
+        if filtered, let filter = mapping.filter { scope.require(try expressions.condition(filter, in: &scope)) }
+        return scope
+    }
+
+    private func add(
+        _ iteration: EntityMapping.Iteration, filtered: Bool, to scope: inout SourceScope
+    ) throws(FerryError) {
+        if case .json(let text, let key) = iteration.elements {
+            let arguments = [
+                try expressions.value(text, in: &scope), scope.parameters.add(.text(key)),
+                scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)),
+            ]
+            let alias = scope.newAlias("e")
+            scope.join("JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
+            scope.bindJSON(iteration.variable, to: "\(alias).json")
+            scope.elementOrder = "\(alias).ordinal"
+            // An invalid text that is skipped gives one row without an ordinal: it is read and dropped.
+            if filtered, iteration.skipsInvalid { scope.require("\(alias).ordinal IS NOT NULL") }
+            return
+        }
+        guard let names = IterationPath.relationships(of: iteration.elements), let last = names.last else {
+            throw FerryError(
+                .badExpression, "Entity mapping \(mapping.name) iterates over something that is no relationship.",
+                remedy: "Use a relationship of $source, or JSON($source.attribute, 'key').",
+                place: .init(entityMapping: mapping.name))
+        }
+        let start = try scope.follow(Array(names.dropLast()), from: .init(alias: "s", entity: mapping.source))
+        let element = try scope.expand(last, from: start)
+        scope.bind(iteration.variable, to: element.object)
+        scope.elementOrder = element.order
+        scope.elementKey = "\(element.object.alias).Z_PK"
+    }
+
+    // MARK: What is written
+
+    /// The destination columns that the mapping sets, with the SQL of their values.
+    private func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: String)] {
+        let entity = mapping.destination
+        var columns: [(column: String, value: String)] = []
+        for rule in mapping.attributes {
+            guard let attribute = context.destination.model.attribute(rule.name, of: entity),
+                let column = context.destination.column(of: rule.name, in: entity)
+            else {
+                throw FerryError(.internalError, "The new store has no column for \(entity).\(rule.name).")
+            }
+            if let value = try expressions.attribute(attribute, from: rule.expression, in: &scope) {
+                columns.append((column.name, value))
+            }
+        }
+        for (assignment, contribution) in context.assignments.inline(of: mapping) {
+            columns += try ForeignKeySQL(context: context, mapping: mapping)
+                .columns(of: assignment, contribution, in: &scope)
+        }
+        return columns
+    }
+
+    private func insert(key: String, version: String, from scope: inout SourceScope) throws(FerryError) -> String {
+        let columns = try columns(in: &scope)
+        let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
+        let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.column)
+        let values = [key, number, version] + columns.map(\.value)
+        return """
+            INSERT INTO main.\(try context.destinationTable(of: mapping)) (\(names.joined(separator: ", ")))
+            SELECT \(values.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
+            """
+    }
+
+    /// Rows that keep their keys, or get new ones in order.
+    func rows() throws(FerryError) -> SQL {
+        var scope = try scope()
+        let text: String
+        if mapping.keepsPrimaryKey {
+            text = try insert(key: "s.Z_PK", version: "s.Z_OPT", from: &scope)
+        } else {
+            let one = scope.parameters.add(.integer(1))
+            text = try insert(key: newKey(ordered: scope.order), version: one, from: &scope)
+        }
+        return SQL(text: text, parameters: scope.parameters)
+    }
+
+    /// The association of each new object, with the same keys in the same order as ``rows()``.
+    func associations() throws(FerryError) -> SQL {
+        let scope = try scope()
+        let element = elementNumber(in: scope)
+        return SQL(
+            text: """
+                INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
+                SELECT s.Z_PK, \(element), \(scope.elementKey ?? "NULL"), \(newKey(ordered: scope.order))
+                FROM \(scope.from)\(scope.where)
+                """, parameters: scope.parameters)
+    }
+
+    /// How many objects and elements there are in the range before the filter.
+    func count() throws(FerryError) -> SQL {
+        let scope = try scope(filtered: false)
+        return SQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
+    }
+
+    /// The number of an element among those of its source object, from 1.
+    private func elementNumber(in scope: SourceScope) -> String {
+        mapping.iteration == nil ? "TRUE" : "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
+    }
+
+    private func newKey(ordered order: String) -> String { ":last + row_number() OVER (ORDER BY \(order))" }
+
+    // MARK: Find or create
+
+    /// The tables of one chunk of a find-or-create mapping: every row that was read, and those that come first with
+    /// values that nobody had before.
+    func stagingTables() throws(FerryError) -> [String] {
+        let values = try uniqueColumns().enumerated().map { "v\($0) \($1.type)" }.joined(separator: ", ")
+        return [
+            """
+            CREATE TEMP TABLE \(staged) (
+                n INTEGER PRIMARY KEY, source INTEGER, element INTEGER, object INTEGER, json, \(values),
+                destination INTEGER)
+            """,
+            "CREATE TEMP TABLE \(fresh) (destination INTEGER PRIMARY KEY, n INTEGER)",
+        ]
+    }
+
+    var stagingCleanUp: [String] { ["DELETE FROM temp.\(staged)", "DELETE FROM temp.\(fresh)"] }
+
+    /// Reads the rows of the range into the staging table, in order.
+    func stage() throws(FerryError) -> SQL {
+        var scope = try scope()
+        var values: [String] = []
+        for (name, _) in zip(mapping.unique, try uniqueColumns()) {
+            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
+                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
+            }
+            let rule = mapping.attributes.first { $0.name == name }
+            values.append(try expressions.attribute(attribute, from: rule?.expression, in: &scope) ?? "NULL")
+        }
+        let element = elementNumber(in: scope)
+        let json = mapping.iteration.flatMap { scope.jsonElements[$0.variable] } ?? "NULL"
+        let selected = ["s.Z_PK", element, scope.elementKey ?? "NULL", json] + values
+        return SQL(
+            text: """
+                INSERT INTO temp.\(staged) (source, element, object, json, \(valueNames.joined(separator: ", ")))
+                SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where) ORDER BY \(scope.order)
+                """, parameters: scope.parameters)
+    }
+
+    /// Looks the staged values up; to be run before and after new objects are made.
+    func find() -> String {
+        let lookup = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
+        let equal = valueNames.map { "l.\($0) IS g.\($0)" }.joined(separator: " AND ")
+        return """
+            UPDATE temp.\(staged) AS g SET destination =
+                (SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1)
+            WHERE g.destination IS NULL
+            """
+    }
+
+    /// Gives a key to each set of values that was not found, in the order of the first row that has it.
+    func create() -> String {
+        """
+        INSERT INTO temp.\(fresh) (destination, n)
+        SELECT :last + row_number() OVER (ORDER BY first), first FROM (
+            SELECT min(n) AS first FROM temp.\(staged) WHERE destination IS NULL
+            GROUP BY \(valueNames.joined(separator: ", ")))
+        """
+    }
+
+    /// The new objects' rows, with the values of the first source object.
+    func freshRows() throws(FerryError) -> SQL {
+        let table = try context.sourceTable(of: mapping)
+        var scope = SourceScope(
+            layout: context.source,
+            from:
+                "temp.\(fresh) AS f JOIN temp.\(staged) AS g ON g.n = f.n JOIN source.\(table) AS s ON s.Z_PK = g.source",
+            source: .init(alias: "s", entity: mapping.source))
+        if let iteration = mapping.iteration {
+            if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
+                scope.join("JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = g.object")
+                scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
+            } else {
+                scope.bindJSON(iteration.variable, to: "g.json")
+            }
+        }
+        let one = scope.parameters.add(.integer(1))
+        return SQL(
+            text: try insert(key: "f.destination", version: one, from: &scope), parameters: scope.parameters)
+    }
+
+    /// The associations of all staged rows.
+    func stagedAssociations() -> String {
+        """
+        INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
+        SELECT source, element, object, destination FROM temp.\(staged) ORDER BY n
+        """
+    }
+
+    private var staged: String { "staged_\(mapping.position)" }
+    private var fresh: String { "fresh_\(mapping.position)" }
+    private var valueNames: [String] { mapping.unique.indices.map { "v\($0)" } }
+
+    private func uniqueColumns() throws(FerryError) -> [Column] {
+        var columns: [Column] = []
+        for name in mapping.unique {
+            guard let column = context.destination.column(of: name, in: mapping.destination) else {
+                throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
+            }
+            columns.append(column)
+        }
+        return columns
+    }
+
+    var stagedCount: String { "SELECT count(*) FROM temp.\(staged)" }
+
+    // MARK: Lookups
+
+    /// Makes the objects between two keys (or two source keys, where they are kept) known to the lookups of their
+    /// entity.
+    func lookups() throws(FerryError) -> [SQL] {
+        var result: [SQL] = []
+        for attributes in context.lookups[mapping.destination] ?? [] {
+            var columns: [String] = []
+            for name in attributes {
+                guard let column = context.destination.column(of: name, in: mapping.destination) else {
+                    throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
+                }
+                columns.append(column.name)
+            }
+            var parameters = Parameters()
+            let number = parameters.add(.integer(try context.destinationNumber(of: mapping)))
+            result.append(
+                SQL(
+                    text: """
+                        INSERT INTO \(ScratchDatabase.lookup(of: mapping.destination, by: attributes))
+                        SELECT \(columns.joined(separator: ", ")), Z_PK
+                        FROM main.\(try context.destinationTable(of: mapping))
+                        WHERE Z_PK > :from AND Z_PK <= :to AND Z_ENT = \(number)
+                        """, parameters: parameters))
+        }
+        return result
+    }
+}

@@ -1,0 +1,165 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The FROM clause of a statement that reads source objects, and what its names stand for.
+///
+/// It starts with the objects of an entity mapping and grows a join for each relationship that an expression follows.
+struct SourceScope {
+    /// An object that the statement has at hand: an alias of a source table and the entity it is declared as.
+    struct Object {
+        var alias: String
+        var entity: String
+    }
+
+    /// The objects at the end of a relationship.
+    struct Expansion {
+        var object: Object
+        /// The stored position of the related object among those of one object.
+        var order: String?
+        /// The stored position of the object among those of the related one, in a join table.
+        var inverseOrder: String?
+    }
+
+    private let layout: StoreLayout
+    private(set) var from: String
+    private(set) var conditions: [String] = []
+    var parameters = Parameters()
+    private var objects: [String: Object] = [:]
+    private var joined: [String: Object] = [:]
+    private var aliases = 0
+    /// The SQL of a JSON element's text, by the name of its iteration variable.
+    private(set) var jsonElements: [String: String] = [:]
+    /// What orders the elements of one source object, when the mapping iterates.
+    var elementOrder: String?
+    /// The key of an element that is an object.
+    var elementKey: String?
+
+    /// - Parameters:
+    ///   - layout: The names that the source store really has.
+    ///   - table: The first table of the FROM clause, with its alias.
+    ///   - object: What `$source` and `SELF` stand for.
+    init(layout: StoreLayout, from table: String, source object: Object) {
+        self.layout = layout
+        from = table
+        objects["source"] = object
+    }
+
+    /// Lets `$source` stand for another object.
+    ///
+    /// - Returns: What it stood for.
+    mutating func rebindSource(to object: Object) -> Object? {
+        defer { objects["source"] = object }
+        return objects["source"]
+    }
+
+    mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
+    mutating func bindJSON(_ variable: String, to sql: String) { jsonElements[variable] = sql }
+    mutating func require(_ condition: String) { conditions.append(condition) }
+    mutating func join(_ sql: String) { from += " " + sql }
+
+    /// The WHERE clause, with its keyword.
+    var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ") }
+
+    /// What orders all rows: source key, then element.
+    var order: String { (["s.Z_PK"] + [elementOrder, elementKey].compactMap { $0 }).joined(separator: ", ") }
+
+    mutating func newAlias(_ prefix: String) -> String {
+        aliases += 1
+        return "\(prefix)\(aliases)"
+    }
+
+    /// The object that an expression's base names, or nil when it is no object.
+    func object(_ base: Expression) -> Object? {
+        switch base {
+        case .evaluatedObject: objects["source"]
+        case .variable(let name): objects[name]
+        default: nil
+        }
+    }
+
+    func table(of entity: String) throws(FerryError) -> String {
+        guard let table = layout.table(of: entity) else {
+            throw FerryError(.internalError, "The source store has no table for entity \(entity).")
+        }
+        return "source.\(table.name)"
+    }
+
+    func number(of entity: String) throws(FerryError) -> Int64 {
+        guard let number = layout.number(of: entity) else {
+            throw FerryError(.internalError, "The source store has no number for entity \(entity).")
+        }
+        return number
+    }
+
+    /// Follows to-one relationships from an object; each is joined once, however many expressions use it.
+    mutating func follow(_ relationships: [String], from object: Object) throws(FerryError) -> Object {
+        var object = object
+        for name in relationships {
+            let key = "\(object.alias).\(name)"
+            if let known = joined[key] {
+                object = known
+                continue
+            }
+            guard let relationship = layout.model.relationship(name, of: object.entity),
+                case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: object.entity)
+            else {
+                throw FerryError(
+                    .badExpression, "\(object.entity).\(name) is not a stored to-one relationship.",
+                    remedy: "Follow a to-one relationship here.")
+            }
+            let next = Object(alias: newAlias("t"), entity: relationship.destinationEntity)
+            from += " LEFT JOIN \(try table(of: next.entity)) AS \(next.alias)"
+            from += " ON \(next.alias).Z_PK = \(object.alias).\(column)"
+            joined[key] = next
+            object = next
+        }
+        return object
+    }
+
+    /// Joins the objects at the end of any relationship, to-many included.
+    ///
+    /// - Returns: The related object with the SQL of its stored positions, where the relationship has any.
+    mutating func expand(_ name: String, from object: Object) throws(FerryError) -> Expansion {
+        guard let relationship = layout.model.relationship(name, of: object.entity),
+            let storage = layout.storage(of: name, in: object.entity)
+        else {
+            throw FerryError(
+                .badExpression, "\(object.entity) has no stored relationship \(name).",
+                remedy: "Name a relationship of the source model.")
+        }
+        let next = Object(alias: newAlias("t"), entity: relationship.destinationEntity)
+        let table = try table(of: next.entity)
+        let key = "\(next.alias).Z_PK"
+        var expansion = Expansion(object: next)
+        switch storage {
+        case .foreignKey(_, let column, _, _):
+            from += " JOIN \(table) AS \(next.alias) ON \(key) = \(object.alias).\(column)"
+        case .inverseForeignKey(_, let column, _, let orderColumn):
+            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.alias).Z_PK"
+            expansion.order = orderColumn.map { "\(next.alias).\($0)" }
+        case .inverseless(_, let column):
+            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.alias).Z_PK"
+        case .join(let joinTable, let own, let other, let otherOrder, let ownOrder):
+            let join = newAlias("j")
+            from += " JOIN source.\(joinTable) AS \(join) ON \(join).\(own) = \(object.alias).Z_PK"
+            from += " JOIN \(table) AS \(next.alias) ON \(key) = \(join).\(other)"
+            expansion.order = otherOrder.map { "\(join).\($0)" }
+            expansion.inverseOrder = ownOrder.map { "\(join).\($0)" }
+        }
+        return expansion
+    }
+
+    /// The column of an attribute of an object; elements of composites are named with their composite before a dot.
+    func column(_ attribute: String, of object: Object) throws(FerryError) -> String {
+        guard let column = layout.column(of: attribute, in: object.entity) else {
+            throw FerryError(
+                .badExpression, "\(object.entity) has no stored attribute \(attribute).",
+                remedy: "Name an attribute of the source model that is not transient.")
+        }
+        return "\(object.alias).\(column.name)"
+    }
+}

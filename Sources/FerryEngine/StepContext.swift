@@ -1,0 +1,107 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// What everything in a step's run shares: the connection, both layouts, and who fills what.
+final class StepContext {
+    let step: StepPlan
+    let connection: Connection
+    /// The names that the source store really has.
+    let source: StoreLayout
+    /// The names of the new store.
+    let destination: StoreLayout
+    let assignments: RelationshipAssignments
+    let options: EngineOptions
+    let progress: ProgressTable
+    /// Destination entity to the lists of attributes by which its objects are found.
+    let lookups: [String: [[String]]]
+
+    init(
+        step: StepPlan, connection: Connection, source: StoreLayout, destination: StoreLayout,
+        assignments: RelationshipAssignments, options: EngineOptions
+    ) throws(DatabaseError) {
+        self.step = step
+        self.connection = connection
+        self.source = source
+        self.destination = destination
+        self.assignments = assignments
+        self.options = options
+        lookups = Self.lookups(of: step)
+        progress = try ProgressTable(on: connection)
+    }
+
+    static func lookups(of step: StepPlan) -> [String: [[String]]] {
+        var lookups: [String: [[String]]] = [:]
+        for mapping in step.resolved.entityMappings where !mapping.unique.isEmpty {
+            if lookups[mapping.destination]?.contains(mapping.unique) != true {
+                lookups[mapping.destination, default: []].append(mapping.unique)
+            }
+        }
+        return lookups
+    }
+
+    func mapping(named name: String) throws(FerryError) -> ResolvedEntityMapping {
+        guard let mapping = step.resolved.entityMapping(named: name) else {
+            throw FerryError(.internalError, "The plan names entity mapping \(name), which it does not hold.")
+        }
+        return mapping
+    }
+
+    func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
+        assignments.associated.contains(mapping.position)
+    }
+
+    func sourceTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
+        guard let table = source.table(of: mapping.source) else {
+            throw FerryError(.internalError, "The source store has no table for entity \(mapping.source).")
+        }
+        return table.name
+    }
+
+    func destinationTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
+        guard let table = destination.table(of: mapping.destination) else {
+            throw FerryError(.internalError, "The new store has no table for entity \(mapping.destination).")
+        }
+        return table.name
+    }
+
+    func sourceNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
+        guard let number = source.number(of: mapping.source) else {
+            throw FerryError(.internalError, "The source store has no number for entity \(mapping.source).")
+        }
+        return number
+    }
+
+    func destinationNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
+        guard let number = destination.number(of: mapping.destination) else {
+            throw FerryError(.internalError, "The new store has no number for entity \(mapping.destination).")
+        }
+        return number
+    }
+
+    // MARK: Units
+
+    /// Runs one unit: its work and its record are committed together, or neither.
+    func unit(writesScratch: Bool, _ body: () throws -> Void) throws {
+        try connection.transaction("BEGIN IMMEDIATE") {
+            try body()
+            try progress.countUnit(writesScratch: writesScratch)
+            if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
+        }
+    }
+
+    /// Runs a piece of work that is one unit by itself, unless an earlier call has finished it.
+    func once(_ unit: String, phase: Phase, subject: String?, _ body: () throws -> Void) throws {
+        var entry = try progress.entry(unit)
+        guard !entry.isDone else { return }
+        try options.stop.check()
+        options.progress?(ProgressUpdate(phase: phase, subject: subject))
+        try self.unit(writesScratch: false) {
+            try body()
+            entry.isDone = true
+            try progress.save(entry, for: unit)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package import FerryBase
+package import FerryModel
+
+/// Checks expressions against the models before any row is read.
+///
+/// The check is the translation itself, with a statement that only counts: what passes here can be translated.
+package struct ExpressionChecker: Sendable {
+    package let scope: ExpressionScope
+
+    package init(scope: ExpressionScope) { self.scope = scope }
+
+    /// Checks the value of a destination attribute.
+    ///
+    /// - Throws: ``FerryError`` naming the expression, the entity and the property, with names that are near.
+    package func check(_ expression: Expression, for attribute: Attribute) throws(FerryError) {
+        var translator = SQLTranslator(scope: scope, resolver: Probe())
+        _ = try translator.value(expression, for: attribute)
+    }
+
+    /// Checks a filter.
+    ///
+    /// - Throws: As ``check(_:for:)``.
+    package func check(_ predicate: Predicate) throws(FerryError) {
+        var translator = SQLTranslator(scope: scope, resolver: Probe())
+        _ = try translator.condition(predicate)
+    }
+
+    /// Checks what a relationship takes its objects from.
+    ///
+    /// - Returns: The path followed.
+    /// - Throws: As ``check(_:for:)``.
+    package func checkObjects(_ expression: Expression) throws(FerryError) -> ResolvedPath {
+        try scope.resolveObjects(expression)
+    }
+
+    /// Checks the elements of a `forEach`.
+    ///
+    /// - Returns: What each element is.
+    /// - Throws: As ``check(_:for:)``.
+    package func checkElements(_ expression: Expression) throws(FerryError) -> ExpressionScope.Element {
+        guard case .json(let text, _) = expression else {
+            let path = try scope.resolveObjects(expression)
+            guard path.isToMany, case .object(let entity) = path.end else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` yields at most one object, and `forEach` needs several.",
+                    remedy: "Name a to-many relationship, or leave `forEach` out.")
+            }
+            return .object(entity: entity)
+        }
+        var translator = SQLTranslator(scope: scope, resolver: Probe())
+        let type = try translator.value(text).type
+        guard type.isText || type == .null || type == .attribute(.binary), !(try isExternal(text)) else {
+            throw FerryError(
+                .badExpression, "`\(expression)` reads JSON from \(type.title).",
+                remedy: "Name a String attribute, or a Binary Data attribute that is stored in the row.")
+        }
+        return .json
+    }
+
+    private func isExternal(_ expression: Expression) throws(FerryError) -> Bool {
+        guard case .keyPath(let base, let steps) = expression,
+            case .attribute(let attribute, _) = try scope.resolve(base, steps).end
+        else { return false }
+        return attribute.allowsExternalStorage
+    }
+
+    /// Stands in for a statement.
+    private struct Probe: PathResolver {
+        mutating func column(_ path: ResolvedPath) throws(FerryError) -> String { "column" }
+        mutating func elementText() throws(FerryError) -> String { "element" }
+        mutating func parameter(_ value: SQLParameter) -> String { "?" }
+    }
+}

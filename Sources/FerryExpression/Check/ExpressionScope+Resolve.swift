@@ -1,0 +1,163 @@
+package import FerryBase
+internal import FerryModel
+
+extension ExpressionScope {
+    /// Follows a key path through the model.
+    ///
+    /// - Parameters:
+    ///   - base: `$source`, `SELF`, or the iteration's variable.
+    ///   - steps: The path's steps; none for the object itself.
+    /// - Returns: The relationships followed, and what the path ends at.
+    /// - Throws: ``FerryError`` `.badExpression` naming the path, the entity and the property, with names that are near;
+    ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
+    package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {
+        let path = Expression.keyPath(base, steps)
+        switch try start(base, path) {
+        case .json: return try json(steps, path)
+        case .object(let entity): return try follow(steps, from: entity, isElement: isIteration(base), path)
+        }
+    }
+
+    /// Follows an expression that is to yield objects: `$source`, a variable, or a path that ends at a relationship.
+    package func resolveObjects(_ expression: Expression) throws(FerryError) -> ResolvedPath {
+        let resolved: ResolvedPath
+        if case .keyPath(let base, let steps) = expression {
+            resolved = try resolve(base, steps)
+        } else {
+            resolved = try resolve(expression)
+        }
+        guard case .object = resolved.end else {
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
+                remedy: "Name a relationship, or `$source` itself.")
+        }
+        return resolved
+    }
+
+    private func isIteration(_ base: Expression) -> Bool {
+        if case .variable(let name) = base, let iteration { name == iteration.variable } else { false }
+    }
+
+    private func start(_ base: Expression, _ path: Expression) throws(FerryError) -> Element {
+        switch base {
+        case .evaluatedObject, .variable("source"): return .object(entity: entity)
+        case .variable(let name):
+            if let iteration, iteration.variable == name { return iteration.element }
+            throw unknownVariable(name, in: path)
+        default:
+            throw FerryError(
+                .badExpression, "`\(path)` follows keys from something that is no object.",
+                remedy: "A key path begins at `$source` or at the variable of `forEach`.")
+        }
+    }
+
+    private func unknownVariable(_ name: String, in path: Expression) -> FerryError {
+        switch name {
+        case "entityPolicy":
+            FerryError(
+                .missingPolicy, "`\(path)` asks the migration policy, which is code and not in the mapping model.",
+                remedy: "Give the attribute an expression of its own in a mapping file, or register the policy.")
+        case "manager", "destination", "entityMapping", "propertyMapping":
+            FerryError(
+                .unsupported, "`\(path)` uses $\(name), which has no meaning in this place.",
+                remedy: "Use `$source`, or the variable of `forEach`.")
+        default:
+            FerryError(
+                .badExpression, "`\(path)` uses the unknown variable $\(name).",
+                remedy: NearNames.remedy(for: name, among: ["source"] + (iteration.map { [$0.variable] } ?? []), "$"))
+        }
+    }
+
+    private func json(_ steps: [KeyPathStep], _ path: Expression) throws(FerryError) -> ResolvedPath {
+        var keys: [String] = []
+        for step in steps {
+            guard case .key(let key) = step else { throw noOperator(step, path) }
+            keys.append(key)
+        }
+        return ResolvedPath(start: .element, end: .json(keys: keys))
+    }
+
+    private func follow(
+        _ steps: [KeyPathStep], from entity: String, isElement: Bool, _ path: Expression
+    ) throws(FerryError) -> ResolvedPath {
+        var resolved = ResolvedPath(start: isElement ? .element : .source, end: .object(entity: entity))
+        for step in steps {
+            switch (step, resolved.end) {
+            case (.key(let key), .object(let entity)): try property(key, of: entity, &resolved, path)
+            case (.key(let key), .attribute(let attribute, let names)):
+                try continuation(key, of: attribute, names, &resolved, path)
+            case (.collectionOperator(let name), .object):
+                guard resolved.isToMany, let isDistinct = Self.flattening[name] else { throw noOperator(step, path) }
+                resolved.isDistinct = resolved.isDistinct || isDistinct
+            default: throw noOperator(step, path)
+            }
+        }
+        return resolved
+    }
+
+    /// Collection operators that only flatten what the rest of the path yields, and whether they drop duplicates.
+    private static let flattening = [
+        "unionOfObjects": false, "unionOfArrays": false, "unionOfSets": false,
+        "distinctUnionOfObjects": true, "distinctUnionOfArrays": true, "distinctUnionOfSets": true,
+    ]
+
+    private func property(
+        _ key: String, of entity: String, _ resolved: inout ResolvedPath, _ path: Expression
+    ) throws(FerryError) {
+        if let relationship = model.relationship(key, of: entity) {
+            resolved.hops.append(ResolvedPath.Hop(entity: entity, relationship: relationship))
+            resolved.end = .object(entity: relationship.destinationEntity)
+        } else if let attribute = model.attribute(key, of: entity) {
+            if attribute.isTransient {
+                throw FerryError(
+                    .badExpression, "`\(path)` reads \(entity).\(key), which is transient and in no store.",
+                    remedy: "Use an attribute that is stored.")
+            }
+            resolved.end = .attribute(attribute, path: [key])
+        } else {
+            let names = model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
+            var remedy = NearNames.remedy(for: key, among: names)
+            if case .keyPath(.evaluatedObject, let steps) = path, steps.count == 1 {
+                remedy += " If a text is meant, put it in quotes."
+            }
+            throw FerryError(
+                .badExpression, "`\(path)` names \(key), but the entity \(entity) has no property of that name.",
+                remedy: remedy, place: FerryError.Place(entity: entity, property: key))
+        }
+    }
+
+    /// A key after an attribute: an element of a composite, or a key of a string.
+    private func continuation(
+        _ key: String, of attribute: Attribute, _ names: [String], _ resolved: inout ResolvedPath, _ path: Expression
+    ) throws(FerryError) {
+        if attribute.type == .composite, let elements = attribute.compositeName.flatMap({ model.composites[$0] }) {
+            guard let element = elements.first(where: { $0.name == key }) else {
+                throw FerryError(
+                    .badExpression,
+                    "`\(path)` names \(key), but the composite \(names.joined(separator: ".")) has no such element.",
+                    remedy: NearNames.remedy(for: key, among: elements.map(\.name)))
+            }
+            resolved.end = .attribute(element, path: names + [key])
+        } else if attribute.type == .string, StringKey(rawValue: key) != nil {
+            resolved.valueKeys.append(key)
+        } else {
+            throw FerryError(
+                .badExpression,
+                "`\(path)` asks the attribute \(names.joined(separator: ".")) for \(key), which its type does not have.",
+                remedy: "Keys of a string are \(StringKey.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+    }
+
+    private func noOperator(_ step: KeyPathStep, _ path: Expression) -> FerryError {
+        FerryError(
+            .badExpression, "`\(path)` cannot be evaluated: \(step) does not apply to what stands before it.",
+            remedy: "Ferry follows @distinctUnionOfSets and its kin after a to-many relationship.")
+    }
+}
+
+/// The keys of a string's value that a path may end in.
+package enum StringKey: String, Sendable, Hashable, CaseIterable {
+    case length
+    case uppercaseString
+    case lowercaseString
+}

@@ -1,0 +1,31 @@
+package import FerryModel
+
+/// What the names in an expression mean: the model, the source entity, and what an iteration binds.
+package struct ExpressionScope: Sendable {
+    package enum Element: Sendable, Hashable {
+        case object(entity: String)
+        case json
+    }
+
+    package struct Iteration: Sendable, Hashable {
+        /// The variable's name, without dollar sign.
+        package var variable: String
+        package var element: Element
+
+        package init(variable: String, element: Element) {
+            self.variable = variable
+            self.element = element
+        }
+    }
+
+    package var model: ManagedObjectModel
+    /// The entity of `$source` and `SELF`.
+    package var entity: String
+    package var iteration: Iteration?
+
+    package init(model: ManagedObjectModel, entity: String, iteration: Iteration? = nil) {
+        self.model = model
+        self.entity = entity
+        self.iteration = iteration
+    }
+}

@@ -1,0 +1,156 @@
+internal import FerryBase
+
+/// Conversions to what an attribute type stores; nil gives nil, and what does not fit is an error, never a wrong value.
+///
+/// Numbers become integers by dropping the fraction, as `NSNumber` does. Text becomes a number only if all of it is one.
+extension ScalarFunction {
+    static let conversions: [ScalarFunction] = [
+        integer("ferry_to_integer16", "Integer 16", Int64(Int16.min)...Int64(Int16.max)),
+        integer("ferry_to_integer32", "Integer 32", Int64(Int32.min)...Int64(Int32.max)),
+        integer("ferry_to_integer64", "Integer 64", .min ... .max),
+        real("ferry_to_double", "Double"),
+        real("ferry_to_decimal", "Decimal"),
+        ScalarFunction("ferry_to_float", title: "conversion to Float", arguments: 1) {
+            arguments, result throws(FerryError) in
+            guard let real = try number(arguments[0], "Float")?.real else { return }
+            let float = Float(real)
+            if float.isInfinite, real.isFinite { throw .row("conversion to Float", "exceeds its range") }
+            result.set(Double(float))
+        },
+        ScalarFunction("ferry_to_date", title: "conversion to Date", arguments: 1) {
+            arguments, result throws(FerryError) in
+            // Seconds since 2001-01-01; text is in no one format.
+            guard let number = try arguments[0].number("conversion to Date") else { return }
+            result.set(number.real)
+        },
+        ScalarFunction("ferry_to_boolean", title: "conversion to Boolean", arguments: 1) {
+            arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .integer(let integer): result.set(integer != 0)
+            case .real(let real): result.set(real != 0)
+            case .text(let bytes):
+                switch String(decoding: bytes.prefix(6), as: UTF8.self).lowercased() {
+                case "true", "yes", "1": result.set(true)
+                case "false", "no", "0": result.set(false)
+                default: throw .row("conversion to Boolean", "was given text that is neither true nor false")
+                }
+            case .blob: throw .row("conversion to Boolean", "was given binary data")
+            }
+        },
+        ScalarFunction("ferry_to_string", title: "conversion to String", arguments: 1) {
+            arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .text: result.set(argument: 0)
+            case .integer(let integer): result.set(text: String(integer).utf8)
+            case .real(let real): result.set(text: text(of: real).utf8)
+            case .blob: throw .row("conversion to String", "was given binary data")
+            }
+        },
+        ScalarFunction("ferry_to_uuid", title: "conversion to UUID", arguments: 1) {
+            arguments, result throws(FerryError) in
+            guard let bytes = try arguments[0].text("conversion to UUID") else { return }
+            guard let uuid = uuid(from: bytes) else {
+                throw .row("conversion to UUID", "was given text that is no UUID")
+            }
+            result.set(blob: uuid)
+        },
+        ScalarFunction("ferry_uuid_to_string", title: "conversion to String", arguments: 1) {
+            arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .blob(let bytes) where bytes.count == 16:
+                result.setText { text in
+                    for (index, byte) in bytes.enumerated() {
+                        if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
+                        text.append(hexadecimal[Int(byte >> 4)])
+                        text.append(hexadecimal[Int(byte & 15)])
+                    }
+                }
+            default: throw .row("conversion to String", "was given something that is no UUID")
+            }
+        },
+    ]
+
+    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+
+    private static func integer(_ name: String, _ type: String, _ range: ClosedRange<Int64>) -> ScalarFunction {
+        ScalarFunction(name, title: "conversion to \(type)", arguments: 1) { arguments, result throws(FerryError) in
+            guard let number = try number(arguments[0], type) else { return }
+            let integer: Int64
+            switch number {
+            case .integer(let value): integer = value
+            case .real(let real):
+                guard let value = Int64(exactly: real.rounded(.towardZero)) else {
+                    throw .row("conversion to \(type)", "exceeds its range")
+                }
+                integer = value
+            }
+            guard range.contains(integer) else { throw .row("conversion to \(type)", "exceeds its range") }
+            result.set(integer)
+        }
+    }
+
+    private static func real(_ name: String, _ type: String) -> ScalarFunction {
+        ScalarFunction(name, title: "conversion to \(type)", arguments: 1) { arguments, result throws(FerryError) in
+            guard let number = try number(arguments[0], type) else { return }
+            result.set(number.real)
+        }
+    }
+
+    /// A number, or text that is one from its first to its last character.
+    private static func number(_ value: FunctionValue, _ type: String) throws(FerryError) -> FunctionValue.Number? {
+        let title = "conversion to \(type)"
+        guard case .text(let bytes) = value else { return try value.number(title) }
+        let isPlain = bytes.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "e"), UInt8(ascii: "E"):
+                true
+            default: false
+            }
+        }
+        if isPlain {
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let integer = Int64(text) { return .integer(integer) }
+            if let real = Double(text), real.isFinite { return .real(real) }
+        }
+        throw .row(title, "was given text that is no number")
+    }
+
+    /// The shortest decimal text that gives the same double, whole numbers without a fraction.
+    private static func text(of real: Double) -> String {
+        let text = real.description
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    private static func uuid(from text: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard text.count == 36 else { return nil }
+        var bytes: [UInt8] = []
+        var index = 0
+        while index < 36 {
+            if [8, 13, 18, 23].contains(index) {
+                guard text[index] == UInt8(ascii: "-") else { return nil }
+                index += 1
+                continue
+            }
+            guard let high = hexadecimalValue(text[index]), let low = hexadecimalValue(text[index + 1]) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+            index += 2
+        }
+        return bytes
+    }
+}
+
+/// The value of a hexadecimal digit.
+func hexadecimalValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}

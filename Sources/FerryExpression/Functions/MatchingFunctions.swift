@@ -1,0 +1,70 @@
+internal import FerryBase
+internal import Foundation
+
+/// `MATCHES`: a regular expression in ICU's syntax that must fit the whole string.
+extension ScalarFunction {
+    static let matching: [ScalarFunction] = [
+        ScalarFunction("ferry_matches", title: "MATCHES", arguments: 3) { arguments, result throws(FerryError) in
+            let options = try TextOptions(arguments[2], "MATCHES")
+            guard let string = try arguments[0].string("MATCHES"), let pattern = try arguments[1].text("MATCHES") else {
+                return result.set(false)
+            }
+            let expression = try result.patterns.expression(for: pattern, options)
+            // Case is the expression's own business; folding it here would change the length of some characters.
+            let diacritics = TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics)
+            let subject = folded(string, diacritics)
+            let whole = NSRange(location: 0, length: subject.utf16.count)
+            result.set(expression.firstMatch(in: subject, range: whole) != nil)
+        }
+    ]
+}
+
+/// The few regular expressions that a statement uses, compiled once.
+struct PatternCache {
+    private struct Entry {
+        var pattern: [UInt8]
+        var options: TextOptions
+        var expression: NSRegularExpression
+    }
+
+    /// A statement has a handful of patterns; patterns that come from rows push each other out.
+    private static let limit = 8
+
+    private var entries: [Entry] = []
+    private var oldest = 0
+
+    mutating func expression(
+        for pattern: UnsafeRawBufferPointer, _ options: TextOptions
+    ) throws(FerryError) -> NSRegularExpression {
+        if let entry = entries.first(where: { $0.options == options && pattern.elementsEqual($0.pattern) }) {
+            return entry.expression
+        }
+        let expression = try Self.compile(String(decoding: pattern, as: UTF8.self), options)
+        let entry = Entry(pattern: Array(pattern), options: options, expression: expression)
+        if entries.count < Self.limit {
+            entries.append(entry)
+        } else {
+            entries[oldest] = entry
+            oldest = (oldest + 1) % Self.limit
+        }
+        return expression
+    }
+
+    /// Compiles a pattern so that it fits only whole strings.
+    ///
+    /// - Throws: ``FerryError`` `.badExpression` when it is no regular expression.
+    static func compile(_ pattern: String, _ options: TextOptions) throws(FerryError) -> NSRegularExpression {
+        var text = pattern
+        if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }
+        let flags: NSRegularExpression.Options = options.ignoresCase ? .caseInsensitive : []
+        do {
+            // Alone first: an unbalanced parenthesis must not be completed by ours. (Foundation takes no empty one.)
+            if !text.isEmpty { _ = try NSRegularExpression(pattern: text, options: flags) }
+            return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
+        } catch {
+            throw FerryError(
+                .badExpression, "MATCHES was given a pattern that is no regular expression.",
+                remedy: "Check brackets, parentheses and backslashes of the pattern.")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+internal import FerryBase
+internal import Foundation
+
+/// Functions of text; nil gives nil.
+extension ScalarFunction {
+    static let text: [ScalarFunction] = [
+        ScalarFunction("ferry_length", title: "length", arguments: 1) { arguments, result throws(FerryError) in
+            guard let bytes = try arguments[0].text("length") else { return }
+            result.set(codeUnits(in: bytes))
+        },
+        mapping("ferry_uppercase", "uppercase:") { $0.uppercased() },
+        mapping("ferry_lowercase", "lowercase:") { $0.lowercased() },
+        mapping("ferry_canonical", "canonical:") {
+            folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true))
+        },
+    ]
+
+    /// UTF-16 code units of UTF-8 text: one per character's first byte, two for characters outside the BMP.
+    private static func codeUnits(in bytes: UnsafeRawBufferPointer) -> Int64 {
+        var count: Int64 = 0
+        for byte in bytes {
+            if byte & 0xC0 != 0x80 { count += 1 }
+            if byte >= 0xF0 { count += 1 }
+        }
+        return count
+    }
+
+    private static func mapping(
+        _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let string = try arguments[0].string(title) else { return }
+            result.set(text: transform(string).utf8)
+        }
+    }
+
+    /// Text without the differences that the options ignore.
+    static func folded(_ string: String, _ options: TextOptions) -> String {
+        var compare: String.CompareOptions = []
+        if options.ignoresCase { compare.insert(.caseInsensitive) }
+        if options.ignoresDiacritics { compare.insert(.diacriticInsensitive) }
+        return compare.isEmpty ? string : string.folding(options: compare, locale: nil)
+    }
+}
+
+/// The letters in brackets after a string operator.
+struct TextOptions: Hashable {
+    var ignoresCase = false
+    var ignoresDiacritics = false
+
+    init(ignoresCase: Bool, ignoresDiacritics: Bool) {
+        self.ignoresCase = ignoresCase
+        self.ignoresDiacritics = ignoresDiacritics
+    }
+
+    init(_ letters: String) {
+        ignoresCase = letters.contains("c")
+        ignoresDiacritics = letters.contains("d")
+    }
+
+    /// Reads the argument that carries the letters; `n` (compare as it is) changes nothing.
+    init(_ value: FunctionValue, _ title: String) throws(FerryError) {
+        guard let letters = try value.text(title) else { return }
+        ignoresCase = letters.contains(UInt8(ascii: "c"))
+        ignoresDiacritics = letters.contains(UInt8(ascii: "d"))
+    }
+}

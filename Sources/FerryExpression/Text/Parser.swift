@@ -1,0 +1,349 @@
+package import FerryBase
+
+extension Expression {
+    /// Reads a value expression.
+    ///
+    /// - Throws: ``FerryError`` `.badExpression` with the line and column of what cannot be read.
+    package static func parse(_ text: String) throws(FerryError) -> Expression {
+        var parser = try Parser(text)
+        let node = try parser.whole()
+        return try parser.expression(node)
+    }
+}
+
+extension Predicate {
+    /// Reads a predicate.
+    ///
+    /// - Throws: ``FerryError`` `.badExpression` with the line and column of what cannot be read.
+    package static func parse(_ text: String) throws(FerryError) -> Predicate {
+        var parser = try Parser(text)
+        let node = try parser.whole()
+        return try parser.predicate(node)
+    }
+}
+
+/// Reads expressions and predicates in one pass, by precedence.
+///
+/// Both come out of the same rules, since a parenthesis may open either; which one it was is asked where it matters.
+struct Parser {
+    /// What was read so far.
+    struct Node {
+        enum Content {
+            case expression(Expression)
+            case predicate(Predicate)
+        }
+
+        var content: Content
+        /// Of the tree.
+        var depth: Int
+        var position: Int
+    }
+
+    /// Levels of parentheses, calls and prefixes: each costs stack while reading.
+    static let nestingLimit = 64
+    /// Levels of the tree: each costs stack wherever it is walked.
+    static let depthLimit = 200
+
+    private(set) var lexer: Lexer
+    private(set) var token: Token
+    private var nesting = 0
+
+    init(_ text: String) throws(FerryError) {
+        lexer = try Lexer(text)
+        token = try lexer.next()
+    }
+
+    /// Reads to the end of the text.
+    mutating func whole() throws(FerryError) -> Node {
+        if token.kind == .end { throw error("there is nothing") }
+        let node = try read(.disjunction)
+        if token.kind != .end { throw unexpected("the end") }
+        return node
+    }
+
+    func expression(_ node: Node) throws(FerryError) -> Expression {
+        guard case .expression(let expression) = node.content else {
+            throw lexer.error("a condition stands where a value is needed", at: node.position)
+        }
+        return expression
+    }
+
+    func predicate(_ node: Node) throws(FerryError) -> Predicate {
+        guard case .predicate(let predicate) = node.content else {
+            throw lexer.error(
+                "a value stands where a condition is needed", at: node.position,
+                remedy: "Compare it, as in `x == TRUE`.")
+        }
+        return predicate
+    }
+
+    // MARK: Operators
+
+    /// How tightly operators bind, loosest first.
+    enum Level: Int, Comparable {
+        case disjunction, conjunction, negation, comparison, sum, product, power, prefix
+
+        static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+        var tighter: Level { Level(rawValue: rawValue + 1) ?? .prefix }
+    }
+
+    private enum Infix {
+        case or
+        case and
+        case comparison(Predicate.Comparison.Operator)
+        case arithmetic(String)
+        case pattern(TextOperator)
+        case membership
+        case range
+    }
+
+    private func infix() throws(FerryError) -> (operator: Infix, level: Level)? {
+        switch token.kind {
+        case .symbol("||"): return (.or, .disjunction)
+        case .symbol("&&"): return (.and, .conjunction)
+        case .symbol("="), .symbol("=="): return (.comparison(.equal), .comparison)
+        case .symbol("!="), .symbol("<>"): return (.comparison(.notEqual), .comparison)
+        case .symbol("<"): return (.comparison(.less), .comparison)
+        case .symbol("<="), .symbol("=<"): return (.comparison(.lessOrEqual), .comparison)
+        case .symbol(">"): return (.comparison(.greater), .comparison)
+        case .symbol(">="), .symbol("=>"): return (.comparison(.greaterOrEqual), .comparison)
+        case .symbol("+"): return (.arithmetic("add:to:"), .sum)
+        case .symbol("-"): return (.arithmetic("from:subtract:"), .sum)
+        case .symbol("*"): return (.arithmetic("multiply:by:"), .product)
+        case .symbol("/"): return (.arithmetic("divide:by:"), .product)
+        case .symbol("**"): return (.arithmetic("raise:toPower:"), .power)
+        case .symbol("["): throw unsupported("an index")
+        case .symbol(":="): throw unsupported("assignment")
+        case .word(let word): return try infix(word.uppercased())
+        default: return nil
+        }
+    }
+
+    private func infix(_ word: String) throws(FerryError) -> (operator: Infix, level: Level)? {
+        switch word {
+        case "OR": return (.or, .disjunction)
+        case "AND": return (.and, .conjunction)
+        case "MATCHES": return (.comparison(.matches), .comparison)
+        case "IN": return (.membership, .comparison)
+        case "BETWEEN": return (.range, .comparison)
+        case "NOT": throw unexpected("an operator")
+        default:
+            if let pattern = TextOperator(rawValue: word) { return (.pattern(pattern), .comparison) }
+            if Keyword.operators.contains(word) || Keyword.calls.contains(word) { throw unsupported(word) }
+            return nil
+        }
+    }
+
+    mutating func read(_ minimum: Level) throws(FerryError) -> Node {
+        var node = try prefix()
+        while let (infix, level) = try infix(), level >= minimum {
+            switch infix {
+            case .or, .and: node = try combination(node, level)
+            case .comparison(let comparator):
+                try advance()
+                let options = try options()
+                let right = try read(level.tighter)
+                let comparison = Predicate.Comparison(
+                    left: try expression(node), comparator: comparator, right: try expression(right), options: options)
+                node = try join(.predicate(.comparison(comparison)), [node, right])
+            case .pattern(let pattern): node = try comparison(node, by: pattern)
+            case .membership: node = try membership(of: node)
+            case .range: node = try range(of: node)
+            case .arithmetic(let selector):
+                try advance()
+                let right = try read(level.tighter)
+                let operands = [try expression(node), try expression(right)]
+                node = try join(.expression(.predefined(selector, operands)), [node, right])
+                if level == .power, token.kind == .symbol("**") {
+                    throw error("powers of powers need parentheses")
+                }
+            }
+        }
+        return node
+    }
+
+    /// Everything that one run of ANDs, or of ORs, joins.
+    private mutating func combination(_ first: Node, _ level: Level) throws(FerryError) -> Node {
+        var nodes = [first]
+        var operands = [try predicate(first)]
+        while let (_, next) = try infix(), next == level {
+            try advance()
+            let node = try read(level.tighter)
+            operands.append(try predicate(node))
+            nodes.append(node)
+        }
+        return try join(.predicate(level == .disjunction ? .or(operands) : .and(operands)), nodes)
+    }
+
+    /// Letters in brackets after an operator.
+    mutating func options() throws(FerryError) -> String {
+        guard token.kind == .symbol("[") else { return "" }
+        try advance()
+        guard case .word(let word) = token.kind, word.lowercased().allSatisfy("cdnl".contains) else {
+            throw unexpected("one of the options c, d, n and l")
+        }
+        try advance()
+        try pass("]")
+        return word.lowercased()
+    }
+
+    private mutating func prefix() throws(FerryError) -> Node {
+        nesting += 1
+        defer { nesting -= 1 }
+        if nesting > Self.nestingLimit { throw error("more than \(Self.nestingLimit) levels of nesting") }
+        let start = token.position
+        switch token.kind {
+        case .symbol("!"): return try negation()
+        case .word(let word) where word.uppercased() == "NOT": return try negation()
+        case .symbol("-"):
+            try advance()
+            if let negative = try negativeLiteral() {
+                return Node(content: .expression(negative), depth: 1, position: start)
+            }
+            let operand = try read(.prefix)
+            let arguments = [try expression(operand), .constant(.integer(-1))]
+            return try join(.expression(.predefined("multiply:by:", arguments)), [operand], at: start)
+        default: return try postfix(try primary())
+        }
+    }
+
+    private mutating func negation() throws(FerryError) -> Node {
+        let start = token.position
+        try advance()
+        let operand = try read(.negation)
+        return try join(.predicate(.not(try predicate(operand))), [operand], at: start)
+    }
+
+    /// The number after a minus sign, with the sign: the smallest integer has no positive counterpart.
+    private mutating func negativeLiteral() throws(FerryError) -> Expression? {
+        switch token.kind {
+        case .integer(let magnitude):
+            guard magnitude <= UInt64(Int64.max) + 1 else { throw error("`-\(magnitude)` does not fit into 64 bits") }
+            try advance()
+            return .constant(.integer(Int64(truncatingIfNeeded: 0 &- magnitude)))
+        case .double(let magnitude):
+            try advance()
+            return .constant(.double(-magnitude))
+        default: return nil
+        }
+    }
+
+    // MARK: Values
+
+    private mutating func primary() throws(FerryError) -> Node {
+        let start = token.position
+        switch token.kind {
+        case .symbol("("):
+            try advance()
+            var node = try read(.disjunction)
+            try pass(")")
+            node.position = start
+            return node
+        case .integer(let value):
+            guard let integer = Int64(exactly: value) else { throw error("`\(value)` does not fit into 64 bits") }
+            return try literal(.integer(integer))
+        case .double(let value): return try literal(.double(value))
+        case .string(let value): return try literal(.string(value))
+        case .variable(let name):
+            try advance()
+            return leaf(.expression(.variable(name)), start)
+        case .key(let key):
+            try advance()
+            return leaf(.expression(.keyPath(.evaluatedObject, [.key(key)])), start)
+        case .word(let word): return try wordValue(word)
+        case .symbol("{"): throw unsupported("a list in braces")
+        case .symbol("%"): throw unsupported("a format argument")
+        default: throw unexpected("a value")
+        }
+    }
+
+    private mutating func wordValue(_ word: String) throws(FerryError) -> Node {
+        let start = token.position
+        let upper = word.uppercased()
+        switch upper {
+        case "TRUE", "YES": return try literal(.boolean(true))
+        case "FALSE", "NO": return try literal(.boolean(false))
+        case "NULL", "NIL": return try literal(.null)
+        case "TRUEPREDICATE", "FALSEPREDICATE":
+            try advance()
+            return leaf(.predicate(.constant(upper == "TRUEPREDICATE")), start)
+        case "SELF":
+            try advance()
+            return leaf(.expression(.evaluatedObject), start)
+        default: break
+        }
+        if Keyword.quantifiers.contains(upper) { throw unsupported(upper) }
+        if Keyword.operators.contains(upper) {
+            throw error(
+                "the operator \(upper) stands where a value is needed",
+                remedy: "A key of that name is written `#\(word)`.")
+        }
+        let called = token
+        try advance()
+        if token.kind == .symbol("(") { return try call(word, called) }
+        if word.contains(":") { throw lexer.error("`\(word)` needs its arguments in parentheses", at: start) }
+        return leaf(.expression(.keyPath(.evaluatedObject, [.key(word)])), start)
+    }
+
+    /// Keys after a value.
+    private mutating func postfix(_ base: Node) throws(FerryError) -> Node {
+        guard token.kind == .symbol(".") else { return base }
+        var expression = try expression(base)
+        var steps: [KeyPathStep] = []
+        if case .keyPath(let inner, let first) = expression { (expression, steps) = (inner, first) }
+        while token.kind == .symbol(".") {
+            try advance()
+            switch token.kind {
+            case .word(let key) where !key.contains(":"), .key(let key): steps.append(.key(key))
+            case .collectionOperator(let name): steps.append(.collectionOperator(name))
+            default: throw unexpected("a key")
+            }
+            try advance()
+        }
+        return try join(.expression(.keyPath(expression, steps)), [base], at: base.position)
+    }
+
+    // MARK: Tokens
+
+    mutating func advance() throws(FerryError) { token = try lexer.next() }
+
+    mutating func pass(_ symbol: String) throws(FerryError) {
+        guard token.kind == .symbol(symbol) else { throw unexpected("`\(symbol)`") }
+        try advance()
+    }
+
+    mutating func literal(_ constant: Expression.Constant) throws(FerryError) -> Node {
+        let start = token.position
+        try advance()
+        return leaf(.expression(.constant(constant)), start)
+    }
+
+    func leaf(_ content: Node.Content, _ position: Int) -> Node {
+        Node(content: content, depth: 1, position: position)
+    }
+
+    func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
+        let depth = (parts.map(\.depth).max() ?? 0) + 1
+        if depth > Self.depthLimit { throw error("more than \(Self.depthLimit) operations in a row") }
+        return Node(content: content, depth: depth, position: position ?? parts.first?.position ?? token.position)
+    }
+
+    static let remedy = "Write it with what is supported, or compute it in a migration policy."
+
+    func unsupported(_ construct: String) -> FerryError {
+        error("\(construct) is not supported", remedy: Self.remedy)
+    }
+
+    func unexpected(_ wanted: String) -> FerryError {
+        switch token.kind {
+        case .end: error("it ends where \(wanted) is needed")
+        case .word(let text): error("`\(text)` stands where \(wanted) is needed")
+        case .symbol(let text): error("`\(text)` stands where \(wanted) is needed")
+        default: error("something else stands where \(wanted) is needed")
+        }
+    }
+
+    func error(_ problem: String, remedy: String = "") -> FerryError {
+        lexer.error(problem, at: token.position, remedy: remedy)
+    }
+}

@@ -1,0 +1,67 @@
+/// A predefined function of the language: its selector, and the function of ours that computes it.
+struct PredefinedFunction {
+    let selector: String
+    let argumentCount: Int
+    /// The scalar function, or nil where there is none (`now`, and what works on collections).
+    let function: String?
+
+    /// What an operator stands for.
+    struct Operator {
+        let symbol: String
+        let precedence: Expression.Precedence
+    }
+
+    static let operators: [String: Operator] = [
+        "add:to:": Operator(symbol: "+", precedence: .sum),
+        "from:subtract:": Operator(symbol: "-", precedence: .sum),
+        "multiply:by:": Operator(symbol: "*", precedence: .product),
+        "divide:by:": Operator(symbol: "/", precedence: .product),
+        "raise:toPower:": Operator(symbol: "**", precedence: .power),
+    ]
+
+    static let all: [String: PredefinedFunction] = Dictionary(
+        uniqueKeysWithValues: [
+            PredefinedFunction("now", 0, nil),
+            PredefinedFunction("add:to:", 2, "ferry_add"),
+            PredefinedFunction("from:subtract:", 2, "ferry_subtract"),
+            PredefinedFunction("multiply:by:", 2, "ferry_multiply"),
+            PredefinedFunction("divide:by:", 2, "ferry_divide"),
+            PredefinedFunction("modulus:by:", 2, "ferry_modulus"),
+            PredefinedFunction("raise:toPower:", 2, "ferry_power"),
+            PredefinedFunction("sqrt:", 1, "ferry_sqrt"),
+            PredefinedFunction("log:", 1, "ferry_log"),
+            PredefinedFunction("ln:", 1, "ferry_ln"),
+            PredefinedFunction("exp:", 1, "ferry_exp"),
+            PredefinedFunction("abs:", 1, "ferry_abs"),
+            PredefinedFunction("floor:", 1, "ferry_floor"),
+            PredefinedFunction("ceiling:", 1, "ferry_ceiling"),
+            PredefinedFunction("trunc:", 1, "ferry_trunc"),
+            PredefinedFunction("uppercase:", 1, "ferry_uppercase"),
+            PredefinedFunction("lowercase:", 1, "ferry_lowercase"),
+            PredefinedFunction("canonical:", 1, "ferry_canonical"),
+            PredefinedFunction("bitwiseAnd:with:", 2, "ferry_bitwise_and"),
+            PredefinedFunction("bitwiseOr:with:", 2, "ferry_bitwise_or"),
+            PredefinedFunction("bitwiseXor:with:", 2, "ferry_bitwise_xor"),
+            PredefinedFunction("leftshift:by:", 2, "ferry_left_shift"),
+            PredefinedFunction("rightshift:by:", 2, "ferry_right_shift"),
+            PredefinedFunction("onesComplement:", 1, "ferry_ones_complement"),
+            PredefinedFunction("castObject:toType:", 2, nil),
+            PredefinedFunction("noindex:", 1, nil),
+            PredefinedFunction("random", 0, nil),
+            PredefinedFunction("random:", 1, nil),
+            PredefinedFunction("sum:", 1, nil),
+            PredefinedFunction("count:", 1, nil),
+            PredefinedFunction("min:", 1, nil),
+            PredefinedFunction("max:", 1, nil),
+            PredefinedFunction("average:", 1, nil),
+            PredefinedFunction("median:", 1, nil),
+            PredefinedFunction("mode:", 1, nil),
+            PredefinedFunction("stddev:", 1, nil),
+        ].map { ($0.selector, $0) })
+
+    private init(_ selector: String, _ argumentCount: Int, _ function: String?) {
+        self.selector = selector
+        self.argumentCount = argumentCount
+        self.function = function
+    }
+}

@@ -1,0 +1,74 @@
+internal import FerryBase
+internal import FerryStore
+
+/// Writes the files of external values: few, spread over the store, of seeded size and content.
+struct ExternalFileMaker {
+    private let folder: String
+    private let files: FileLayer
+    private let sizes: ClosedRange<Int>
+    private let seed: UInt64
+    /// Every how many external values one becomes a file; nil for none.
+    private let interval: Int64?
+    private var values: Int64 = 0
+    private var left: Int
+
+    /// Makes the folder when there will be files; `values` is how many external values the store will have.
+    init(forStore path: String, values: Int64, options: GenerationOptions, files: FileLayer) throws {
+        folder = ExternalData.folder(forStore: path)
+        self.files = files
+        sizes = options.externalFileBytes
+        seed = options.seed
+        left = Int(min(Int64(max(0, options.externalFiles)), values))
+        interval = left > 0 ? max(1, values / Int64(left)) : nil
+        if left > 0 { try files.createDirectory(folder) }
+    }
+
+    /// The reference to a new file for the next external value, or nil when that value stands in its row.
+    mutating func next() throws -> [UInt8]? {
+        defer { values += 1 }
+        guard left > 0, let interval, values % interval == 0 else { return nil }
+        left -= 1
+        var random = SeededRandom(seed: seed, "external files".stream, values)
+        let name = UUIDText.make(&random)
+        try write(folder + "/" + name, &random)
+        return ExternalData.reference(to: name)
+    }
+
+    private func write(_ path: String, _ random: inout SeededRandom) throws {
+        var remaining = sizes.lowerBound + Int(random.below(Int64(sizes.count)))
+        var file = try files.create(path)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while remaining > 0 {
+            let count = min(remaining, buffer.count)
+            buffer.withUnsafeMutableBytes { bytes in
+                for word in bytes.bindMemory(to: UInt64.self).indices {
+                    bytes.storeBytes(of: random.next().littleEndian, toByteOffset: word * 8, as: UInt64.self)
+                }
+            }
+            try buffer.withUnsafeBytes { try file.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            remaining -= count
+        }
+        try file.close()
+    }
+}
+
+/// UUIDs of version 4 from random numbers of our own.
+enum UUIDText {
+    static func bytes(_ random: inout SeededRandom) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let words = (random.next(), random.next())
+        for position in 0..<8 {
+            bytes[position] = UInt8(truncatingIfNeeded: words.0 >> UInt64(8 * position))
+            bytes[position + 8] = UInt8(truncatingIfNeeded: words.1 >> UInt64(8 * position))
+        }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes
+    }
+
+    /// The upper-case text.
+    static func make(_ random: inout SeededRandom) -> String {
+        let digits = Array(bytes(&random).hexadecimal.uppercased())
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+}

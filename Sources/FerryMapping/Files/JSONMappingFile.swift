@@ -1,0 +1,253 @@
+internal import FerryBase
+internal import FerryExpression
+
+/// Reads Ferry's own mapping file.
+struct JSONMappingFile {
+    private static let formatVersion = 1
+    private static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions"]
+    private static let entityMappingKeys = [
+        "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
+        "relationships", "policy",
+    ]
+    private static let relationshipKeys = ["mapping", "from"]
+    /// What Core Data binds itself; an iteration cannot take these names.
+    private static let boundVariables = [
+        "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
+    ]
+
+    /// Reads a file's bytes; `extended` reads the mapping model whose path, relative to this file, is given.
+    static func read(
+        _ bytes: [UInt8], name: String, path: String, extended: (String) throws(FerryError) -> MappingModel
+    ) throws(FerryError) -> MappingModel {
+        let file = fileName(of: path)
+        let root: JSONCursor
+        do {
+            root = JSONCursor(file: file, path: "", node: try JSONTokenizer.parse(bytes))
+        } catch {
+            throw FerryError(.badMapping, "\(file):\(error.line): this is not JSON: \(error.message).")
+        }
+        let members = try root.members(allowing: keys)
+        if let version = members["ferry"] {
+            guard case .number(let text) = version.node.value, text == "\(formatVersion)" else {
+                throw version.error(
+                    "this file is of a format version that this Ferry does not know; it knows \(formatVersion)",
+                    remedy: "Use the Ferry that the file was written for.")
+            }
+        }
+
+        var base: MappingModel?
+        if let extends = members["extends"] {
+            let target = try extends.name()
+            do {
+                base = try extended(target)
+            } catch {
+                var error = error
+                error.message = "\(file):\(extends.node.line): extends: \(error.message)"
+                throw error
+            }
+        }
+        if base == nil, members["entityMappings"] == nil { throw root.error("the key \"entityMappings\" is missing") }
+        let own = try members["entityMappings"].map(entityMappings) ?? []
+        let all = replacing(own, in: base?.entityMappings ?? [])
+        return MappingModel(
+            name: name, path: path,
+            sourceVersion: try version("source", in: members, base?.sourceVersion, root),
+            destinationVersion: try version("destination", in: members, base?.destinationVersion, root),
+            entityMappings: all,
+            partitions: try members["partitions"].map { (cursor) throws(FerryError) in
+                try partitions(cursor, of: all.map(\.name))
+            } ?? base?.partitions,
+            warnings: base?.warnings ?? [])
+    }
+
+    private static func version(
+        _ key: String, in members: [String: JSONCursor], _ extended: String?, _ root: JSONCursor
+    ) throws(FerryError) -> String {
+        if let own = members[key] { return try own.name() }
+        guard let extended else {
+            throw root.error(
+                "the key \"\(key)\" is missing",
+                remedy: "Name the \(key) model version, or extend a mapping model that does.")
+        }
+        return extended
+    }
+
+    /// Own entity mappings take the place of those they replace; the others follow.
+    private static func replacing(_ own: [EntityMapping], in base: [EntityMapping]) -> [EntityMapping] {
+        var result = base
+        for mapping in own {
+            if let index = result.firstIndex(where: { $0.name == mapping.name }) {
+                result[index] = mapping
+            } else {
+                result.append(mapping)
+            }
+        }
+        return result
+    }
+
+    private static func partitions(_ cursor: JSONCursor, of known: [String]) throws(FerryError) -> [[String]] {
+        var partitions: [[String]] = []
+        for element in try cursor.elements() {
+            let names = try element.names()
+            if names.isEmpty { throw element.error("a partition names at least one entity mapping") }
+            for name in names {
+                if partitions.joined().contains(name) {
+                    throw element.error("\"\(name)\" is already in an earlier partition")
+                }
+                guard known.contains(name) else {
+                    throw element.error("there is no entity mapping \"\(name)\"\(nearNameHint(name, among: known))")
+                }
+            }
+            partitions.append(names)
+        }
+        return partitions
+    }
+
+    // MARK: Entity mappings
+
+    private static func entityMappings(_ cursor: JSONCursor) throws(FerryError) -> [EntityMapping] {
+        var mappings: [EntityMapping] = []
+        for element in try cursor.elements() {
+            let mapping = try entityMapping(element)
+            if mappings.contains(where: { $0.name == mapping.name }) {
+                throw element.error("a second entity mapping is named \"\(mapping.name)\"")
+            }
+            mappings.append(mapping)
+        }
+        return mappings
+    }
+
+    private static func entityMapping(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping {
+        let members = try cursor.members(allowing: entityMappingKeys)
+        let policy = try members["policy"]?.name()
+        guard let destination = members["destination"] else {
+            throw cursor.error(
+                "the key \"destination\" is missing",
+                remedy: "Name the destination entity, or write null to drop the source entity's objects.")
+        }
+        let destinationName = destination.isNull ? nil : try destination.name()
+        let source = try members["source"].flatMap { (cursor) throws(FerryError) in
+            cursor.isNull ? nil : try cursor.name()
+        }
+        if source == nil, destinationName == nil || policy == nil {
+            throw cursor.error(
+                "an entity mapping without \"source\" makes no objects",
+                remedy: "Name the source entity, or the \"policy\" that makes the objects.")
+        }
+        let iteration = try members["forEach"].map { (cursor) throws(FerryError) in
+            try self.iteration(cursor, onInvalid: members["onInvalid"])
+        }
+        if iteration == nil, let onInvalid = members["onInvalid"] {
+            throw onInvalid.error("it says what to do with elements of \"forEach\", which is missing")
+        }
+        return EntityMapping(
+            name: try members["name"]?.name()
+                ?? EntityMapping.derivedName(source: source, destination: destinationName),
+            source: source, destination: destinationName, filter: try members["where"].map(predicate),
+            iteration: iteration, unique: try members["unique"].map(unique) ?? [],
+            isAutomatic: try members["automatic"]?.boolean() ?? true,
+            attributes: try members["attributes"].map(attributes) ?? [:],
+            relationships: try members["relationships"].map(relationships) ?? [:], policyClassName: policy)
+    }
+
+    private static func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {
+        let names = try cursor.names()
+        if names.isEmpty { throw cursor.error("it names at least one attribute") }
+        return names
+    }
+
+    private static func iteration(
+        _ cursor: JSONCursor, onInvalid: JSONCursor?
+    ) throws(FerryError) -> EntityMapping.Iteration {
+        let members = try cursor.members()
+        guard let member = members.first, members.count == 1 else {
+            throw cursor.error("it binds exactly one name to each element, as in { \"user\": \"$source.users\" }")
+        }
+        let variable = member.key
+        guard let first = variable.unicodeScalars.first, first == "_" || first.properties.isAlphabetic,
+            variable.unicodeScalars.allSatisfy({
+                $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType != nil
+            })
+        else { throw member.value.error("\"\(variable)\" cannot be the name of a variable") }
+        guard !boundVariables.contains(variable) else {
+            throw member.value.error("the name \"\(variable)\" is taken; choose another")
+        }
+        return EntityMapping.Iteration(
+            variable: variable, elements: try expression(member.value), skipsInvalid: try skips(onInvalid))
+    }
+
+    private static func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {
+        guard let cursor else { return false }
+        switch try cursor.string() {
+        case "skip": return true
+        case "fail": return false
+        default: throw cursor.error("expected \"skip\" or \"fail\"")
+        }
+    }
+
+    // MARK: Properties
+
+    private static func attributes(_ cursor: JSONCursor) throws(FerryError) -> [String: AttributeRule] {
+        var rules: [String: AttributeRule] = [:]
+        for (name, value) in try cursor.members() { rules[name] = try attribute(value) }
+        return rules
+    }
+
+    private static func attribute(_ cursor: JSONCursor) throws(FerryError) -> AttributeRule {
+        switch cursor.node.value {
+        case .null: return .empty
+        case .boolean(let value): return .value(.constant(.boolean(value)))
+        case .number(let text):
+            if let integer = Int64(text) { return .value(.constant(.integer(integer))) }
+            guard let double = Double(text), double.isFinite else { throw cursor.error("the number is out of range") }
+            return .value(.constant(.double(double)))
+        case .string: return .value(try expression(cursor))
+        case .array, .object:
+            throw cursor.error("expected an expression in a string, a number, true, false or null")
+        }
+    }
+
+    private static func relationships(_ cursor: JSONCursor) throws(FerryError) -> [String: RelationshipRule] {
+        var rules: [String: RelationshipRule] = [:]
+        for (name, value) in try cursor.members() { rules[name] = try relationship(value) }
+        return rules
+    }
+
+    private static func relationship(_ cursor: JSONCursor) throws(FerryError) -> RelationshipRule {
+        if cursor.isNull { return .empty }
+        let members = try cursor.members(allowing: relationshipKeys)
+        guard let mapping = members["mapping"], let from = members["from"] else {
+            let missing = members["mapping"] == nil ? "mapping" : "from"
+            throw cursor.error(
+                "the key \"\(missing)\" is missing",
+                remedy: "Write { \"mapping\": \"…\", \"from\": \"$source…\" }, or null to leave it empty.")
+        }
+        return .destinations(ofMapping: try mapping.name(), from: try expression(from))
+    }
+
+    // MARK: Core Data's language
+
+    private static func expression(_ cursor: JSONCursor) throws(FerryError) -> Expression {
+        let text = try cursor.string()
+        do {
+            return try Expression.parse(text)
+        } catch {
+            throw placed(error, at: cursor)
+        }
+    }
+
+    private static func predicate(_ cursor: JSONCursor) throws(FerryError) -> Predicate {
+        let text = try cursor.string()
+        do {
+            return try Predicate.parse(text)
+        } catch {
+            throw placed(error, at: cursor)
+        }
+    }
+
+    private static func placed(_ error: FerryError, at cursor: JSONCursor) -> FerryError {
+        var error = error
+        error.message = cursor.error(error.message).message
+        return error
+    }
+}

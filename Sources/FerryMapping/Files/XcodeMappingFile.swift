@@ -1,0 +1,194 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
+
+/// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
+///
+/// The file is the store of Xcode's mapping editor. Entity mappings that were deleted there are still in it, so only
+/// what the one mapping model object reaches is read.
+struct XcodeMappingFile {
+    private let file: String
+    private let objects: [String: MappingXMLObject]
+    private var warnings: [String] = []
+
+    static func read(_ stream: MappingFileStream, name: String, path: String) throws(FerryError) -> MappingModel {
+        let file = fileName(of: path)
+        var reader = XcodeMappingFile(file: file, objects: try MappingXMLReader.read(stream, file: file))
+        return try reader.mappingModel(name: name, path: path)
+    }
+
+    private init(file: String, objects: [String: MappingXMLObject]) {
+        self.file = file
+        self.objects = objects
+    }
+
+    private mutating func mappingModel(name: String, path: String) throws(FerryError) -> MappingModel {
+        let roots = objects.values.filter { $0.type == "XDDEVMAPPINGMODEL" }
+        guard let root = roots.first, roots.count == 1 else {
+            throw damaged("it holds \(roots.count) mapping models instead of one")
+        }
+        guard let source = text("sourcemodelpath", of: root), let destination = text("destinationmodelpath", of: root)
+        else { throw damaged("it does not name its source and destination model") }
+
+        let live = try referred("entitymappings", by: root, type: "XDDEVENTITYMAPPING")
+        let ordered = live.enumerated().sorted { left, right in
+            (number(of: left.element), left.offset) < (number(of: right.element), right.offset)
+        }
+        var entityMappings: [EntityMapping] = []
+        for (_, object) in ordered {
+            if let mapping = try entityMapping(object) { entityMappings.append(mapping) }
+        }
+        return MappingModel(
+            name: name, path: path, sourceVersion: source, destinationVersion: destination,
+            entityMappings: entityMappings, warnings: warnings)
+    }
+
+    // MARK: Entity mappings
+
+    private mutating func entityMapping(_ object: MappingXMLObject) throws(FerryError) -> EntityMapping? {
+        let source = text("sourcename", of: object)
+        let destination = text("destinationname", of: object)
+        guard source != nil || destination != nil else {
+            let name = text("name", of: object).map { "\"\($0)\"" } ?? "without a name"
+            warnings.append("\(file): the entity mapping \(name) names no entity and is left out.")
+            return nil
+        }
+        var mapping = EntityMapping(
+            name: text("name", of: object) ?? EntityMapping.derivedName(source: source, destination: destination),
+            source: source, destination: destination)
+        mapping.policyClassName = text("migrationpolicyclassname", of: object)
+        if let filter = text("sourcefilterpredicatestring", of: object) {
+            do {
+                let predicate = try Predicate.parse(filter)
+                mapping.filter = predicate == .constant(true) ? nil : predicate
+            } catch {
+                mapping.unreadable.append(.init(part: "the filter predicate", reason: error.message))
+            }
+        }
+        if let data = object.attributes["userinfodata"], !data.isBlank {
+            do {
+                mapping.userInfo = try UserInfoArchive.decode(try bytes(data))
+            } catch {
+                warnings.append(
+                    "\(file): the user info of entity mapping \"\(mapping.name)\" is left out: \(error.message)")
+            }
+        }
+        for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
+            // The editor leaves nameless ones behind; they set nothing.
+            guard let name = text("name", of: attribute) else { continue }
+            mapping.attributes[name] = attributeRule(attribute, named: name, in: &mapping)
+        }
+        for relationship in try referred("relationshipmappings", by: object, type: "XDDEVRELATIONSHIPMAPPING") {
+            guard let name = text("name", of: relationship) else { continue }
+            mapping.relationships[name] = relationshipRule(relationship, named: name, in: &mapping)
+        }
+        return mapping
+    }
+
+    private func number(of object: MappingXMLObject) -> Int {
+        text("mappingnumber", of: object).flatMap { Int($0) } ?? .max
+    }
+
+    // MARK: Properties
+
+    private func attributeRule(
+        _ object: MappingXMLObject, named name: String, in mapping: inout EntityMapping
+    ) -> AttributeRule {
+        do {
+            guard let expression = try expression(of: object) else { return .automatic }
+            return .value(expression)
+        } catch {
+            mapping.unreadable.append(.init(part: "the expression of attribute \"\(name)\"", reason: error.message))
+            return .empty
+        }
+    }
+
+    private mutating func relationshipRule(
+        _ object: MappingXMLObject, named name: String, in mapping: inout EntityMapping
+    ) -> RelationshipRule {
+        do {
+            if let expression = try expression(of: object) {
+                return try RelationshipRule(lookup: expression)
+            }
+            return try helperFields(of: object, named: name, in: mapping) ?? .automatic
+        } catch {
+            mapping.unreadable.append(.init(part: "the expression of relationship \"\(name)\"", reason: error.message))
+            return .empty
+        }
+    }
+
+    /// What the editor's fields Key Path and Mapping Name say.
+    private mutating func helperFields(
+        of object: MappingXMLObject, named name: String, in mapping: EntityMapping
+    ) throws(FerryError) -> RelationshipRule? {
+        let mappingName = text("sourcemappingname", of: object)
+        let path = text("sourcekeypath", of: object)
+        guard mappingName != nil || path != nil else { return nil }
+        let place = "\(file): relationship \"\(name)\" of entity mapping \"\(mapping.name)\""
+        guard mapping.source != nil else {
+            warnings.append("\(place) looks for source objects, but the mapping has no source entity; left out.")
+            return nil
+        }
+        let from: Expression
+        if let path {
+            from = try Expression.parse(path)
+        } else if mappingName == mapping.name {
+            // The objects that a mapping itself made are hardly meant; for a tree, automatic comes to the same.
+            warnings.append("\(place) names its own mapping but no key path; left out.")
+            return nil
+        } else {
+            from = .keyPath(.variable("source"), [.key(name)])
+            warnings.append("\(place) names a mapping but no key path; $source.\(name) is taken.")
+        }
+        guard let mappingName else {
+            warnings.append("\(place) names a key path but no mapping; all mappings that fit are taken.")
+            return .destinationsOfAnyMapping(from: from)
+        }
+        return .destinations(ofMapping: mappingName, from: from)
+    }
+
+    /// The archived expression of a property mapping; where it is present, it wins over every other field.
+    private func expression(of object: MappingXMLObject) throws(FerryError) -> Expression? {
+        guard let data = object.attributes["valueexpressiondata"], !data.isBlank else { return nil }
+        return try ArchivedExpression.decode(try bytes(data))
+    }
+
+    // MARK: Fields
+
+    /// A string attribute; an empty one counts as absent.
+    private func text(_ name: String, of object: MappingXMLObject) -> String? {
+        guard let text = object.attributes[name], !text.isBlank else { return nil }
+        return text.decodingSwappedEscapes
+    }
+
+    private func bytes(_ base64: String) throws(FerryError) -> [UInt8] {
+        guard let bytes = base64Bytes(base64) else { throw FerryError(.badArchive, "its Base64 is damaged.") }
+        return bytes
+    }
+
+    private func referred(
+        _ relationship: String, by object: MappingXMLObject, type: String
+    ) throws(FerryError) -> [MappingXMLObject] {
+        var found: [MappingXMLObject] = []
+        for identifier in object.relationships[relationship] ?? [] {
+            guard let object = objects[identifier] else {
+                throw damaged("\(relationship) refers to \(identifier), which is missing")
+            }
+            guard object.type == type else {
+                throw damaged("\(relationship) refers to \(identifier), which is of type \(object.type)")
+            }
+            found.append(object)
+        }
+        return found
+    }
+
+    private func damaged(_ what: String) -> FerryError {
+        FerryError(
+            .badMapping, "\(file): \(what).",
+            remedy: "Open the mapping model in Xcode and save it, or restore the file.")
+    }
+}
+
+extension String {
+    fileprivate var isBlank: Bool { allSatisfy(\.isWhitespace) }
+}

@@ -1,0 +1,128 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
+
+extension StepResolver {
+    /// A value for every stored attribute of the destination entity that is not derived, in name order.
+    mutating func attributes(of mapping: LiveMapping) -> [ResolvedAttribute] {
+        let all = destination.model.attributes(of: mapping.destination)
+        reportUnknownAttributes(of: mapping, known: all)
+        var resolved: [ResolvedAttribute] = []
+        for attribute in all {
+            let rule = mapping.mapping.attributes[attribute.name]
+            guard !attribute.isTransient, !attribute.isDerived else {
+                if case .value = rule {
+                    let reason = attribute.isTransient ? "is transient and not stored" : "is derived by the store"
+                    report(
+                        .badMapping, "it gives a value to the attribute \"\(attribute.name)\", which \(reason).",
+                        mapping,
+                        property: attribute.name, remedy: "Remove the expression.")
+                }
+                continue
+            }
+            guard attribute.type != .composite else {
+                report(
+                    .unsupported, "the attribute \"\(attribute.name)\" is a composite, which Ferry does not map yet.",
+                    mapping, property: attribute.name, remedy: "Use plain attributes in the destination model.")
+                continue
+            }
+            let expression = expression(for: attribute, rule: rule, in: mapping)
+            resolved.append(ResolvedAttribute(name: attribute.name, expression: expression))
+            checkMandatory(attribute, expression, in: mapping)
+        }
+        return resolved
+    }
+
+    private mutating func expression(
+        for attribute: Attribute, rule: AttributeRule?, in mapping: LiveMapping
+    ) -> Expression? {
+        switch rule ?? (mapping.mapping.isAutomatic ? .automatic : .empty) {
+        case .empty: return nil
+        case .automatic: return automaticExpression(for: attribute, in: mapping)
+        case .value(let expression):
+            check(expression, for: attribute, in: mapping)
+            return expression
+        }
+    }
+
+    /// The source attribute of the same name.
+    private mutating func automaticExpression(for attribute: Attribute, in mapping: LiveMapping) -> Expression? {
+        guard let sourceAttribute = source.model.attribute(attribute.name, of: mapping.source),
+            !sourceAttribute.isTransient
+        else { return nil }
+        guard sourceAttribute.type.converts(to: attribute.type) else {
+            report(
+                .badMapping,
+                "\(mapping.source).\(attribute.name) is of type \(sourceAttribute.type), but "
+                    + "\(mapping.destination).\(attribute.name) is of type \(attribute.type).",
+                mapping, property: attribute.name,
+                remedy: "Give \(attribute.name) an expression that converts it, or null.")
+            return nil
+        }
+        return .keyPath(.variable("source"), [.key(attribute.name)])
+    }
+
+    /// A mandatory attribute without any value is a matter of rows: an empty source passes.
+    private mutating func checkMandatory(
+        _ attribute: Attribute, _ expression: Expression?, in mapping: LiveMapping
+    ) {
+        guard !attribute.isOptional else { return }
+        switch expression {
+        case nil where attribute.defaultValue == nil, .constant(.null):
+            needsRowCheck.append(
+                .init(entityMapping: mapping.name, entity: mapping.destination, attribute: attribute.name))
+        default: break
+        }
+    }
+
+    private mutating func reportUnknownAttributes(of mapping: LiveMapping, known: [Attribute]) {
+        let names = Set(known.map(\.name))
+        for (name, rule) in mapping.mapping.attributes.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
+            if destination.model.relationship(name, of: mapping.destination) != nil {
+                report(
+                    .badMapping, "\(mapping.destination).\(name) is a relationship, not an attribute.", mapping,
+                    property: name, remedy: "Map it among the relationships.")
+            } else {
+                reportUnknownProperty("attribute", name, isSet: rule != .automatic, known: names, in: mapping)
+            }
+        }
+    }
+
+    /// A property of the file that the destination does not have: stale when it is automatic, else a mistake.
+    mutating func reportUnknownProperty(
+        _ kind: String, _ name: String, isSet: Bool, known: Set<String>, in mapping: LiveMapping
+    ) {
+        let near = nearNameHint(name, among: known)
+        let message = "\(mapping.destination) has no \(kind) \"\(name)\"\(near.isEmpty ? "." : near)"
+        guard isSet else {
+            warnings.append(
+                "\(fileName(of: mappingModels[mapping.model].path)): entity mapping \"\(mapping.mapping.name)\": \(message)"
+            )
+            return
+        }
+        report(
+            .badMapping, message, mapping, property: name,
+            remedy: "Correct the name; \(destination.name) decides which there are.")
+    }
+
+    // MARK: unique
+
+    mutating func unique(of mapping: LiveMapping) -> [String] {
+        let known = destination.model.attributes(of: mapping.destination).filter {
+            !$0.isTransient && !$0.isDerived && $0.type != .composite
+        }.map(\.name)
+        for name in mapping.mapping.unique where !known.contains(name) {
+            let near = nearNameHint(name, among: known)
+            report(
+                .badMapping,
+                "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(near.isEmpty ? "." : near)",
+                mapping, property: name, remedy: "Name attributes whose values tell the objects apart.")
+        }
+        return mapping.mapping.unique
+    }
+}
+
+extension AttributeType {
+    /// Whether Core Data carries a value from one type to the other without an expression.
+    func converts(to other: AttributeType) -> Bool { self == other || isNumeric && other.isNumeric }
+}

@@ -1,0 +1,120 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
+
+extension StepResolver {
+    /// The relationships that a mapping sets, in name order.
+    mutating func relationships(of mapping: LiveMapping) -> [ResolvedRelationship] {
+        let all = destination.model.relationships(of: mapping.destination)
+        reportUnknownRelationships(of: mapping, known: all)
+        var resolved: [ResolvedRelationship] = []
+        for relationship in all {
+            let rule = mapping.mapping.relationships[relationship.name]
+            guard !relationship.isTransient else { continue }
+            do throws(FerryError) {
+                if let value = try value(of: relationship, rule: rule, in: mapping) { resolved.append(value) }
+            } catch {
+                reportExpression(error, "relationship \"\(relationship.name)\"", relationship.name, in: mapping)
+            }
+        }
+        return resolved
+    }
+
+    private mutating func value(
+        of relationship: Relationship, rule: RelationshipRule?, in mapping: LiveMapping
+    ) throws(FerryError) -> ResolvedRelationship? {
+        switch rule ?? (mapping.mapping.isAutomatic ? .automatic : .empty) {
+        case .empty: return nil
+        case .automatic: return automaticValue(of: relationship, in: mapping)
+        case .destinations(let name, let from):
+            return try value(of: relationship, mappingNamed: name, from: from, in: mapping)
+        case .destinationsOfAnyMapping(let from):
+            let entity = try entity(of: from, in: mapping)
+            let mappings = carrying(entity, to: relationship)
+            return ResolvedRelationship(
+                name: relationship.name, mappings: mappings.map(\.name), from: from, isAutomatic: false)
+        }
+    }
+
+    // MARK: Automatic
+
+    /// What all mappings that carry the related objects made of the source relationship of the same name.
+    private mutating func automaticValue(
+        of relationship: Relationship, in mapping: LiveMapping
+    ) -> ResolvedRelationship? {
+        guard let sourceRelationship = source.model.relationship(relationship.name, of: mapping.source),
+            !sourceRelationship.isTransient
+        else { return nil }
+        let mappings = carrying(sourceRelationship.destinationEntity, to: relationship)
+        guard !mappings.isEmpty else {
+            warnings.append(
+                "\(mapping.destination).\(relationship.name) stays empty: no entity mapping makes "
+                    + "\(relationship.destinationEntity) objects of \(sourceRelationship.destinationEntity) objects.")
+            return nil
+        }
+        return ResolvedRelationship(
+            name: relationship.name, mappings: mappings.map(\.name),
+            from: .keyPath(.variable("source"), [.key(relationship.name)]), isAutomatic: true)
+    }
+
+    /// The live mappings that make objects fit for a relationship of source objects of an entity.
+    ///
+    /// An entity mapping reads the objects of exactly its source entity, so that mappings of ancestors carry none of
+    /// these objects.
+    private func carrying(_ entity: String, to relationship: Relationship) -> [LiveMapping] {
+        live.filter {
+            source.model.isKind($0.source, of: entity)
+                && destination.model.isKind($0.destination, of: relationship.destinationEntity)
+        }
+    }
+
+    // MARK: Explicit
+
+    private mutating func value(
+        of relationship: Relationship, mappingNamed name: String, from: Expression, in mapping: LiveMapping
+    ) throws(FerryError) -> ResolvedRelationship? {
+        guard let named = mappings(named: name, from: mapping.model) else {
+            let near = nearNameHint(name, among: live.map(\.name))
+            throw FerryError(
+                .badMapping, "there is no entity mapping \"\(name)\"\(near.isEmpty ? "." : near)",
+                remedy: "Name an entity mapping of this step.")
+        }
+        let entity = try entity(of: from, in: mapping)
+        guard !named.isEmpty else {
+            warnings.append(
+                "\(mapping.destination).\(relationship.name) stays empty: entity mapping \"\(name)\" makes no objects.")
+            return nil
+        }
+        for target in named {
+            guard source.model.isKind(target.source, of: entity) else {
+                throw FerryError(
+                    .badMapping,
+                    "`\(from)` yields \(entity) objects, but entity mapping \"\(name)\" takes \(target.source) objects.",
+                    remedy: "Name another entity mapping, or a path to \(target.source) objects.")
+            }
+            guard destination.model.isKind(target.destination, of: relationship.destinationEntity) else {
+                throw FerryError(
+                    .badMapping,
+                    "entity mapping \"\(name)\" makes \(target.destination) objects, but the relationship leads to "
+                        + "\(relationship.destinationEntity).",
+                    remedy: "Name an entity mapping that makes \(relationship.destinationEntity) objects.")
+            }
+        }
+        return ResolvedRelationship(
+            name: relationship.name, mappings: named.map(\.name), from: from, isAutomatic: false)
+    }
+
+    private mutating func reportUnknownRelationships(of mapping: LiveMapping, known: [Relationship]) {
+        let names = Set(known.map(\.name))
+        for (name, rule) in mapping.mapping.relationships.sorted(by: { $0.key < $1.key })
+        where !names.contains(name) {
+            if destination.model.attribute(name, of: mapping.destination) != nil {
+                report(
+                    .badMapping, "\(mapping.destination).\(name) is an attribute, not a relationship.", mapping,
+                    property: name, remedy: "Map it among the attributes.")
+            } else {
+                reportUnknownProperty("relationship", name, isSet: rule != .automatic, known: names, in: mapping)
+            }
+        }
+    }
+}

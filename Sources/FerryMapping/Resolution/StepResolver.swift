@@ -1,0 +1,195 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
+
+/// One resolution under way: the mappings that make objects, and what was found so far.
+struct StepResolver {
+    let source: ModelVersion
+    let destination: ModelVersion
+    let mappingModels: [MappingModel]
+
+    /// In processing order.
+    var live: [LiveMapping] = []
+    /// Names of entity mappings that exist but make no objects, by mapping model.
+    private var idle: [Set<String>]
+    var problems: [FerryError] = []
+    var warnings: [String] = []
+    var needsRowCheck: [MappingResolution.RowCheck] = []
+
+    init(source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel]) {
+        self.source = source
+        self.destination = destination
+        self.mappingModels = mappingModels
+        idle = mappingModels.map { _ in [] }
+    }
+
+    mutating func resolve() -> MappingResolution {
+        warnings = mappingModels.flatMap(\.warnings)
+        collect()
+        let keeping = keepingPrimaryKeys()
+        var resolved: [ResolvedEntityMapping] = []
+        for (position, mapping) in live.enumerated() {
+            resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
+        }
+        settleInverses(in: &resolved)
+        warnOfWhatIsLeftOut()
+        var told: Set<String> = []
+        let step = ResolvedStep(
+            source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
+            warnings: warnings.filter { told.insert($0).inserted })
+        return MappingResolution(step: step, problems: problems, needsRowCheck: needsRowCheck)
+    }
+
+    // MARK: Which mappings make objects
+
+    private mutating func collect() {
+        var modelsOfName: [String: Set<Int>] = [:]
+        for (index, model) in mappingModels.enumerated() {
+            for mapping in model.entityMappings { modelsOfName[mapping.name, default: []].insert(index) }
+        }
+        for (index, model) in mappingModels.enumerated() {
+            var names: Set<String> = []
+            for mapping in model.entityMappings {
+                let isShared = modelsOfName[mapping.name, default: []].count > 1
+                let name = isShared ? "\(model.name)/\(mapping.name)" : mapping.name
+                guard names.insert(mapping.name).inserted else {
+                    report(
+                        .badMapping, "the mapping model has a second entity mapping of this name.", mapping,
+                        model: index,
+                        remedy: "Give one of them another name.")
+                    continue
+                }
+                if let mapping = livingMapping(mapping, name: name, model: index) {
+                    live.append(mapping)
+                } else {
+                    idle[index].insert(mapping.name)
+                }
+            }
+        }
+        for index in live.indices { live[index].scope.iteration = iteration(of: live[index]) }
+    }
+
+    /// The mapping, if it makes objects and its entities fit.
+    private mutating func livingMapping(_ mapping: EntityMapping, name: String, model: Int) -> LiveMapping? {
+        let problemsBefore = problems.count
+        if let policy = mapping.policyClassName { reportPolicy(policy, mapping, model: model) }
+        if let source = mapping.source, self.source.model.entities[source] == nil {
+            let near = nearNameHint(source, among: self.source.model.entities.keys)
+            report(
+                .badMapping, "\(self.source.name) has no entity \"\(source)\"\(near.isEmpty ? "." : near)", mapping,
+                model: model, remedy: "Correct the source entity's name.")
+        }
+        if let destination = mapping.destination {
+            if let entity = self.destination.model.entities[destination] {
+                if entity.isAbstract, mapping.source != nil {
+                    report(
+                        .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.",
+                        mapping,
+                        model: model, remedy: "Map to one of its sub-entities.")
+                }
+            } else {
+                let near = nearNameHint(destination, among: self.destination.model.entities.keys)
+                report(
+                    .badMapping,
+                    "\(self.destination.name) has no entity \"\(destination)\"\(near.isEmpty ? "." : near)",
+                    mapping, model: model, remedy: "Correct the destination entity's name.")
+            }
+        }
+        guard let source = mapping.source, let destination = mapping.destination else { return nil }
+        let hasPolicyOnly = problems.count == problemsBefore + 1 && mapping.policyClassName != nil
+        guard problems.count == problemsBefore || hasPolicyOnly else { return nil }
+        return LiveMapping(
+            name: name, mapping: mapping, model: model, source: source, destination: destination,
+            scope: ExpressionScope(model: self.source.model, entity: source))
+    }
+
+    /// The mappings meant by a name in a mapping model: its own, else those of the step's other mapping models.
+    ///
+    /// - Returns: Nil when there is no such mapping; empty when it makes no objects.
+    func mappings(named name: String, from model: Int) -> [LiveMapping]? {
+        let named = live.filter { $0.mapping.name == name || $0.name == name }
+        let own = named.filter { $0.model == model }
+        if !own.isEmpty { return own }
+        if idle[model].contains(name) { return [] }
+        if !named.isEmpty { return named }
+        return idle.contains { $0.contains(name) } ? [] : nil
+    }
+
+    // MARK: One mapping
+
+    private mutating func resolve(
+        _ mapping: LiveMapping, at position: Int, keepsPrimaryKey: Bool
+    ) -> ResolvedEntityMapping {
+        let problemsBefore = problems.count
+        let checksBefore = needsRowCheck.count
+        for part in mapping.mapping.unreadable {
+            report(
+                .unsupported, "\(part.part) cannot be used: \(part.reason)", mapping,
+                remedy: standIn(for: mapping.mapping, model: mapping.model))
+        }
+        checkFilter(of: mapping)
+        let resolved = ResolvedEntityMapping(
+            position: position, mappingModel: mapping.model, name: mapping.name, source: mapping.source,
+            destination: mapping.destination, filter: mapping.mapping.filter, iteration: mapping.mapping.iteration,
+            unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
+            keepsPrimaryKey: keepsPrimaryKey)
+        if mapping.mapping.policyClassName != nil {
+            // Code or a stand-in takes this mapping's place; what else it lacks is no complaint of its own.
+            problems.removeSubrange(problemsBefore...)
+            needsRowCheck.removeSubrange(checksBefore...)
+        }
+        return resolved
+    }
+
+    // MARK: What is left out
+
+    private mutating func warnOfWhatIsLeftOut() {
+        let mappings = mappingModels.flatMap(\.entityMappings)
+        let filled = Set(live.map(\.destination))
+        for mapping in mappings where mapping.source == nil && mapping.policyClassName == nil {
+            guard let destination = mapping.destination, !filled.contains(destination),
+                self.destination.model.entities[destination]?.isAbstract == false
+            else { continue }
+            warnings.append(
+                "Entity mapping \"\(mapping.name)\" only adds the entity \(destination), and no other mapping makes objects "
+                    + "of it: it stays empty.")
+        }
+        let read = Set(mappings.compactMap(\.source))
+        for name in source.model.sortedEntityNames where !read.contains(name) {
+            guard source.model.entities[name]?.isAbstract == false else { continue }
+            warnings.append("The source entity \(name) has no entity mapping: its objects are dropped.")
+        }
+    }
+
+    // MARK: Reports
+
+    mutating func report(
+        _ code: FerryError.Code, _ message: String, _ mapping: LiveMapping, property: String? = nil, remedy: String
+    ) {
+        report(code, message, mapping.mapping, model: mapping.model, property: property, remedy: remedy)
+    }
+
+    private mutating func report(
+        _ code: FerryError.Code, _ message: String, _ mapping: EntityMapping, model: Int, property: String? = nil,
+        remedy: String
+    ) {
+        let file = fileName(of: mappingModels[model].path)
+        problems.append(
+            FerryError(
+                code, "\(file): entity mapping \"\(mapping.name)\": \(message)", remedy: remedy,
+                place: .init(entityMapping: mapping.name, entity: mapping.destination, property: property)))
+    }
+
+    private mutating func reportPolicy(_ policy: String, _ mapping: EntityMapping, model: Int) {
+        report(
+            .missingPolicy, "its migration policy \(policy) exists only in the app's code.", mapping, model: model,
+            remedy: standIn(for: mapping, model: model)
+                + " Or register a migration policy in Swift under the class name \(policy).")
+    }
+
+    /// The way out that needs no code.
+    func standIn(for mapping: EntityMapping, model: Int) -> String {
+        "Write a JSON mapping file with \"extends\": \"\(fileName(of: mappingModels[model].path))\" and an entity mapping "
+            + "named \"\(mapping.name)\", which takes its place."
+    }
+}

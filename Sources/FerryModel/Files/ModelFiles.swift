@@ -1,0 +1,226 @@
+package import FerryBase
+internal import Foundation
+
+/// A version that a bundle has but that cannot be read; the others still can.
+package struct UnreadableVersion: Sendable {
+    package var name: String
+    package var bundle: String?
+    package var path: String
+    /// Why, and what to do about it.
+    package var error: FerryError
+}
+
+/// Finds and reads the model files below a path.
+struct ModelFiles {
+    /// Above it a file is refused rather than read into memory: the largest known models have 2 MB.
+    private static let sizeLimit = 64 << 20
+
+    let files: FileLayer
+    private(set) var versions: [ModelVersion] = []
+    private(set) var unreadable: [UnreadableVersion] = []
+
+    init(files: FileLayer) { self.files = files }
+
+    /// Reads all model versions at a path: a model of any kind, or a folder with models in it.
+    ///
+    /// - Throws: `.notFound` when nothing is there or no model is in it, `.badModel` or `.badArchive` when one is damaged.
+    mutating func read(_ given: String) throws(FerryError) {
+        let path = Self.trimmed(given)
+        guard let attributes = try files.attributesIfPresent(path) else {
+            throw FerryError(
+                .notFound, "There is no model at \(path).",
+                remedy: "Give the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom, or of a folder with some.")
+        }
+        if try readModel(path, isDirectory: attributes.isDirectory) { return }
+        guard attributes.isDirectory else {
+            throw FerryError(
+                .badModel, "The file \(path) is no Core Data model.",
+                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder with some.")
+        }
+        var found = false
+        for name in try names(in: path) {
+            let child = Self.join(path, name)
+            guard try readModel(child, isDirectory: try files.attributesIfPresent(child)?.isDirectory ?? false) else {
+                continue
+            }
+            found = true
+        }
+        guard found else {
+            throw FerryError(
+                .notFound, "There is no Core Data model in the folder \(path).",
+                remedy: "Give the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
+        }
+    }
+
+    /// - Returns: False when the path is no model by its name.
+    private mutating func readModel(_ path: String, isDirectory: Bool) throws(FerryError) -> Bool {
+        switch (Self.extension(of: path), isDirectory) {
+        case ("xcdatamodeld", true): try readSourceBundle(path)
+        case ("momd", true): try readCompiledBundle(path)
+        case ("xcdatamodel", true):
+            let bundle = Self.bundle(above: path)
+            let current = try bundle == nil ? nil : currentSourceVersion(FileLayer.parent(of: path))
+            try readSource(path, bundle: bundle, current: current, inBundle: false)
+        case ("mom", false):
+            let bundle = Self.bundle(above: path)
+            let info = try bundle == nil ? nil : versionInfo(FileLayer.parent(of: path))
+            try readCompiled(path, bundle: bundle, info: info)
+        default:
+            // The XML of a source model, named itself.
+            guard FileLayer.name(of: path) == "contents", !isDirectory,
+                Self.extension(of: FileLayer.parent(of: path)) == "xcdatamodel"
+            else { return false }
+            return try readModel(FileLayer.parent(of: path), isDirectory: true)
+        }
+        return true
+    }
+
+    // MARK: Source models
+
+    private mutating func readSourceBundle(_ path: String) throws(FerryError) {
+        let models = try names(in: path).filter { Self.extension(of: $0) == "xcdatamodel" }
+        guard !models.isEmpty else {
+            throw FerryError(
+                .badModel, "The model bundle \(path) has no version (.xcdatamodel) in it.",
+                remedy: "Take a complete copy of it.")
+        }
+        let current = try currentSourceVersion(path)
+        for name in models {
+            try readSource(Self.join(path, name), bundle: Self.stem(of: path), current: current, inBundle: true)
+        }
+    }
+
+    /// The name of the version that `.xccurrentversion` names; nil when there is no such file or it names none.
+    private func currentSourceVersion(_ bundle: String) throws(FerryError) -> String? {
+        let path = Self.join(bundle, ".xccurrentversion")
+        guard try files.exists(path) else { return nil }
+        let list = try propertyList(path)
+        return (list["_XCCurrentVersionName"] as? String).map(Self.stem(of:))
+    }
+
+    private mutating func readSource(
+        _ path: String, bundle: String?, current: String?, inBundle: Bool
+    ) throws(FerryError) {
+        let name = Self.stem(of: path)
+        let contents = Self.join(path, "contents")
+        guard try files.exists(contents) else {
+            let error = try missingContents(path)
+            guard inBundle else { throw error }
+            unreadable.append(UnreadableVersion(name: name, bundle: bundle, path: path, error: error))
+            return
+        }
+        let model = try SourceModel.read(try files.read(contents, limit: Self.sizeLimit), path: contents)
+        versions.append(
+            ModelVersion(
+                name: name, bundle: bundle, path: path, isCurrent: name == current, model: model,
+                hashes: VersionHash.hashes(of: model)))
+    }
+
+    private func missingContents(_ path: String) throws(FerryError) -> FerryError {
+        if try files.exists(Self.join(path, "elements")) {
+            return FerryError(
+                .badModel,
+                "The model \(path) is in the binary form of Xcode 3 ('elements'), which Ferry does not read.",
+                remedy: "Open it in Xcode and save it in the current format, or give the compiled .mom or .momd.")
+        }
+        return FerryError(
+            .badModel, "The model \(path) has no 'contents'.", remedy: "Take a complete copy of it.")
+    }
+
+    // MARK: Compiled models
+
+    /// What `VersionInfo.plist` says: the current version, and the hashes of each version.
+    private struct VersionInfo {
+        var current: String?
+        var hashes: [String: [String: [UInt8]]]
+    }
+
+    private mutating func readCompiledBundle(_ path: String) throws(FerryError) {
+        let models = try names(in: path).filter { Self.extension(of: $0) == "mom" }
+        guard !models.isEmpty else {
+            throw FerryError(
+                .badModel, "The compiled model \(path) has no version (.mom) in it.",
+                remedy: "Take a complete copy of it; the .omo beside it is a private form that Ferry does not read.")
+        }
+        let info = try versionInfo(path)
+        for name in models { try readCompiled(Self.join(path, name), bundle: Self.stem(of: path), info: info) }
+    }
+
+    private func versionInfo(_ bundle: String) throws(FerryError) -> VersionInfo? {
+        let path = Self.join(bundle, "VersionInfo.plist")
+        guard try files.exists(path) else { return nil }
+        let list = try propertyList(path)
+        let versions = list["NSManagedObjectModel_VersionHashes"] as? [String: [String: Data]] ?? [:]
+        return VersionInfo(
+            current: list["NSManagedObjectModel_CurrentVersionName"] as? String,
+            hashes: versions.mapValues { entities in entities.mapValues { Array($0) } })
+    }
+
+    private mutating func readCompiled(_ path: String, bundle: String?, info: VersionInfo?) throws(FerryError) {
+        let name = Self.stem(of: path)
+        let model: ManagedObjectModel
+        do throws(FerryError) {
+            let archive = try KeyedArchive(try files.read(path, limit: Self.sizeLimit))
+            model = try ArchivedModel.decode(archive, path: path)
+        } catch {
+            guard error.code == .badArchive else { throw error }
+            throw FerryError(
+                .badModel, "The compiled model \(path) cannot be read. \(error.message)",
+                remedy: error.remedy.isEmpty ? "Take an undamaged copy." : error.remedy, cause: error)
+        }
+        // The compiler's own hashes are right also where a derivation is printed in a way unknown to us.
+        versions.append(
+            ModelVersion(
+                name: name, bundle: bundle, path: path, isCurrent: name == info?.current, model: model,
+                hashes: info?.hashes[name] ?? VersionHash.hashes(of: model)))
+    }
+
+    // MARK: Files and names
+
+    private func propertyList(_ path: String) throws(FerryError) -> [String: Any] {
+        let bytes = try files.read(path, limit: Self.sizeLimit)
+        do {
+            let list = try PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
+            if let dictionary = list as? [String: Any] { return dictionary }
+        } catch {
+            throw FerryError(
+                .badModel, "The property list \(path) is damaged.", remedy: "Take an undamaged copy.", cause: error)
+        }
+        throw FerryError(.badModel, "The property list \(path) is no dictionary.", remedy: "Take an undamaged copy.")
+    }
+
+    private func names(in folder: String) throws(FerryError) -> [String] {
+        try files.list(folder).map(\.name).sorted(by: naturalOrder)
+    }
+
+    /// The name of the bundle that a version lies in.
+    private static func bundle(above path: String) -> String? {
+        let parent = FileLayer.parent(of: path)
+        return isBundle(parent) ? stem(of: parent) : nil
+    }
+
+    static func isBundle(_ path: String) -> Bool { ["xcdatamodeld", "momd"].contains(Self.extension(of: path)) }
+
+    static func `extension`(of path: String) -> String {
+        let name = FileLayer.name(of: path)
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
+        return name[name.index(after: dot)...].lowercased()
+    }
+
+    /// The file's name without the extension of a model; other dots belong to the name (`Model 1.2`).
+    static func stem(of path: String) -> String {
+        let name = FileLayer.name(of: path)
+        let known = ["xcdatamodeld", "xcdatamodel", "momd", "mom"].contains(Self.extension(of: name))
+        return known ? String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)]) : name
+    }
+
+    private static func join(_ folder: String, _ name: String) -> String {
+        folder.hasSuffix("/") ? folder + name : folder + "/" + name
+    }
+
+    private static func trimmed(_ path: String) -> String {
+        var path = Substring(path)
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        return String(path)
+    }
+}

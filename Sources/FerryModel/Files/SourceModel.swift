@@ -1,0 +1,191 @@
+package import FerryBase
+
+/// Reads the XML of a source model (`contents` of an `.xcdatamodel`).
+package enum SourceModel {
+    /// Reads a model and checks that it holds together.
+    ///
+    /// Throws `.badModel` with the file's path when the bytes are no model or one that contradicts itself.
+    package static func read(_ bytes: [UInt8], path: String) throws(FerryError) -> ManagedObjectModel {
+        let model = try readUnchecked(bytes, path: path)
+        try model.check(path: path)
+        return model
+    }
+
+    /// Reads a part of a model, whose relationships may lead outside of it.
+    package static func readUnchecked(_ bytes: [UInt8], path: String) throws(FerryError) -> ManagedObjectModel {
+        let root = try SourceElement.parse(bytes, path: path)
+        guard root.name == "model" else {
+            throw FerryError(
+                .badModel, "The file \(path) is no Core Data model: its root element is '\(root.name)'.",
+                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
+        }
+        let reader = Reader(path: path)
+        var entities: [Entity] = []
+        for element in root.children("entity") { entities.append(try reader.entity(element)) }
+        if let twice = entities.map(\.name).firstRepeated {
+            throw reader.broken("it declares the entity '\(twice)' twice")
+        }
+        var composites: [String: [Attribute]] = [:]
+        for element in root.children("composite") {
+            let name = try reader.name(of: element)
+            var elements: [Attribute] = []
+            for attribute in element.children("attribute") {
+                elements.append(try reader.attribute(attribute, of: name))
+            }
+            composites[name] = elements
+        }
+        var configurations: [String: [String]] = [:]
+        for element in root.children("configuration") {
+            configurations[try reader.name(of: element)] = element.children("memberEntity").compactMap { $0["name"] }
+        }
+        return ManagedObjectModel(
+            versionIdentifiers: [root["userDefinedModelVersionIdentifier"] ?? ""], entities: entities,
+            configurations: configurations, composites: composites)
+    }
+
+    private struct Reader {
+        let path: String
+
+        func broken(_ reason: String) -> FerryError {
+            FerryError(
+                .badModel, "The model \(path) cannot be used: \(reason).",
+                remedy: "Correct it in Xcode, or take an undamaged copy.")
+        }
+
+        func name(of element: SourceElement) throws(FerryError) -> String {
+            guard let name = element["name"], !name.isEmpty else {
+                throw broken("one of its elements '\(element.name)' has no name")
+            }
+            return name
+        }
+
+        func entity(_ element: SourceElement) throws(FerryError) -> Entity {
+            var entity = Entity(
+                name: try name(of: element), superentity: element["parentEntity"].nonEmpty,
+                isAbstract: element.flag("isAbstract"))
+            for child in element.children {
+                switch child.name {
+                case "attribute": entity.attributes.append(try attribute(child, of: entity.name))
+                case "relationship": entity.relationships.append(try relationship(child, of: entity.name))
+                case "fetchedProperty": entity.fetchedProperties.append(FetchedProperty(name: try name(of: child)))
+                case "fetchIndex": entity.fetchIndexes.append(try fetchIndex(child))
+                case "uniquenessConstraints":
+                    entity.uniquenessConstraints += child.children("uniquenessConstraint")
+                        .map { $0.children("constraint").compactMap { $0["value"] } }.filter { !$0.isEmpty }
+                case "compoundIndexes":
+                    entity.compoundIndexes += child.children("compoundIndex")
+                        .map { $0.children("index").compactMap { $0["value"] } }.filter { !$0.isEmpty }
+                default: break
+                }
+            }
+            entity.renamingIdentifier = renamingIdentifier(of: element)
+            entity.versionHashModifier = element["versionHashModifier"].nonEmpty
+            entity.className = element["representedClassName"].nonEmpty
+            entity.userInfo = userInfo(of: element)
+            return entity
+        }
+
+        func attribute(_ element: SourceElement, of owner: String) throws(FerryError) -> Attribute {
+            let name = try name(of: element)
+            guard let type = AttributeType(sourceName: element["attributeType"] ?? "Undefined") else {
+                throw broken("'\(owner).\(name)' has the unknown type '\(element["attributeType"] ?? "")'")
+            }
+            var attribute = Attribute(
+                name: name, type: type, isOptional: element.flag("optional"), isTransient: element.flag("transient"))
+            attribute.defaultValue = DefaultValue(
+                type: type, text: element["defaultValueString"],
+                interval: element["defaultDateTimeInterval"].flatMap(Double.init))
+            attribute.allowsExternalStorage = element.flag("allowsExternalBinaryDataStorage")
+            attribute.preservesValueAfterDeletion = element.flag("preserveAfterDeletion")
+            attribute.isIndexed = element.flag("indexed")
+            if element.flag("derived") {
+                guard let expression = element["derivationExpression"].nonEmpty else {
+                    throw broken("'\(owner).\(name)' is derived from nothing")
+                }
+                attribute.derivationExpression = expression
+            }
+            if type == .composite {
+                guard let composite = element["composite"].nonEmpty else {
+                    throw broken("'\(owner).\(name)' names no composite")
+                }
+                attribute.compositeName = composite
+            }
+            attribute.renamingIdentifier = renamingIdentifier(of: element)
+            attribute.versionHashModifier = element["versionHashModifier"].nonEmpty
+            attribute.valueTransformerName = element["valueTransformerName"].nonEmpty
+            attribute.valueClassName = element["customClassName"].nonEmpty
+            attribute.userInfo = userInfo(of: element)
+            return attribute
+        }
+
+        func relationship(_ element: SourceElement, of owner: String) throws(FerryError) -> Relationship {
+            let name = try name(of: element)
+            guard let destination = element["destinationEntity"].nonEmpty else {
+                throw broken("the relationship '\(owner).\(name)' has no destination entity")
+            }
+            var relationship = Relationship(
+                name: name, destinationEntity: destination, inverseName: element["inverseName"].nonEmpty,
+                inverseEntity: element["inverseEntity"].nonEmpty, isOptional: element.flag("optional"),
+                isTransient: element.flag("transient"), isOrdered: element.flag("ordered"))
+            relationship.minCount = try count("minCount", of: element, in: owner) ?? 0
+            relationship.maxCount = try count("maxCount", of: element, in: owner) ?? (element.flag("toMany") ? 0 : 1)
+            switch element["deletionRule"] {
+            case "No Action": relationship.deleteRule = .noAction
+            case nil, "Nullify": relationship.deleteRule = .nullify
+            case "Cascade": relationship.deleteRule = .cascade
+            case "Deny": relationship.deleteRule = .deny
+            case let rule?: throw broken("the relationship '\(owner).\(name)' has the unknown delete rule '\(rule)'")
+            }
+            relationship.renamingIdentifier = renamingIdentifier(of: element)
+            relationship.versionHashModifier = element["versionHashModifier"].nonEmpty
+            relationship.userInfo = userInfo(of: element)
+            return relationship
+        }
+
+        private func count(_ key: String, of element: SourceElement, in owner: String) throws(FerryError) -> Int? {
+            guard let text = element[key].nonEmpty else { return nil }
+            guard let count = Int(text) else {
+                throw broken("'\(key)' of the relationship '\(owner).\(element["name"] ?? "")' is no number")
+            }
+            return count
+        }
+
+        private func fetchIndex(_ element: SourceElement) throws(FerryError) -> FetchIndex {
+            let elements = element.children("fetchIndexElement").map { child in
+                FetchIndex.Element(
+                    property: child["property"].nonEmpty, expression: child["expression"].nonEmpty,
+                    kind: child["type"]?.lowercased() == "rtree" ? .rtree : .binary,
+                    isAscending: child["order"] != "descending")
+            }
+            return FetchIndex(
+                name: try name(of: element), elements: elements,
+                partialIndexPredicate: element["partialIndexPredicate"].nonEmpty)
+        }
+
+        /// `elementID` is what Xcode writes; some other tools write `renamingIdentifier`.
+        private func renamingIdentifier(of element: SourceElement) -> String? {
+            element["elementID"].nonEmpty ?? element["renamingIdentifier"].nonEmpty
+        }
+
+        private func userInfo(of element: SourceElement) -> [String: String] {
+            var info: [String: String] = [:]
+            for entry in element.children("userInfo").flatMap({ $0.children("entry") }) {
+                if let key = entry["key"] { info[key] = entry["value"] ?? "" }
+            }
+            return info
+        }
+    }
+}
+
+extension String? {
+    /// Nil for an empty text, which a source file writes for "none".
+    fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+}
+
+extension [String] {
+    /// The first element that occurs again.
+    var firstRepeated: String? {
+        var seen: Set<String> = []
+        return first { !seen.insert($0).inserted }
+    }
+}

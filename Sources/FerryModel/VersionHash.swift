@@ -1,0 +1,172 @@
+internal import FerryBase
+
+/// Core Data's version hashes: what decides whether a model fits a store.
+package enum VersionHash {
+    /// The hash of each entity, abstract ones included.
+    ///
+    /// - Precondition: No entity is its own ancestor; readers of models refuse such a model.
+    package static func hashes(of model: ManagedObjectModel) -> [String: [UInt8]] {
+        var entityHashes: [String: [UInt8]] = [:]
+        // The hashed properties of each entity, inherited ones included: a subentity starts from its parent's.
+        var propertyHashes: [String: [String: [UInt8]]] = [:]
+        for name in model.sortedEntityNames {
+            for entity in model.lineage(of: name).reversed() where entityHashes[entity.name] == nil {
+                var properties = entity.superentity.flatMap { propertyHashes[$0] } ?? [:]
+                let kept = entity.tombstoneAttributes
+                for var attribute in entity.attributes {
+                    if kept.contains(attribute.name) { attribute.preservesValueAfterDeletion = true }
+                    properties[attribute.name] = attribute.isTransient ? nil : hash(attribute, in: model)
+                }
+                for relationship in entity.relationships {
+                    properties[relationship.name] =
+                        relationship.isTransient ? nil : hash(relationship, of: entity, in: model)
+                }
+                propertyHashes[entity.name] = properties
+                entityHashes[entity.name] = hash(
+                    entity, parent: entity.superentity.flatMap { entityHashes[$0] }, properties: properties)
+            }
+        }
+        return entityHashes
+    }
+
+    /// `NSStoreModelVersionHashesDigest` of a store with these hashes.
+    package static func digest(_ hashes: [String: [UInt8]]) -> String {
+        var digest = SHA512()
+        for name in hashes.keys.sorted(by: codeUnitOrder) {
+            digest.update(Array(name.utf8))
+            digest.update(hashes[name] ?? [])
+        }
+        return base64(digest.finalize())
+    }
+
+    /// `NSStoreModelVersionChecksumKey` of a store with these hashes.
+    package static func checksum(_ hashes: [String: [UInt8]]) -> String {
+        var checksum = SHA256()
+        for name in hashes.keys.sorted(by: codeUnitOrder) { checksum.update(hashes[name] ?? []) }
+        return base64(checksum.finalize())
+    }
+
+    /// Standard base64 with padding, as the metadata and the listings show hashes.
+    package static func base64(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for position in 0..<4 {
+                text.append(position <= group.count ? alphabet[bits >> (18 - 6 * position) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    // MARK: One property
+
+    /// The hash of an attribute that is not transient.
+    package static func hash(_ attribute: Attribute, in model: ManagedObjectModel) -> [UInt8] {
+        var hash = SHA256()
+        if let expression = attribute.derivationExpression {
+            hash.update(printed(derivation: expression))
+        } else if let composite = attribute.compositeName {
+            let leaves = leaves(of: composite, in: model, depth: 0)
+            for leaf in leaves.sorted(by: { codeUnitOrder($0.name, $1.name) }) where !leaf.isTransient {
+                hash.update(self.hash(leaf, in: model))
+            }
+        } else {
+            hash.update(
+                base(attribute.name, isOptional: attribute.isOptional, modifier: attribute.versionHashModifier))
+            hash.update(littleEndian32(attribute.type.rawValue))
+            if attribute.allowsExternalStorage { hash.update([1]) }
+            if attribute.preservesValueAfterDeletion { hash.update([1]) }
+        }
+        return hash.finalize()
+    }
+
+    /// The hash of a relationship that is not transient, as `entity` declares it.
+    package static func hash(_ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(
+            base(relationship.name, isOptional: relationship.isOptional, modifier: relationship.versionHashModifier))
+        hash.update(relationship.destinationEntity)
+        if let inverse = relationship.inverseName, !isOwnInverse(relationship, of: entity, in: model) {
+            hash.update(inverse)
+        }
+        hash.update(littleEndian32(relationship.maxCount))
+        hash.update(littleEndian32(relationship.minCount))
+        if relationship.isOrdered { hash.update([1, 0]) }
+        return hash.finalize()
+    }
+
+    /// The part of a property's hash that attributes and relationships share.
+    package static func base(_ name: String, isOptional: Bool, modifier: String?) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(name)
+        hash.update([isOptional ? 1 : 0, 0])
+        if let modifier { hash.update(modifier) }
+        return hash.finalize()
+    }
+
+    /// The framework's printed form of a derivation expression, of which the hash is made.
+    static func printed(derivation: String) -> String {
+        for (suffix, function) in [(".@count", "count"), (".@sum", "sum"), (".@total", "sum")]
+        where derivation.hasSuffix(suffix) {
+            return "\(function):(\(derivation.dropLast(suffix.count)))"
+        }
+        return derivation
+    }
+
+    /// A relationship that is its own inverse is hashed without the inverse's name, also where a subentity declares
+    /// it again.
+    private static func isOwnInverse(
+        _ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel
+    ) -> Bool {
+        guard relationship.inverseName == relationship.name else { return false }
+        let declarations = model.lineage(of: entity.name).filter { level in
+            level.relationships.contains { $0.name == relationship.name }
+        }
+        // The entity itself, and the topmost ancestor with such a relationship.
+        return [declarations.first, declarations.last].contains { declaration in
+            guard let declaration,
+                let declared = declaration.relationships.first(where: { $0.name == relationship.name }),
+                declared.inverseName == declared.name
+            else { return false }
+            return model.declaringEntity(of: declared.name, in: declared.destinationEntity) == declaration.name
+        }
+    }
+
+    /// The elements of a composite that are no composites themselves.
+    private static func leaves(of composite: String, in model: ManagedObjectModel, depth: Int) -> [Attribute] {
+        precondition(depth < 64, "No composite holds itself; readers of models refuse that.")
+        return (model.composites[composite] ?? []).flatMap { element in
+            element.compositeName.map { leaves(of: $0, in: model, depth: depth + 1) } ?? [element]
+        }
+    }
+
+    // MARK: One entity
+
+    private static func hash(_ entity: Entity, parent: [UInt8]?, properties: [String: [UInt8]]) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(entity.name)
+        hash.update([entity.isAbstract ? 1 : 0])
+        if let parent { hash.update(parent) }
+        for name in properties.keys.sorted(by: codeUnitOrder) { hash.update(properties[name] ?? []) }
+        if let modifier = entity.versionHashModifier { hash.update(modifier) }
+        let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ".") }
+        for constraint in constraints.sorted(by: codeUnitOrder) { hash.update(constraint) }
+        return hash.finalize()
+    }
+
+    /// A wider count is cut to its low 32 bits, as the framework does.
+    private static func littleEndian32(_ number: Int) -> [UInt8] {
+        let bits = UInt32(truncatingIfNeeded: number)
+        return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
+    }
+}
+
+extension Entity {
+    /// Attributes that the user info asks to be preserved after deletion, the older way to say so.
+    fileprivate var tombstoneAttributes: Set<String> {
+        guard let listed = userInfo["NSPersistentHistoryTombstoneAttributes"] else { return [] }
+        return Set(listed.split { $0 == "," || $0 == " " }.map(String.init))
+    }
+}

@@ -1,0 +1,160 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+
+/// Splits the entity mappings of a step into partitions and orders them.
+///
+/// A mapping depends on another one when it needs what that one made and cannot know it from kept keys: the objects
+/// that it related to, the objects that it finds by `unique`, and the keys that come before its own.
+struct Partitioning {
+    private let step: ResolvedStep
+    /// Position of a mapping to the positions it depends on, with the reason.
+    private let dependencies: [Int: [Int: String]]
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        dependencies = Partitioning.dependencies(of: step)
+    }
+
+    /// The partitions in the order in which they run, each in the order in which its mappings run.
+    ///
+    /// - Throws: ``FerryError`` `.badMapping` when a given split needs something from a later partition.
+    func partitions() throws(FerryError) -> [[ResolvedEntityMapping]] {
+        var result: [[Int]] = []
+        for (index, mappingModel) in step.mappingModels.enumerated() {
+            let members = step.entityMappings.filter { $0.mappingModel == index }.map(\.position)
+            if let given = mappingModel.partitions {
+                result += try split(members, by: given, in: mappingModel)
+            } else if step.mappingModels.count > 1 {
+                result.append(members)
+            } else {
+                result += components(of: members)
+            }
+        }
+        result.removeAll(where: \.isEmpty)
+        try checkOrder(of: result)
+        return result.map { ordered($0).map { step.entityMappings[$0] } }
+    }
+
+    // MARK: Dependencies
+
+    private static func dependencies(of step: ResolvedStep) -> [Int: [Int: String]] {
+        var result: [Int: [Int: String]] = [:]
+        let mappings = step.entityMappings
+        let byName = Dictionary(mappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let destinationModel = step.destination.model
+        for mapping in mappings {
+            for relationship in mapping.relationships {
+                for name in relationship.mappings {
+                    guard let other = byName[name], other.position != mapping.position,
+                        !other.keepsPrimaryKey || other.filter != nil
+                    else { continue }
+                    result[mapping.position, default: [:]][other.position] =
+                        "relationship \(relationship.name) takes what \(name) made"
+                }
+            }
+            for other in mappings where other.position != mapping.position {
+                if !mapping.unique.isEmpty, other.destination == mapping.destination {
+                    if other.unique.isEmpty {
+                        result[mapping.position, default: [:]][other.position] =
+                            "it looks for objects that \(other.name) carries over"
+                    } else if other.position < mapping.position {
+                        result[mapping.position, default: [:]][other.position] =
+                            "both find or create \(mapping.destination)"
+                    }
+                }
+                let sharesRoot =
+                    destinationModel.root(of: other.destination) == destinationModel.root(of: mapping.destination)
+                if sharesRoot, !mapping.keepsPrimaryKey, !other.keepsPrimaryKey, other.position < mapping.position,
+                    !(mapping.unique.isEmpty && !other.unique.isEmpty && other.destination == mapping.destination)
+                {
+                    result[mapping.position, default: [:]][other.position] =
+                        "its new objects get keys after those of \(other.name)"
+                }
+            }
+        }
+        return result
+    }
+
+    /// Mappings that are connected by dependencies, in either direction; in the order of their first positions.
+    private func components(of members: [Int]) -> [[Int]] {
+        var group = Dictionary(uniqueKeysWithValues: members.map { ($0, $0) })
+        for (position, needed) in dependencies {
+            for other in needed.keys {
+                guard let from = group[position], let to = group[other], from != to else { continue }
+                for member in members where group[member] == max(from, to) { group[member] = min(from, to) }
+            }
+        }
+        let groups = Dictionary(grouping: members) { group[$0] ?? $0 }
+        return groups.keys.sorted().compactMap { groups[$0] }
+    }
+
+    // MARK: Order
+
+    /// The members so that each comes after what it depends on, otherwise by position.
+    ///
+    /// Relationships are assigned after all rows of a partition, so a cycle among them is no obstacle: it is cut at
+    /// the mapping of the lowest position.
+    private func ordered(_ members: [Int]) -> [Int] {
+        var result: [Int] = []
+        var waiting = members.sorted()
+        while !waiting.isEmpty {
+            let free = waiting.first { member in
+                (dependencies[member] ?? [:]).keys.allSatisfy { result.contains($0) || !waiting.contains($0) }
+            }
+            let next = free ?? waiting[0]
+            result.append(next)
+            waiting.removeAll { $0 == next }
+        }
+        return result
+    }
+
+    private func checkOrder(of partitions: [[Int]]) throws(FerryError) {
+        var done = Set<Int>()
+        for members in partitions {
+            done.formUnion(members)
+            for member in members {
+                for (other, reason) in (dependencies[member] ?? [:]).sorted(by: { $0.key < $1.key })
+                where !done.contains(other) {
+                    let mapping = step.entityMappings[member]
+                    let needed = step.entityMappings[other]
+                    throw FerryError(
+                        .badMapping,
+                        "Entity mapping \(mapping.name) runs in an earlier partition than \(needed.name), but needs it: \(reason).",
+                        remedy: "Put \(needed.name) into the same partition or an earlier one.")
+                }
+            }
+        }
+    }
+
+    // MARK: A given split
+
+    private func split(
+        _ members: [Int], by given: [[String]], in mappingModel: MappingModel
+    ) throws(FerryError) -> [[Int]] {
+        var left = members
+        var result: [[Int]] = []
+        for names in given {
+            var partition: [Int] = []
+            for name in names {
+                guard let position = left.first(where: { step.entityMappings[$0].name == name }) else {
+                    // Mappings that make nothing (Add, Remove) are no part of the run.
+                    if mappingModel.entityMappings.contains(where: { $0.name == name }),
+                        !members.contains(where: { step.entityMappings[$0].name == name })
+                    {
+                        continue
+                    }
+                    throw FerryError(
+                        .badMapping,
+                        "The partitions of mapping model \(mappingModel.name) name \(name), which is no entity mapping of it or stands there twice.",
+                        remedy: "Name each entity mapping once.")
+                }
+                partition.append(position)
+                left.removeAll { $0 == position }
+            }
+            result.append(partition)
+        }
+        // What a given split leaves out runs after it.
+        return result + components(of: left)
+    }
+}

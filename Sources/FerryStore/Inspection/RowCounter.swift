@@ -1,0 +1,61 @@
+internal import FerrySQLite
+
+/// Counts rows, exactly or from a bounded number of probes.
+struct RowCounter {
+    let connection: Connection
+    let schema: String
+    let isExact: Bool
+
+    /// Below this range of keys a count is as quick as an estimate.
+    private static let smallRange: Int64 = 20_000
+    /// Rows looked at to estimate how the entities of a hierarchy share their table.
+    private static let probes = 1_000
+
+    /// Rows by entity number.
+    func count(_ table: EntityTable) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
+        let name = SQLName.quoted(schema, table.name)
+        let range = try range(of: name)
+        if isExact || range.last - range.first < RowCounter.smallRange {
+            var rows: [Int64: Int64] = [:]
+            for row in try connection.rows("SELECT Z_ENT, count(*) FROM \(name) GROUP BY Z_ENT") {
+                rows[row[0].integer ?? 0] = row[1].integer ?? 0
+            }
+            return (rows, false)
+        }
+        let total = range.last - range.first + 1
+        let shares = try shares(of: name, first: range.first, total: total)
+        let seen = max(1, shares.values.reduce(0, +))
+        return (shares.mapValues { Int64(Double(total) * Double($0) / Double(seen)) }, true)
+    }
+
+    func count(join table: JoinTable) throws(DatabaseError) -> (rows: Int64, isEstimated: Bool) {
+        let name = SQLName.quoted(schema, table.name)
+        let range = try range(of: name)
+        if isExact || range.last - range.first < RowCounter.smallRange {
+            return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
+        }
+        return (range.last - range.first + 1, true)
+    }
+
+    private func range(of name: String) throws(DatabaseError) -> (first: Int64, last: Int64) {
+        // Two statements: SQLite answers each from one end of the b-tree, but both together by a scan.
+        let first = try connection.integer("SELECT min(rowid) FROM \(name)")
+        let last = try connection.integer("SELECT max(rowid) FROM \(name)")
+        guard let first, let last else { return (1, 0) }
+        // Keys near both ends of the range would overflow a difference; no count reaches half of it.
+        return (max(first, last - (Int64.max >> 1)), last)
+    }
+
+    private func shares(of name: String, first: Int64, total: Int64) throws(DatabaseError) -> [Int64: Int64] {
+        let probe = try connection.prepare("SELECT Z_ENT FROM \(name) WHERE Z_PK >= ? ORDER BY Z_PK LIMIT 1")
+        var shares: [Int64: Int64] = [:]
+        for step in 0..<RowCounter.probes {
+            // Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
+            let fraction = UInt64(step) &* 0x9E37_79B9_7F4A_7C15
+            try probe.bind(first + Int64(fraction.multipliedFullWidth(by: UInt64(total)).high), at: 1)
+            if try probe.step() { shares[probe.integer(0), default: 0] += 1 }
+            probe.reset()
+        }
+        return shares
+    }
+}

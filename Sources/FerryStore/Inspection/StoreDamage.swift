@@ -1,0 +1,39 @@
+internal import FerryModel
+package import FerrySQLite
+
+/// One kind of damage in one entity, with how many rows have it.
+package struct StoreDamage: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// A foreign key or a row of a join table that leads to no row.
+        case danglingKey
+        /// A one-to-one relationship whose other side does not lead back.
+        case oneSidedInverse
+        /// NULL in a mandatory attribute.
+        case missingValue
+        /// A `Z_ENT` that is no entity of the table.
+        case unknownEntity
+        /// A `Z_MAX` below the highest key.
+        case lowMaximumKey
+    }
+
+    package var kind: Kind
+    package var entity: String
+    package var property: String?
+    package var rows: Int64
+
+    /// Looks for damage in every row of a store; takes one scan of each table and a look-up per key.
+    ///
+    /// - Parameters:
+    ///   - layout: The store's actual layout.
+    ///   - connection: An open connection.
+    ///   - schema: The name under which the store is attached.
+    /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
+    /// - Throws: ``DatabaseError``.
+    package static func scan(
+        _ layout: StoreLayout, on connection: Connection, schema: String = "main"
+    ) throws(DatabaseError) -> [StoreDamage] {
+        var scan = DamageScan(layout: layout, connection: connection, schema: schema)
+        try scan.run()
+        return scan.found.filter { $0.rows > 0 }
+    }
+}

@@ -1,0 +1,148 @@
+internal import FerryModel
+
+extension LayoutBuilder {
+    /// A table for every root entity, abstract ones included.
+    mutating func addEntityTables() {
+        for root in order.numbered where model.root(of: root) == root {
+            addEntityTable(root)
+        }
+    }
+
+    private mutating func addEntityTable(_ root: String) {
+        let table = columnName(root)
+        let family = family(of: root)
+        var names = ColumnNames()
+        var columns: [ColumnGroup: [Column]] = [:]
+        for entity in family {
+            addAttributes(of: entity, names: &names, columns: &columns)
+            addToOnes(of: entity, table: table, names: &names, columns: &columns)
+            addInverselessEnds(in: entity, table: table, columns: &columns)
+        }
+        let all = ColumnGroup.allCases.flatMap { columns[$0] ?? [] }
+        layout.tables[root] = EntityTable(root: root, name: table, columns: all)
+    }
+
+    private mutating func addAttributes(
+        of entity: String, names: inout ColumnNames, columns: inout [ColumnGroup: [Column]]
+    ) {
+        for attribute in attributes(of: entity) {
+            if attribute.isDerived {
+                refuse(
+                    entity, attribute.name,
+                    "the triggers that keep a derived attribute up to date are not supported yet",
+                    remedy: "Make it an ordinary attribute for the migration.")
+            }
+            for (property, leaf) in leaves(of: attribute, in: entity) {
+                guard let (type, group) = leaf.type.columnTypeAndGroup else {
+                    refuse(
+                        entity, property, "an attribute of this type has no column",
+                        remedy: "Make it transient or give it a type that is stored.")
+                    continue
+                }
+                let (name, clash) = names.add(columnName(leaf.name), .attribute)
+                refuse(clash, entity: entity, property: property)
+                let column = Column(name: name, type: type)
+                columns[group, default: []].append(column)
+                layout.attributeColumns[PropertyKey(entity, property)] = column
+            }
+        }
+    }
+
+    /// The attribute itself, or the leaves of a composite in their declared order, under the names the layout uses.
+    private mutating func leaves(of attribute: Attribute, in entity: String) -> [(String, Attribute)] {
+        guard attribute.type == .composite else { return [(attribute.name, attribute)] }
+        let elements = attribute.compositeName.flatMap { model.composites[$0] } ?? []
+        if elements.isEmpty {
+            refuse(
+                entity, attribute.name, "its composite is not in the model", remedy: "Add the composite to the model.")
+        }
+        return elements.filter { !$0.isTransient }.map { ("\(attribute.name).\($0.name)", $0) }
+    }
+
+    private mutating func addToOnes(
+        of entity: String, table: String, names: inout ColumnNames, columns: inout [ColumnGroup: [Column]]
+    ) {
+        for relationship in relationships(of: entity) where !relationship.isToMany {
+            let destination = relationship.destinationEntity
+            let (column, clash) = names.add(columnName(relationship.name), .toOne)
+            refuse(clash, entity: entity, property: relationship.name)
+            columns[.integers, default: []].append(Column(name: column, type: "INTEGER"))
+            var entityColumn: String?
+            if !model.subentities(of: destination).isEmpty, let number = numbers[destination] {
+                let name = "Z\(number)_\(column.dropFirst())"
+                entityColumn = name
+                columns[.integers, default: []].append(Column(name: name, type: "INTEGER"))
+            }
+            var orderColumn: String?
+            if let inverse = inverse(of: relationship)?.relationship, inverse.isToMany, inverse.isOrdered {
+                let name = "Z_FOK_\(column.dropFirst())"
+                orderColumn = name
+                columns[.orderKeys, default: []].append(Column(name: name, type: "INTEGER"))
+            }
+            if clash != nil, entityColumn != nil || orderColumn != nil {
+                refuseCollision(entity, relationship.name)
+            }
+            layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
+                table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
+        }
+    }
+
+    /// Columns for to-many relationships without inverse whose destination is `entity`.
+    private mutating func addInverselessEnds(
+        in entity: String, table: String, columns: inout [ColumnGroup: [Column]]
+    ) {
+        var ends: [(key: PropertyKey, column: String)] = []
+        for source in order.numbered {
+            for relationship in relationships(of: source)
+            where relationship.isToMany && relationship.inverseName == nil && relationship.destinationEntity == entity {
+                let key = PropertyKey(source, relationship.name)
+                ends.append((key, "Z\(numbers[source] ?? 0)\(relationship.name.uppercased())"))
+                if relationship.isOrdered {
+                    refuse(
+                        source, relationship.name,
+                        "where the order of a relationship without inverse is kept is not known",
+                        remedy: "Give it an inverse.")
+                }
+            }
+        }
+        for end in ends.sorted(by: { codeUnitOrder($0.key.property, $1.key.property) }) {
+            columns[.integers, default: []].append(Column(name: end.column, type: "INTEGER"))
+            layout.relationshipStorage[end.key] = .inverseless(table: table, column: end.column)
+        }
+    }
+
+    private mutating func refuse(_ clash: ColumnNames.Clash?, entity: String, property: String) {
+        if clash == .differentKind { refuseCollision(entity, property) }
+    }
+
+    private mutating func refuseCollision(_ entity: String, _ property: String) {
+        refuse(
+            entity, property,
+            "its column has the name of another one, and how Core Data tells these two apart is not known",
+            remedy: "Rename one of them in the model, keeping the old name as renaming identifier.")
+    }
+}
+
+/// The column names given out so far in one table; a name that is taken gets the next free number behind it.
+private struct ColumnNames {
+    enum Kind { case attribute, toOne, system }
+    enum Clash {
+        /// Two attributes, or two to-one relationships.
+        case sameKind
+        /// An attribute and a to-one relationship, or one of Core Data's own columns.
+        case differentKind
+    }
+
+    private var kinds: [String: Kind] = ["Z_PK": .system, "Z_ENT": .system, "Z_OPT": .system]
+
+    mutating func add(_ name: String, _ kind: Kind) -> (name: String, clash: Clash?) {
+        guard let other = kinds[name] else {
+            kinds[name] = kind
+            return (name, nil)
+        }
+        var suffix = 1
+        while kinds["\(name)\(suffix)"] != nil { suffix += 1 }
+        kinds["\(name)\(suffix)"] = kind
+        return ("\(name)\(suffix)", other == kind ? .sameKind : .differentKind)
+    }
+}

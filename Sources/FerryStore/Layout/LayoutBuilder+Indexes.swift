@@ -1,0 +1,136 @@
+internal import FerryModel
+
+extension LayoutBuilder {
+    /// All indexes, table by table, in the order in which Core Data makes them.
+    mutating func addIndexes() {
+        for root in order.numbered where model.root(of: root) == root {
+            guard let table = layout.tables[root] else { continue }
+            let family = family(of: root)
+            addForeignKeyIndexes(on: table)
+            if family.count > 1 { add("\(table.name)_Z_ENT_INDEX", on: table.name, "(Z_ENT)") }
+            layout.indexes += joinIndexes[root] ?? []
+            var made: Set<String> = []
+            for entity in family { addFetchIndexes(of: entity, on: table, made: &made) }
+            for entity in family { addUniquenessIndexes(of: entity, on: table) }
+        }
+    }
+
+    private mutating func addForeignKeyIndexes(on table: EntityTable) {
+        var columns: Set<String> = []
+        for storage in layout.relationshipStorage.values {
+            switch storage {
+            case .foreignKey(table.name, let column, _, _), .inverseless(table.name, let column): columns.insert(column)
+            default: break
+            }
+        }
+        for column in table.columns where columns.contains(column.name) {
+            add("\(table.name)_\(column.name)_INDEX", on: table.name, "(\(column.name))")
+        }
+    }
+
+    private mutating func addUniquenessIndexes(of entity: String, on table: EntityTable) {
+        let inherited = model.lineage(of: entity).dropFirst().flatMap(\.uniquenessConstraints)
+        for constraint in model.entities[entity]?.uniquenessConstraints ?? [] where !inherited.contains(constraint) {
+            let columns = constraint.map { self.column(of: $0, in: entity) }
+            guard !columns.contains(nil) else {
+                refuse(
+                    entity, nil, "a uniqueness constraint names a property that is not stored",
+                    remedy: "Correct the constraint in the model.")
+                continue
+            }
+            let elements = columns.compactMap { $0 }.map { "\($0) COLLATE BINARY ASC" }.joined(separator: ", ")
+            let name = "Z_\(entity)_UNIQUE_\(constraint.joined(separator: "_"))"
+            add(name, on: table.name, "(\(elements))", unique: true)
+        }
+    }
+
+    // MARK: Fetch indexes
+
+    /// Indexed attributes and compound indexes in the form that newer compilers give them, then the fetch indexes.
+    private func fetchIndexes(of entity: String) -> [FetchIndex] {
+        let plain = plainIndexes(of: entity).map { properties in
+            FetchIndex(
+                name: properties.joined(separator: "_"),
+                elements: properties.map { FetchIndex.Element(property: $0) })
+        }
+        return plain + (model.entities[entity]?.fetchIndexes ?? [])
+    }
+
+    /// The property lists of indexed attributes, which subentities index as well, and of compound indexes.
+    ///
+    /// Archived models repeat their fetch indexes in these old forms, so a list that has a fetch index is left out.
+    private func plainIndexes(of entity: String) -> [[String]] {
+        var lists: [[String]] = []
+        for ancestor in model.lineage(of: entity) {
+            let explicit = Set(ancestor.fetchIndexes.map { $0.elements.map(\.property) })
+            let own = Set((model.entities[entity]?.fetchIndexes ?? []).map { $0.elements.map(\.property) })
+            let attributes = attributes(of: ancestor.name).filter(\.isIndexed).map { [$0.name] }
+            let compounds = ancestor.name == entity ? ancestor.compoundIndexes : []
+            lists += (attributes + compounds).filter { !explicit.contains($0) && !own.contains($0) }
+        }
+        return lists
+    }
+
+    private mutating func addFetchIndexes(of entity: String, on table: EntityTable, made: inout Set<String>) {
+        for index in fetchIndexes(of: entity) where !isServedByForeignKeyIndex(index, of: entity) {
+            let name = "Z_\(entity)_\(index.name)"
+            guard made.insert(name.uppercased()).inserted else { continue }
+            if index.elements.contains(where: { $0.kind == .rtree }) {
+                refuse(
+                    entity, nil, "the fetch index \(index.name) is an R-Tree, which is not supported yet",
+                    remedy: "Take the index out of the model for the migration.")
+                continue
+            }
+            var elements: [String] = []
+            for element in index.elements {
+                guard let column = column(of: element, in: entity) else { break }
+                elements.append("\(column) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")")
+            }
+            guard !elements.isEmpty, elements.count == index.elements.count else {
+                refuse(
+                    entity, nil, "the fetch index \(index.name) has an element that is not a stored property",
+                    remedy: "Correct the index in the model or take it out for the migration.")
+                continue
+            }
+            var suffix = ""
+            if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
+                guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
+                    refuse(
+                        entity, nil, "the predicate of the partial fetch index \(index.name) is not supported yet",
+                        remedy: "Take the index out of the model for the migration.")
+                    continue
+                }
+                suffix = " WHERE \(sql)"
+            }
+            add(name, on: table.name, "(\(elements.joined(separator: ", ")))\(suffix)")
+        }
+    }
+
+    /// An index of nothing but one to-one relationship is not made: the foreign key has its own.
+    private func isServedByForeignKeyIndex(_ index: FetchIndex, of entity: String) -> Bool {
+        guard index.elements.count == 1, let property = index.elements[0].property else { return false }
+        return model.relationship(property, of: entity) != nil
+    }
+
+    private func column(of element: FetchIndex.Element, in entity: String) -> String? {
+        if let property = element.property { return column(of: property, in: entity) }
+        switch element.expression {
+        case "self", "SELF": return "Z_PK"
+        case "entity": return "Z_ENT"
+        case let expression?: return column(of: expression, in: entity)
+        case nil: return nil
+        }
+    }
+
+    /// The column of a stored attribute or to-one relationship.
+    private func column(of property: String, in entity: String) -> String? {
+        if let column = layout.column(of: property, in: entity) { return column.name }
+        guard case .foreignKey(_, let column, _, _)? = layout.storage(of: property, in: entity) else { return nil }
+        return column
+    }
+
+    private mutating func add(_ name: String, on table: String, _ elements: String, unique: Bool = false) {
+        let sql = "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) ON \(table) \(elements)"
+        layout.indexes.append(IndexDefinition(name: name, table: table, sql: sql))
+    }
+}

@@ -1,0 +1,128 @@
+internal import FerryModel
+
+extension LayoutBuilder {
+    /// A many-to-many relationship seen from the side that names its table.
+    private struct Pair {
+        let relationship: PropertyKey
+        let inverse: PropertyKey
+        let isOrdered: Bool
+        let isInverseOrdered: Bool
+    }
+
+    /// A table for every pair of a to-many relationship and its to-many inverse.
+    mutating func addJoinTables() {
+        var columns: [String: (count: Int, namingEntity: String)] = [:]
+        for pair in pairs() {
+            let namer = pair.relationship.entity
+            let table = joinTable(of: pair) { name in
+                let used = columns[name]
+                columns[name] = ((used?.count ?? 0) + 1, namer)
+                guard let used else { return (name, false) }
+                return ("\(name)\(used.count)", used.namingEntity == namer)
+            }
+            layout.joinTables.append(table.definition)
+            if table.isAmbiguous {
+                refuse(
+                    namer, pair.relationship.property,
+                    "two of the entity's join tables have columns of one name, and which of them Core Data numbers "
+                        + "is not known",
+                    remedy: "Rename the inverse of one of the two, keeping the old name as renaming identifier.")
+            }
+            addStorage(of: table.definition)
+        }
+    }
+
+    private func joinTable(
+        of pair: Pair, uniqueColumn: (String) -> (name: String, isAmbiguous: Bool)
+    ) -> (definition: JoinTable, isAmbiguous: Bool) {
+        let own = numbers[pair.relationship.entity] ?? 0
+        let other = numbers[pair.inverse.entity] ?? 0
+        let name = "Z_\(own)\(pair.relationship.property.uppercased())"
+        if pair.relationship == pair.inverse {
+            let definition = JoinTable(
+                name: name, relationship: pair.relationship, inverse: pair.inverse, firstColumn: name,
+                secondColumn: "REFLEXIVE")
+            return (definition, false)
+        }
+        let first = uniqueColumn("Z_\(own)\(pair.inverse.property.uppercased())")
+        let second = uniqueColumn("Z_\(other)\(pair.relationship.property.uppercased())")
+        let definition = JoinTable(
+            name: name, relationship: pair.relationship, inverse: pair.inverse, firstColumn: first.name,
+            secondColumn: second.name, secondOrderColumn: pair.isOrdered ? orderColumn(second.name) : nil,
+            firstOrderColumn: pair.isInverseOrdered ? orderColumn(first.name) : nil)
+        return (definition, first.isAmbiguous || second.isAmbiguous)
+    }
+
+    private func orderColumn(_ column: String) -> String { "Z_FOK_\(column.dropFirst(2))" }
+
+    /// All pairs, by the place of the naming entity in the set-up order, then by the name of its relationship.
+    private mutating func pairs() -> [Pair] {
+        var pairs: [Pair] = []
+        for entity in order.setUp {
+            for relationship in relationships(of: entity) where relationship.isToMany {
+                let key = PropertyKey(entity, relationship.name)
+                guard let inverse = inverse(of: relationship), inverse.relationship.isToMany, names(key, inverse.key)
+                else { continue }
+                if key == inverse.key, relationship.isOrdered {
+                    refuse(
+                        entity, relationship.name,
+                        "where the order of a relationship that is its own inverse is kept is not known",
+                        remedy: "Make it unordered or give it another inverse.")
+                }
+                pairs.append(
+                    Pair(
+                        relationship: key, inverse: inverse.key, isOrdered: relationship.isOrdered,
+                        isInverseOrdered: inverse.relationship.isOrdered))
+            }
+        }
+        return pairs
+    }
+
+    /// Whether a relationship, rather than its inverse, names the join table.
+    private func names(_ key: PropertyKey, _ inverse: PropertyKey) -> Bool {
+        if key.entity == inverse.entity { return !codeUnitOrder(key.property, inverse.property) }
+        return (order.setUpPosition[key.entity] ?? 0) < (order.setUpPosition[inverse.entity] ?? 0)
+    }
+
+    private mutating func addStorage(of table: JoinTable) {
+        layout.setJoinStorage(of: table)
+        let name = "\(table.name)_\(table.secondColumn)_INDEX"
+        let sql = "CREATE INDEX \(name) ON \(table.name) (\(table.secondColumn), \(table.firstColumn))"
+        joinIndexes[model.root(of: table.relationship.entity), default: []].append(
+            IndexDefinition(name: name, table: table.name, sql: sql))
+    }
+
+    /// Gives every to-many relationship whose inverse is to-one the storage of that inverse.
+    mutating func linkToManySides() {
+        for entity in order.numbered {
+            for relationship in relationships(of: entity) where relationship.isToMany {
+                let key = PropertyKey(entity, relationship.name)
+                guard layout.relationshipStorage[key] == nil else { continue }
+                guard let inverse = inverse(of: relationship),
+                    case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
+                        layout.relationshipStorage[inverse.key]
+                else {
+                    refuse(
+                        entity, relationship.name, "its inverse is not stored or does not lead back to it",
+                        remedy: "Correct the inverse in the model.")
+                    continue
+                }
+                layout.relationshipStorage[key] = .inverseForeignKey(
+                    table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
+            }
+        }
+    }
+}
+
+extension StoreLayout {
+    /// Enters both sides of a join table into ``relationshipStorage``.
+    mutating func setJoinStorage(of table: JoinTable) {
+        relationshipStorage[table.relationship] = .join(
+            table: table.name, own: table.firstColumn, other: table.secondColumn,
+            otherOrder: table.secondOrderColumn, ownOrder: table.firstOrderColumn)
+        guard !table.isReflexive else { return }
+        relationshipStorage[table.inverse] = .join(
+            table: table.name, own: table.secondColumn, other: table.firstColumn,
+            otherOrder: table.firstOrderColumn, ownOrder: table.secondOrderColumn)
+    }
+}

@@ -1,0 +1,111 @@
+internal import FerryBase
+internal import FerryModel
+
+/// Computes a layout from a model and its entity numbers, subject by subject; each subject is an extension of its own.
+///
+/// What the rules do not cover is collected as a refusal, not thrown: a new store needs all of it, while reading a
+/// store, which takes names from the store itself, needs none.
+struct LayoutBuilder {
+    let model: ManagedObjectModel
+    let order: EntityOrder
+    let numbers: [String: Int64]
+    var layout: StoreLayout
+    var refusals: [FerryError] = []
+    /// Index definitions of join tables by the naming entity's root.
+    var joinIndexes: [String: [IndexDefinition]] = [:]
+
+    /// - Parameters:
+    ///   - model: The model.
+    ///   - numbers: Entity name to `Z_ENT`; nil for the numbers of a new store.
+    init(_ model: ManagedObjectModel, numbers: [String: Int64]? = nil) {
+        self.model = model
+        order = EntityOrder(model)
+        self.numbers = numbers ?? order.numbers
+        layout = StoreLayout(model: model)
+        layout.entityNumbers = self.numbers
+        checkNames()
+        addEntityTables()
+        addJoinTables()
+        linkToManySides()
+        addIndexes()
+    }
+
+    mutating func refuse(_ entity: String, _ property: String?, _ reason: String, remedy: String) {
+        let subject = property.map { "\(entity).\($0)" } ?? entity
+        refusals.append(
+            FerryError(
+                .unsupported, "No store can be laid out for \(subject): \(reason).", remedy: remedy,
+                place: .init(entity: entity, property: property)))
+    }
+
+    // MARK: What an entity declares itself
+
+    /// Names of the properties that ancestors declare; models made in code repeat them in subentities.
+    private func inheritedNames(of entity: String) -> Set<String> {
+        var names: Set<String> = []
+        for ancestor in model.lineage(of: entity).dropFirst() {
+            names.formUnion(ancestor.attributes.map(\.name))
+            names.formUnion(ancestor.relationships.map(\.name))
+        }
+        return names
+    }
+
+    /// Stored attributes that the entity itself declares, by name.
+    func attributes(of entity: String) -> [Attribute] {
+        let inherited = inheritedNames(of: entity)
+        return (model.entities[entity]?.attributes ?? [])
+            .filter { !$0.isTransient && !inherited.contains($0.name) }
+            .sorted { codeUnitOrder($0.name, $1.name) }
+    }
+
+    /// Stored relationships that the entity itself declares, by name.
+    func relationships(of entity: String) -> [Relationship] {
+        let inherited = inheritedNames(of: entity)
+        return (model.entities[entity]?.relationships ?? [])
+            .filter { !$0.isTransient && !inherited.contains($0.name) }
+            .sorted { codeUnitOrder($0.name, $1.name) }
+    }
+
+    /// The entities of one table, in the order of their numbers.
+    func family(of root: String) -> [String] {
+        order.numbered.filter { model.root(of: $0) == root }
+    }
+
+    /// The stored inverse of a relationship with the entity that declares it, or nil when there is none.
+    func inverse(of relationship: Relationship) -> (key: PropertyKey, relationship: Relationship)? {
+        guard let inverse = model.inverse(of: relationship), !inverse.isTransient,
+            let entity = topmostEntity(declaring: inverse.name, in: relationship.destinationEntity)
+        else { return nil }
+        return (PropertyKey(entity, inverse.name), inverse)
+    }
+
+    /// Like ``ManagedObjectModel/declaringEntity(of:in:)``, but the topmost where subentities repeat a property.
+    private func topmostEntity(declaring property: String, in entity: String) -> String? {
+        model.lineage(of: entity).last { entity in
+            entity.relationships.contains { $0.name == property }
+        }?.name
+    }
+
+    // MARK: Names
+
+    /// `Z` and the upper-cased name.
+    func columnName(_ property: String) -> String { "Z" + property.uppercased() }
+
+    private mutating func checkNames() {
+        let remedy = "Rename it in the model, keeping the old name as renaming identifier."
+        var tables: Set<String> = []
+        for entity in order.numbered {
+            if !entity.utf8.allSatisfy({ $0 < 128 }) {
+                refuse(
+                    entity, nil, "how Core Data sorts and upper-cases names outside ASCII is not known", remedy: remedy)
+            }
+            if model.root(of: entity) == entity, !tables.insert(entity.uppercased()).inserted {
+                refuse(entity, nil, "another entity has this name but for case", remedy: remedy)
+            }
+            let names = attributes(of: entity).map(\.name) + relationships(of: entity).map(\.name)
+            for name in names where !name.utf8.allSatisfy({ $0 < 128 }) {
+                refuse(entity, name, "how Core Data upper-cases names outside ASCII is not known", remedy: remedy)
+            }
+        }
+    }
+}

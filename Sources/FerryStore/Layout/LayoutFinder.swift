@@ -1,0 +1,162 @@
+internal import FerryBase
+internal import FerryModel
+
+/// Finds the tables and columns of a computed layout among those that a store has.
+///
+/// A computed name that is there is taken; else the name with another suffix, or with another entity number in it.
+struct LayoutFinder {
+    let expected: StoreLayout
+    let catalog: StoreCatalog
+    private var layout: StoreLayout
+    /// By table: columns that a property has already.
+    private var taken: [String: Set<String>] = [:]
+
+    init(expected: StoreLayout, catalog: StoreCatalog) {
+        self.expected = expected
+        self.catalog = catalog
+        layout = StoreLayout(model: expected.model)
+        layout.entityNumbers = expected.entityNumbers
+    }
+
+    mutating func find() throws(FerryError) -> StoreLayout {
+        for (root, table) in expected.tables.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+            try findTable(table, of: root)
+        }
+        // Names that are there as computed first, so that no property takes another one's column.
+        let attributes = expected.attributeColumns.sorted { $0.key < $1.key }
+        let relationships = expected.relationshipStorage.sorted { $0.key < $1.key }
+        for exactly in [true, false] {
+            for (key, column) in attributes { try findAttribute(key, column, exactly: exactly) }
+            for (key, storage) in relationships { try findForeignKey(key, storage, exactly: exactly) }
+        }
+        try findJoinTables()
+        linkToManySides()
+        let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
+        layout.indexes = catalog.indexes.filter { names.contains($0.table) }
+        return layout
+    }
+
+    private mutating func findTable(_ table: EntityTable, of root: String) throws(FerryError) {
+        guard let found = catalog.table(table.name) else {
+            throw missing("The store has no table \(table.name) for the entity \(root).", PropertyKey(root, ""))
+        }
+        for system in ["Z_PK", "Z_ENT", "Z_OPT"] where found.column(system) == nil {
+            throw missing("The table \(found.name) has no column \(system).", PropertyKey(root, ""))
+        }
+        let columns = found.columns.filter { !["Z_PK", "Z_ENT", "Z_OPT"].contains($0.name.uppercased()) }
+        layout.tables[root] = EntityTable(root: root, name: found.name, columns: columns)
+    }
+
+    // MARK: Columns of entity tables
+
+    private mutating func findAttribute(_ key: PropertyKey, _ column: Column, exactly: Bool) throws(FerryError) {
+        guard layout.attributeColumns[key] == nil, let table = table(of: key.entity) else { return }
+        let leaf = key.property.split(separator: ".").last.map { $0.uppercased() } ?? ""
+        guard let found = take(column.name, in: table, exactly: exactly, like: ColumnPattern("Z", leaf)) else {
+            if exactly { return }
+            throw missing("The table \(table.name) has no column for \(key.entity).\(key.property).", key)
+        }
+        layout.attributeColumns[key] = found
+    }
+
+    private mutating func findForeignKey(
+        _ key: PropertyKey, _ storage: RelationshipStorage, exactly: Bool
+    ) throws(FerryError) {
+        guard layout.relationshipStorage[key] == nil else { return }
+        let name = key.property.uppercased()
+        switch storage {
+        case .foreignKey(_, let column, let entityColumn, let orderColumn):
+            guard let table = table(of: key.entity) else { return }
+            guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z", name)) else {
+                if exactly { return }
+                throw missing("The table \(table.name) has no column for \(key.entity).\(key.property).", key)
+            }
+            layout.relationshipStorage[key] = .foreignKey(
+                table: table.name, column: found.name,
+                entityColumn: try companion(entityColumn, of: key, in: table, like: ColumnPattern("Z#_", name)),
+                orderColumn: try companion(orderColumn, of: key, in: table, like: ColumnPattern("Z_FOK_", name)))
+        case .inverseless(_, let column):
+            guard let destination = layout.model.relationship(key.property, of: key.entity)?.destinationEntity,
+                let table = table(of: destination)
+            else { return }
+            guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z#", name)) else {
+                if exactly { return }
+                throw missing("The table \(table.name) has no column for \(key.entity).\(key.property).", key)
+            }
+            layout.relationshipStorage[key] = .inverseless(table: table.name, column: found.name)
+        case .inverseForeignKey, .join: break
+        }
+    }
+
+    /// The column that goes with a foreign key, where the model asks for one.
+    private mutating func companion(
+        _ name: String?, of key: PropertyKey, in table: StoreCatalog.Table, like pattern: ColumnPattern
+    ) throws(FerryError) -> String? {
+        guard let name else { return nil }
+        guard let found = take(name, in: table, exactly: false, like: pattern) else {
+            throw missing("The table \(table.name) has no column \(name) for \(key.entity).\(key.property).", key)
+        }
+        return found.name
+    }
+
+    private func table(of entity: String) -> StoreCatalog.Table? {
+        layout.table(of: entity).flatMap { catalog.table($0.name) }
+    }
+
+    private mutating func take(
+        _ name: String, in table: StoreCatalog.Table, exactly: Bool, like pattern: ColumnPattern
+    ) -> Column? {
+        let used = taken[table.name] ?? []
+        var found = table.column(name).flatMap { used.contains($0.name) ? nil : $0 }
+        if found == nil, !exactly {
+            found = table.columns.first { !used.contains($0.name) && pattern.matches($0.name) }
+        }
+        if let found { taken[table.name, default: []].insert(found.name) }
+        return found
+    }
+
+    // MARK: Join tables
+
+    private mutating func findJoinTables() throws(FerryError) {
+        for table in expected.joinTables {
+            guard let found = JoinTableFinder(table, in: expected, catalog: catalog).find() else {
+                let key = table.relationship
+                throw missing(
+                    "The store has no join table for \(key.entity).\(key.property) (\(table.name) in a new store).", key
+                )
+            }
+            layout.joinTables.append(found)
+            layout.setJoinStorage(of: found)
+        }
+    }
+
+    private mutating func linkToManySides() {
+        for (key, storage) in expected.relationshipStorage {
+            guard case .inverseForeignKey(let table, let column, _, _) = storage else { continue }
+            // The computed names identify the inverse; its found names are what this side gets.
+            for (other, candidate) in expected.relationshipStorage {
+                guard case .foreignKey(table, column, _, _) = candidate,
+                    case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
+                        layout.relationshipStorage[other]
+                else { continue }
+                layout.relationshipStorage[key] = .inverseForeignKey(
+                    table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
+            }
+        }
+    }
+
+    private func missing(_ message: String, _ key: PropertyKey) -> FerryError {
+        FerryError(
+            .damagedSource, message,
+            remedy: "Check that the model is the store's own; else restore the store from a backup.",
+            place: .init(entity: key.entity, property: key.property.isEmpty ? nil : key.property))
+    }
+}
+
+extension PropertyKey: Comparable {
+    /// By entity, then by property.
+    package static func < (left: PropertyKey, right: PropertyKey) -> Bool {
+        left.entity == right.entity
+            ? codeUnitOrder(left.property, right.property) : codeUnitOrder(left.entity, right.entity)
+    }
+}

@@ -1,0 +1,41 @@
+package import FerryModel
+
+extension StoreLayout {
+    /// Entity tables in the order of their roots' numbers.
+    package var tablesInOrder: [EntityTable] {
+        tables.values.sorted { (entityNumbers[$0.root] ?? 0) < (entityNumbers[$1.root] ?? 0) }
+    }
+
+    /// The entities whose rows a table holds, in the order of their numbers.
+    package func entities(inTableOf root: String) -> [String] {
+        model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
+    }
+
+    /// The attribute behind a key of ``attributeColumns``: for `composite.leaf`, the leaf.
+    package func attribute(_ key: PropertyKey) -> Attribute? {
+        if let attribute = model.attribute(key.property, of: key.entity) { return attribute }
+        guard let dot = key.property.firstIndex(of: "."),
+            let composite = model.attribute(String(key.property[..<dot]), of: key.entity)?.compositeName
+        else { return nil }
+        let leaf = key.property[key.property.index(after: dot)...]
+        return model.composites[composite]?.first { $0.name == leaf }
+    }
+
+    /// The columns that hold attributes of an entity's rows, inherited ones included, by declaring entity and name.
+    package func attributeColumns(of entity: String) -> [(key: PropertyKey, column: Column)] {
+        let lineage = Set(model.lineage(of: entity).map(\.name))
+        return attributeColumns.filter { lineage.contains($0.key.entity) }
+            .sorted { $0.key < $1.key }
+            .map { (key: $0.key, column: $0.value) }
+    }
+
+    /// The stored relationships of an entity's rows, inherited ones included, by declaring entity and name.
+    package func relationshipStorage(
+        of entity: String
+    ) -> [(key: PropertyKey, storage: RelationshipStorage)] {
+        let lineage = Set(model.lineage(of: entity).map(\.name))
+        return relationshipStorage.filter { lineage.contains($0.key.entity) }
+            .sorted { $0.key < $1.key }
+            .map { (key: $0.key, storage: $0.value) }
+    }
+}

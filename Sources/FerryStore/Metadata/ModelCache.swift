@@ -1,0 +1,88 @@
+internal import CZlib
+internal import FerryBase
+package import FerryModel
+package import FerrySQLite
+
+/// The model that a store carries in `Z_MODELCACHE`.
+package enum ModelCache {
+    /// Bounds for what is read into memory: the largest cached models known are below 1 MB, archived and inflated.
+    private static let archivedLimit: Int64 = 16 << 20
+    private static let inflatedLimit = 64 << 20
+
+    /// Whether the store has the table, with or without a row.
+    package static func hasTable(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
+        let master = SQLName.quoted(schema, "sqlite_master")
+        return try connection.integer("SELECT count(*) FROM \(master) WHERE type = 'table' AND name = 'Z_MODELCACHE'")
+            ?? 0
+            > 0
+    }
+
+    /// The cached model, or nil when the store has none (before framework 637, or after a migration by Ferry).
+    ///
+    /// - Throws: `badArchive` when there is one that cannot be read; ``DatabaseError``.
+    package static func model(
+        in connection: Connection, schema: String = "main"
+    ) throws -> ManagedObjectModel? {
+        guard let archive = try archive(in: connection, schema: schema) else { return nil }
+        return try ArchivedModel.decode(KeyedArchive(archive))
+    }
+
+    /// The cached model as a version of its own, with the hashes computed from it.
+    package static func version(
+        in connection: Connection, schema: String = "main"
+    ) throws -> ModelVersion? {
+        guard let model = try model(in: connection, schema: schema) else { return nil }
+        return ModelVersion(
+            name: "cached model", bundle: nil, path: connection.path, isCurrent: false, model: model,
+            hashes: VersionHash.hashes(of: model))
+    }
+
+    /// The keyed archive, inflated.
+    private static func archive(in connection: Connection, schema: String) throws -> [UInt8]? {
+        guard try hasTable(connection, schema: schema) else { return nil }
+        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+        let rows = try connection.prepare(
+            "SELECT length(Z_CONTENT), Z_CONTENT FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1")
+        guard try rows.step() else { return nil }
+        defer { rows.reset() }
+        guard rows.integer(0) <= archivedLimit else {
+            throw damaged(connection.path, "it is larger than any model")
+        }
+        return try rows.withBytes(1) { bytes in
+            guard let archive = inflate(bytes, limit: inflatedLimit) else {
+                throw damaged(connection.path, "it does not inflate")
+            }
+            return archive
+        }
+    }
+
+    private static func damaged(_ path: String, _ reason: String) -> FerryError {
+        FerryError(
+            .badArchive, "The model cached in \(path) cannot be read: \(reason).",
+            remedy: "Give the model's file instead.")
+    }
+
+    /// Inflates raw DEFLATE data of at most `limit` bytes; nil when it is damaged, unfinished or larger.
+    static func inflate(_ bytes: UnsafeRawBufferPointer, limit: Int) -> [UInt8]? {
+        var stream = z_stream()
+        guard ferry_inflate_init_raw(&stream) == Z_OK else { return nil }
+        defer { inflateEnd(&stream) }
+        stream.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
+        stream.avail_in = UInt32(bytes.count)
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while output.count <= limit {
+            let (code, produced) = chunk.withUnsafeMutableBufferPointer { buffer -> (Int32, Int) in
+                stream.next_out = buffer.baseAddress
+                stream.avail_out = UInt32(buffer.count)
+                let code = CZlib.inflate(&stream, Z_NO_FLUSH)
+                return (code, buffer.count - Int(stream.avail_out))
+            }
+            output += chunk[..<produced]
+            if code == Z_STREAM_END { return output.count <= limit ? output : nil }
+            // Without an end and without progress the data is cut off.
+            guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
+        }
+        return nil
+    }
+}

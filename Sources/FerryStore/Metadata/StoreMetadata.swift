@@ -1,0 +1,143 @@
+internal import FerryBase
+package import FerryModel
+package import FerrySQLite
+
+/// What a store says about itself: its UUID and the property list of `Z_METADATA`.
+///
+/// Keys that are not Core Data's belong to the app and are kept as they are.
+package struct StoreMetadata: Sendable, Hashable {
+    /// `Z_VERSION`, which is 1 in every store seen.
+    package var version: Int64
+    /// `Z_UUID`: the first part of the URI of each of its objects.
+    package var uuid: String
+    /// The property list, all keys.
+    package var properties: [String: PropertyTree]
+
+    package init(version: Int64 = 1, uuid: String, properties: [String: PropertyTree]) {
+        self.version = version
+        self.uuid = uuid
+        self.properties = properties
+    }
+
+    private enum Key {
+        static let storeType = "NSStoreType"
+        static let hashes = "NSStoreModelVersionHashes"
+        static let hashesVersion = "NSStoreModelVersionHashesVersion"
+        static let identifiers = "NSStoreModelVersionIdentifiers"
+        static let digest = "NSStoreModelVersionHashesDigest"
+        static let checksum = "NSStoreModelVersionChecksumKey"
+        static let frameworkVersion = "NSPersistenceFrameworkVersion"
+        static let autoVacuum = "_NSAutoVacuumLevel"
+    }
+
+    // MARK: Core Data's keys
+
+    /// Entity name to 32 bytes.
+    package var hashes: [String: [UInt8]] {
+        (properties[Key.hashes]?.dictionary ?? [:]).compactMapValues(\.data)
+    }
+
+    package var hashesVersion: Int64? { properties[Key.hashesVersion]?.integer }
+    package var versionIdentifiers: [String] { (properties[Key.identifiers]?.array ?? []).compactMap(\.string) }
+    /// The framework that last wrote the metadata.
+    package var frameworkVersion: Int64? { properties[Key.frameworkVersion]?.integer }
+    package var digest: String? { properties[Key.digest]?.string }
+    package var checksum: String? { properties[Key.checksum]?.string }
+
+    /// The metadata of a new store of a model, as a recent framework would write them but for its own version.
+    package static func new(for version: ModelVersion, uuid: String) -> StoreMetadata {
+        let properties: [String: PropertyTree] = [
+            Key.storeType: .string("SQLite"), Key.autoVacuum: .string("2"),
+            // The lowest one whose stores have both digest and checksum.
+            Key.frameworkVersion: .integer(1321), Key.digest: .string(""), Key.checksum: .string(""),
+        ]
+        return StoreMetadata(uuid: uuid, properties: properties).restamped(for: version)
+    }
+
+    /// The metadata after a migration to another version: hashes and identifiers are that version's.
+    ///
+    /// Digest and checksum are computed anew when the store had them and stay absent when it had not; everything
+    /// else, the UUID and the app's own keys included, stays.
+    package func restamped(for version: ModelVersion) -> StoreMetadata {
+        var stamped = self
+        stamped.properties[Key.hashes] = .dictionary(version.hashes.mapValues { .data($0) })
+        stamped.properties[Key.hashesVersion] = .integer(3)
+        stamped.properties[Key.identifiers] = .array(version.model.versionIdentifiers.map { .string($0) })
+        if properties[Key.digest] != nil {
+            stamped.properties[Key.digest] = .string(VersionHash.digest(version.hashes))
+        }
+        if properties[Key.checksum] != nil {
+            stamped.properties[Key.checksum] = .string(VersionHash.checksum(version.hashes))
+        }
+        return stamped
+    }
+
+    // MARK: Reading and writing
+
+    /// Reads a store's metadata.
+    ///
+    /// - Parameters:
+    ///   - connection: An open connection; it need not have been used yet.
+    ///   - schema: The name under which the store is attached.
+    /// - Returns: The metadata.
+    /// - Throws: `notADatabase`, `notACoreDataStore`, `damagedSource`; ``DatabaseError``.
+    package static func read(from connection: Connection, schema: String = "main") throws -> StoreMetadata {
+        let found: [Value]?
+        do {
+            found = try row(of: connection, schema: schema)
+        } catch {
+            throw readable(error, connection.path)
+        }
+        guard let row = found, let uuid = row[1].text, case .blob(let bytes) = row[2] else {
+            throw notACoreDataStore(connection.path)
+        }
+        guard let properties = try tree(bytes, of: connection.path).dictionary,
+            properties[Key.hashes]?.dictionary != nil
+        else { throw notACoreDataStore(connection.path) }
+        return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
+    }
+
+    private static func tree(_ bytes: [UInt8], of path: String) throws(FerryError) -> PropertyTree {
+        do {
+            return try PropertyTree(binary: bytes)
+        } catch {
+            throw FerryError(
+                .damagedSource, "The metadata of \(path) are damaged.", remedy: "Restore the store from a backup.",
+                cause: error)
+        }
+    }
+
+    private static func row(of connection: Connection, schema: String) throws(DatabaseError) -> [Value]? {
+        let master = SQLName.quoted(schema, "sqlite_master")
+        let exists = try connection.integer("SELECT count(*) FROM \(master) WHERE name = 'Z_METADATA'") ?? 0
+        guard exists > 0 else { return nil }
+        let table = SQLName.quoted(schema, "Z_METADATA")
+        return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
+    }
+
+    private static func readable(_ error: DatabaseError, _ path: String) -> any Error {
+        guard error.isNotADatabase else { return error }
+        return FerryError(
+            .notADatabase, "\(path) is no SQLite database.",
+            remedy: "Name a store; an encrypted one must be decrypted first.", cause: error)
+    }
+
+    private static func notACoreDataStore(_ path: String) -> FerryError {
+        FerryError(
+            .notACoreDataStore, "\(path) is a database, but no Core Data store: it has no metadata of one.",
+            remedy: "Name the store's main file, with its -wal beside it if it has one.")
+    }
+
+    /// Writes the metadata over the store's own.
+    ///
+    /// - Throws: ``DatabaseError``.
+    package func write(to connection: Connection, schema: String = "main") throws(DatabaseError) {
+        let table = SQLName.quoted(schema, "Z_METADATA")
+        try connection.run(
+            "INSERT OR REPLACE INTO \(table) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (?, ?, ?)",
+            [.integer(version), .text(uuid), .blob(encodedProperties)])
+    }
+
+    /// `Z_PLIST`: equal metadata give equal bytes.
+    package var encodedProperties: [UInt8] { PropertyTree.dictionary(properties).binary }
+}

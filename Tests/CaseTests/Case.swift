@@ -1,0 +1,88 @@
+import FerryBase
+import FerryEngine
+import FerryMapping
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import FerryVerify
+import Foundation
+import TestSupport
+import Testing
+
+/// A migration as a folder of text: two models, `source.sql`, `mapping.json`, and what comes out in `expected.txt`.
+struct Case: CustomTestStringConvertible {
+    static let folder = Fixtures.packageRoot + "/Tests/CaseTests/Cases"
+
+    static let all: [Case] = {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted().map { Case(name: $0) }
+    }()
+
+    var name: String
+    var path: String { "\(Self.folder)/\(name)" }
+    var testDescription: String { name }
+
+    /// What a run of the case left behind.
+    struct Outcome {
+        var destination: String
+        var counts: [EntityMappingCounts]
+        var verification: VerificationReport
+
+        /// The destination's rows and the counts, as `expected.txt` holds them.
+        func text() throws -> String {
+            let counts = counts.map {
+                "\($0.name): read \($0.read), written \($0.written), dropped \($0.dropped), merged \($0.merged)"
+            }
+            return counts.joined(separator: "\n") + "\n\n"
+                + (try DatabaseDump.text(destination, leavingOut: ["Z_METADATA"]))
+        }
+    }
+
+    /// Makes the source store in a folder and plans the case's step.
+    func prepare(
+        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, vfs: VFS? = nil
+    ) throws -> StepRun {
+        let catalog = try ModelCatalog(paths: ["\(path)/Model 1.xcdatamodel", "\(path)/Model 2.xcdatamodel"])
+        let source = try catalog.version(named: "Model 1")
+        let target = try catalog.version(named: "Model 2")
+        let store = folder.file("source.sqlite")
+        if !FileManager.default.fileExists(atPath: store) { try makeStore(at: store, version: source) }
+        let mappingModels = [try MappingFile.load(path: "\(path)/mapping.json")]
+        let plan = Planner(catalog: catalog, mappingModels: mappingModels).plan(
+            from: source, to: target, rows: [:], areRowsEstimated: true)
+        if let refusal = plan.refusals.first { throw refusal }
+        return StepRun(
+            step: plan.steps[0], sourcePath: store, isSourcePrivate: true, folder: folder.path,
+            options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs))
+    }
+
+    /// Plans, runs and verifies the case in a folder.
+    func run(in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize) throws -> Outcome {
+        try complete(prepare(in: folder, chunkSize: chunkSize))
+    }
+
+    /// Runs and verifies what was prepared.
+    func complete(_ run: StepRun) throws -> Outcome {
+        let report = try run.run()
+        let verification = try Verification(
+            mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
+            destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now
+        ).run()
+        try run.finish()
+        return Outcome(destination: run.destinationPath, counts: report.counts, verification: verification)
+    }
+
+    private static let now = 700_000_000.0
+
+    private func makeStore(at path: String, version: ModelVersion) throws {
+        let connection = try Connection(path: path, mode: .create)
+        let layout = try StoreLayout.canonical(for: version.model)
+        try StoreCreation.prepare(connection)
+        try StoreCreation.createTables(of: layout, on: connection, hasModelCache: false)
+        try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: [:], on: connection)
+        for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+        try StoreMetadata.new(for: version, uuid: "6F0E4A5C-0B0E-4C35-9B51-6C9A0B8C3E11").write(to: connection)
+        try connection.execute(try String(contentsOfFile: "\(self.path)/source.sql", encoding: .utf8))
+    }
+}

@@ -1,0 +1,286 @@
+import FerryBase
+import FerryExpression
+import FerryMapping
+import FerryModel
+import Testing
+
+@Suite("Resolution of relationships")
+struct RelationshipResolutionTests {
+    /// `mapping.relationship <- [mappings] of path` for every relationship that is set.
+    private func links(_ resolution: MappingResolution) -> [String] {
+        resolution.step.entityMappings.flatMap { mapping in
+            mapping.relationships.map {
+                "\(mapping.name).\($0.name) <- \($0.mappings.joined(separator: " ")) of \($0.from)"
+            }
+        }
+    }
+
+    @Test("Both automatic sides of one relationship leave the to-one side, or the first of two to-many sides")
+    func bothAutomatic() throws {
+        let forward = [try mapping("Book", "Book"), try mapping("User", "User"), try mapping("Shelf", "Shelf")]
+        let resolution = resolve(forward, to: library)
+        #expect(resolution.problems.isEmpty && resolution.step.warnings.isEmpty)
+        #expect(
+            links(resolution) == [
+                "BookToBook.shelf <- ShelfToShelf of $source.shelf", "BookToBook.users <- UserToUser of $source.users",
+            ])
+        #expect(
+            links(resolve(forward.reversed(), to: library)) == [
+                "UserToUser.books <- BookToBook of $source.books", "BookToBook.shelf <- ShelfToShelf of $source.shelf",
+            ])
+    }
+
+    @Test("An ordered side is kept rather than an unordered one")
+    func ordered() throws {
+        var ordered = library
+        var user = try #require(library.model.entities["User"])
+        user.relationships[0].isOrdered = true
+        ordered.model = ManagedObjectModel(
+            versionIdentifiers: [],
+            entities: [user] + ["Book", "Shelf"].compactMap { library.model.entities[$0] })
+        let mappings = [try mapping("Book", "Book"), try mapping("User", "User"), try mapping("Shelf", "Shelf")]
+        #expect(
+            links(resolve(mappings, from: ordered, to: ordered)) == [
+                "BookToBook.shelf <- ShelfToShelf of $source.shelf", "UserToUser.books <- BookToBook of $source.books",
+            ])
+    }
+
+    @Test("A relationship that is its own inverse stays")
+    func ownInverse() throws {
+        let model = version(
+            "Model1", [Entity(name: "Person", relationships: [.toMany("friends", "Person", inverse: "friends")])])
+        #expect(
+            links(resolve([try mapping("Person", "Person")], from: model, to: model)) == [
+                "PersonToPerson.friends <- PersonToPerson of $source.friends"
+            ])
+    }
+
+    @Test("A parent and its children are one relationship of one mapping")
+    func tree() throws {
+        let model = version(
+            "Model1",
+            [
+                Entity(
+                    name: "Node",
+                    relationships: [
+                        .toMany("children", "Node", inverse: "parent"), .toOne("parent", "Node", inverse: "children"),
+                    ])
+            ])
+        #expect(
+            links(resolve([try mapping("Node", "Node")], from: model, to: model)) == [
+                "NodeToNode.parent <- NodeToNode of $source.parent"
+            ])
+    }
+
+    @Test("A relationship to an entity with sub-entities takes what every mapping of them made")
+    func subentities() throws {
+        let entities = [
+            Entity(name: "Person", relationships: [.toMany("cars", "Car", inverse: nil)]),
+            Entity(name: "Car"), Entity(name: "SportCar", superentity: "Car"), Entity(name: "Boat"),
+        ]
+        let model = version("Model1", entities)
+        let mappings = [
+            try mapping("SportCar", "SportCar"), try mapping("Person", "Person"), try mapping("Car", "Car"),
+            try mapping("Boat", "Boat"), try mapping("Car", "Boat"),
+        ]
+        #expect(
+            links(resolve(mappings, from: model, to: model)) == [
+                "PersonToPerson.cars <- SportCarToSportCar CarToCar of $source.cars"
+            ])
+    }
+
+    @Test("A relationship whose objects nobody carries stays empty, and a warning says so")
+    func nobodyCarries() throws {
+        let destination = version(
+            "Model2",
+            [
+                Entity(name: "Book", relationships: [.toOne("shelf", "Shelf", inverse: nil)]), Entity(name: "User"),
+                Entity(name: "Shelf"),
+            ])
+        let resolution = resolve(
+            [try mapping("Book", "Book"), try mapping("User", "User"), try mapping("Shelf", nil)], to: destination)
+        #expect(resolution.problems.isEmpty)
+        #expect(links(resolution).isEmpty)
+        #expect(
+            resolution.step.warnings == [
+                "Book.shelf stays empty: no entity mapping makes Shelf objects of Shelf objects."
+            ])
+    }
+
+    @Test("Splits, iterations and shared objects are related to what made them")
+    func splits() throws {
+        let destination = version(
+            "Model2",
+            [
+                Entity(
+                    name: "Book", attributes: [.string("title")],
+                    relationships: [
+                        .toMany("authors", "Author", inverse: "books"), .toMany("files", "File", inverse: "book"),
+                    ]),
+                Entity(
+                    name: "Author", attributes: [.string("name")],
+                    relationships: [.toMany("books", "Book", inverse: "authors")]),
+                Entity(
+                    name: "User", attributes: [.string("name")],
+                    relationships: [.toMany("files", "File", inverse: "user")]),
+                Entity(
+                    name: "File",
+                    relationships: [.toOne("book", "Book", inverse: "files"), .toOne("user", "User", inverse: "files")]),
+            ])
+        let iteration = EntityMapping.Iteration(variable: "user", elements: try Expression.parse("$source.users"))
+        let resolution = resolve(
+            [
+                try mapping("Book", "Book", relationships: ["authors": destinations("BookAuthor", "$source")]),
+                try mapping(
+                    "Book", "Author", name: "BookAuthor", unique: ["name"],
+                    attributes: ["name": value("$source.authorName")]),
+                try mapping("User", "User"),
+                try mapping(
+                    "Book", "File", name: "BookFile", iteration: iteration,
+                    relationships: [
+                        "book": destinations("BookToBook", "$source"), "user": destinations("UserToUser", "$user"),
+                    ]), try mapping("Shelf", nil),
+            ], to: destination)
+        #expect(resolution.problems.isEmpty && resolution.step.warnings.isEmpty)
+        #expect(
+            links(resolution) == [
+                "BookToBook.authors <- BookAuthor of $source", "BookFile.book <- BookToBook of $source",
+                "BookFile.user <- UserToUser of $user",
+            ])
+    }
+
+    @Test("Both sides of a split come to the same")
+    func bothSidesOfASplit() throws {
+        let source = version("Model1", [Entity(name: "Note")])
+        let destination = version(
+            "Model2",
+            [
+                Entity(name: "Note", relationships: [.toMany("images", "Image", inverse: "note")]),
+                Entity(name: "Image", relationships: [.toOne("note", "Note", inverse: "images")]),
+            ])
+        let resolution = resolve(
+            [
+                try mapping("Note", "Note", relationships: ["images": destinations("NoteToImage", "$source")]),
+                try mapping("Note", "Image", relationships: ["note": destinations("NoteToNote", "$source")]),
+            ], from: source, to: destination)
+        #expect(resolution.step.warnings.isEmpty)
+        #expect(links(resolution) == ["NoteToImage.note <- NoteToNote of $source"])
+    }
+
+    @Test("Of two equal sides one stays in all mappings, wherever the other's mapping stands")
+    func oneSideInAllMappings() throws {
+        let model = version(
+            "Model1",
+            [
+                Entity(name: "Person", relationships: [.toMany("cars", "Car", inverse: "owners")]),
+                Entity(name: "Car", relationships: [.toMany("owners", "Person", inverse: "cars")]),
+                Entity(name: "SportCar", superentity: "Car"),
+            ])
+        let mappings = [
+            try mapping("Car", "Car"), try mapping("Person", "Person"), try mapping("SportCar", "SportCar"),
+        ]
+        #expect(
+            links(resolve(mappings, from: model, to: model)) == [
+                "CarToCar.owners <- PersonToPerson of $source.owners",
+                "SportCarToSportCar.owners <- PersonToPerson of $source.owners",
+            ])
+    }
+
+    @Test("Longer paths come to the same when one is the other walked back")
+    func walkedBack() throws {
+        let source = version(
+            "Model1",
+            [
+                Entity(name: "Mood", relationships: [.toOne("country", "Country", inverse: "moods")]),
+                Entity(
+                    name: "Country",
+                    relationships: [
+                        .toMany("moods", "Mood", inverse: "country"),
+                        .toOne("continent", "Continent", inverse: "countries"),
+                    ]),
+                Entity(name: "Continent", relationships: [.toMany("countries", "Country", inverse: "continent")]),
+            ])
+        let destination = version(
+            "Model2",
+            [
+                Entity(name: "Mood", relationships: [.toOne("continent", "Continent", inverse: "moods")]),
+                Entity(name: "Continent", relationships: [.toMany("moods", "Mood", inverse: "continent")]),
+            ])
+        let resolution = resolve(
+            [
+                try mapping(
+                    "Mood", "Mood",
+                    relationships: ["continent": destinations("ContinentToContinent", "$source.country.continent")]),
+                try mapping(
+                    "Continent", "Continent",
+                    relationships: ["moods": destinations("MoodToMood", "$source.countries.@distinctUnionOfSets.moods")]
+                ),
+                try mapping("Country", nil),
+            ], from: source, to: destination)
+        #expect(resolution.step.warnings.isEmpty)
+        #expect(links(resolution) == ["MoodToMood.continent <- ContinentToContinent of $source.country.continent"])
+    }
+
+    @Test("Two sides that differ: the later one wins, and a warning says so")
+    func conflict() throws {
+        let mappings = [
+            try mapping(
+                "Book", "Book", relationships: ["users": destinations("UserToUser", "$source.shelf.books.users")]),
+            try mapping("User", "User"), try mapping("Shelf", "Shelf"),
+        ]
+        let resolution = resolve(mappings, to: library)
+        #expect(resolution.problems.isEmpty)
+        #expect(
+            links(resolution) == [
+                "BookToBook.shelf <- ShelfToShelf of $source.shelf", "UserToUser.books <- BookToBook of $source.books",
+            ])
+        #expect(resolution.step.warnings.count == 1)
+        #expect(resolution.step.warnings[0].hasSuffix("the later one, books, wins."))
+
+        let reversed = resolve(mappings.reversed(), to: library)
+        #expect(links(reversed).last == "BookToBook.users <- UserToUser of $source.shelf.books.users")
+        #expect(reversed.step.warnings[0].hasSuffix("the later one, users, wins."))
+    }
+
+    @Test("A lookup over any mapping takes all that fit")
+    func anyMapping() throws {
+        let resolution = resolve(
+            [
+                try mapping("Book", "Book", name: "Thin", filter: "pages < 10"),
+                try mapping("Book", "Book", name: "Thick", filter: "pages >= 10"), try mapping("User", "User"),
+                try mapping(
+                    "Shelf", "Shelf",
+                    relationships: ["books": .destinationsOfAnyMapping(from: Expression.parse("$source.books"))]),
+            ], to: library)
+        #expect(resolution.problems.isEmpty)
+        #expect(
+            links(resolution) == [
+                "Thin.shelf <- ShelfToShelf of $source.shelf", "Thin.users <- UserToUser of $source.users",
+                "Thick.shelf <- ShelfToShelf of $source.shelf", "Thick.users <- UserToUser of $source.users",
+            ])
+    }
+
+    @Test("An iteration over JSON gives values, over a to-one nothing that could be iterated")
+    func iterations() throws {
+        let artists = EntityMapping.Iteration(
+            variable: "artist", elements: try Expression.parse("JSON($source.json, 'artists')"))
+        let others = [try mapping("Book", "Book"), try mapping("User", "User")]
+        let good = try mapping(
+            "Book", "Shelf", iteration: artists, unique: ["name"], attributes: ["name": value("$artist.name")])
+        #expect(resolve([good] + others, to: library).problems.isEmpty)
+
+        let related = try mapping(
+            "Book", "Shelf", iteration: artists, relationships: ["books": destinations("BookToBook", "$artist")])
+        #expect(resolve([related] + others, to: library).problems.map(\.code) == [.badExpression])
+
+        for elements in ["$source.shelf", "$source.title", "JSON($source.pages, 'a')", "$source.nothing"] {
+            let broken = try mapping(
+                "Book", "Shelf",
+                iteration: .init(variable: "each", elements: try Expression.parse(elements)),
+                attributes: ["name": value("$each.name")])
+            let problems = resolve([broken] + others, to: library).problems
+            #expect(problems.count == 1)
+            #expect(problems.first?.message.contains("forEach: ") == true)
+        }
+    }
+}

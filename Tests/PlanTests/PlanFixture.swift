@@ -1,0 +1,49 @@
+import FerryBase
+import FerryExpression
+import FerryMapping
+import FerryModel
+import FerryPlan
+
+/// Small models and mapping models made in code.
+enum PlanFixture {
+    static func version(_ name: String, _ entities: [Entity]) -> ModelVersion {
+        let model = ManagedObjectModel(versionIdentifiers: [name], entities: entities)
+        return ModelVersion(
+            name: name, bundle: "Model", path: "/models/Model.xcdatamodeld/\(name).xcdatamodel", isCurrent: false,
+            model: model, hashes: VersionHash.hashes(of: model))
+    }
+
+    /// One entity, different in each version by one attribute.
+    static func versions(_ names: [String]) -> [ModelVersion] {
+        names.map { name in
+            version(name, [Entity(name: "Book", attributes: [Attribute(name: "in\(name)", type: .string)])])
+        }
+    }
+
+    static func mappingModel(
+        _ source: String, _ destination: String, _ mappings: [EntityMapping]? = nil, name: String? = nil,
+        partitions: [[String]]? = nil
+    ) -> MappingModel {
+        MappingModel(
+            name: name ?? "\(source)to\(destination)", path: "/mappings/\(name ?? source + destination).json",
+            sourceVersion: source, destinationVersion: destination,
+            entityMappings: mappings ?? [EntityMapping(name: "BookToBook", source: "Book", destination: "Book")],
+            partitions: partitions)
+    }
+
+    static func plan(
+        _ versions: [ModelVersion], _ mappingModels: [MappingModel], from: String, to: String
+    ) throws -> MigrationPlan {
+        let catalog = ModelCatalog(versions: versions)
+        return Planner(catalog: catalog, mappingModels: mappingModels).plan(
+            from: try catalog.version(named: from), to: try catalog.version(named: to), rows: ["Book": 7],
+            areRowsEstimated: false)
+    }
+}
+
+extension MigrationPlan {
+    /// The names of the entity mappings, partition by partition, of the first step.
+    var partitionNames: [[String]] {
+        steps.first?.partitions.map { $0.entityMappings.map(\.mapping.name) } ?? []
+    }
+}
