@@ -1,8 +1,13 @@
 package import FerryBase
 package import FerryMapping
+internal import FerrySQLite
 
 /// Checks a migrated store against its source.
+///
+/// It reads both stores by its own SQL and recomputes what should be there; what it needs to look up it keeps in a
+/// file of its own, so that memory does not grow with the store.
 package struct Verification {
+    /// How much is checked: all, all but the recomputation of rows and relationships, or nothing.
     package enum Mode: String, Sendable { case full, quick, none }
 
     package var mode: Mode
@@ -41,37 +46,35 @@ package struct Verification {
 
     /// - Throws: ``FerryError`` when checking itself fails; differences are in the report.
     package func run() throws -> VerificationReport {
-        preconditionFailure("not here yet")
-    }
-}
-
-package struct VerificationReport: Sendable {
-    package var mode: Verification.Mode
-    /// Rows compared.
-    package var checked: Int64
-    /// Values made by a policy in code, which cannot be recomputed.
-    package var notRecomputed: Int64
-    package var differences: [Difference]
-
-    package init(mode: Verification.Mode) {
-        self.mode = mode
-        checked = 0
-        notRecomputed = 0
-        differences = []
-    }
-
-    /// One kind of difference; the example is a place (table and key), never a value.
-    package struct Difference: Sendable, Hashable, Codable {
-        package var check: String
-        package var entity: String?
-        package var count: Int64
-        package var example: String?
-
-        package init(check: String, entity: String?, count: Int64, example: String?) {
-            self.check = check
-            self.entity = entity
-            self.count = count
-            self.example = example
+        guard mode != .none else { return VerificationReport(mode: mode) }
+        do {
+            let lookups = try LookupFile(in: workFolder)
+            do {
+                let report = try check(with: lookups)
+                try lookups.remove()
+                return report
+            } catch {
+                // The first error is the one to report; what is left behind is overwritten next time.
+                do { try lookups.remove() } catch _ {}
+                throw error
+            }
+        } catch let error as DatabaseError {
+            throw FerryError(
+                .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
+                remedy: "Check the disk and run the migration again.", cause: error)
         }
+    }
+
+    private func check(with lookups: LookupFile) throws -> VerificationReport {
+        let context = try VerificationContext(self, lookups: lookups)
+        try context.connection.transaction {
+            for check in allChecks where mode == .full || check.isQuick {
+                try stop.check()
+                try check.init().run(in: context)
+                // Without the tables and columns that the other checks read there is nothing more to find.
+                if context.isUnreadable { break }
+            }
+        }
+        return context.report
     }
 }

@@ -48,11 +48,11 @@ package enum ExternalData {
     ///
     /// - Throws: ``FerryError`` `.fileFailed`, or what the body throws.
     package static func forEachFile(
-        ofStore path: String, files: FileLayer, _ body: (String) throws(FerryError) -> Void
-    ) throws(FerryError) {
+        ofStore path: String, files: FileLayer, _ body: (String) throws -> Void
+    ) throws {
         let folder = folder(forStore: path)
         guard try files.exists(folder) else { return }
-        try files.forEachEntry(in: folder) { (entry) throws(FerryError) in
+        try files.forEachEntry(in: folder) { entry in
             if !entry.isDirectory { try body(entry.name) }
         }
     }

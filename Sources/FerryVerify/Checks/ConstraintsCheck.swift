@@ -1,0 +1,209 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Mandatory attributes have values, relationships as many objects as the model asks for, unique values are unique.
+///
+/// What an object violated in the source already, with the same key and the same property, is no difference.
+struct ConstraintsCheck: Check {
+    static let name = "constraints"
+    static let isQuick = true
+
+    func run(in context: VerificationContext) throws {
+        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
+            let table = try context.destinationTable(of: root)
+            try context.announce(table.name)
+            for entity in context.destinationModel.family(of: root).sorted(by: codeUnitOrder) {
+                try checkAttributes(of: entity, table, in: context)
+                try checkRelationships(of: entity, table, in: context)
+                for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
+                    try check(constraint, of: entity, table, in: context)
+                }
+            }
+        }
+    }
+
+    // MARK: Attributes
+
+    private func checkAttributes(
+        of entity: String, _ table: EntityTable, in context: VerificationContext
+    ) throws {
+        let number = try context.destinationNumber(of: entity)
+        let mandatory = context.destinationModel.attributes(of: entity).compactMap { attribute in
+            attribute.isOptional || attribute.isTransient || attribute.isDerived
+                ? nil : context.destination.column(of: attribute.name, in: entity).map { (attribute.name, $0.name) }
+        }
+        guard !mandatory.isEmpty else { return }
+        let counts = mandatory.map { "count(\($0.1))" }.joined(separator: ", ")
+        let row = try context.connection.prepare(
+            "SELECT count(*), \(counts) FROM destination.\(table.name) WHERE Z_ENT = \(number)")
+        guard try row.step() else { return }
+        for (place, (attribute, column)) in mandatory.enumerated() where row.integer(0) != row.integer(place + 1) {
+            try report(
+                "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL ORDER BY Z_PK",
+                entity: entity, place: { "\(table.name) Z_PK \($0) \(column)" },
+                excuse: try Excuse(attribute: attribute, of: entity, in: context), in: context)
+        }
+    }
+
+    // MARK: Relationships
+
+    private func checkRelationships(
+        of entity: String, _ table: EntityTable, in context: VerificationContext
+    ) throws {
+        let number = try context.destinationNumber(of: entity)
+        for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
+            guard let storage = context.destination.storage(of: relationship.name, in: entity) else { continue }
+            guard let limits = Limits(relationship) else { continue }
+            let other = try context.destinationTable(of: relationship.destinationEntity).name
+            let query: String
+            switch storage {
+            case .foreignKey(_, let column, _, _):
+                query = "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL"
+            case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
+                query = """
+                    SELECT o.Z_PK FROM destination.\(table.name) o LEFT JOIN destination.\(other) t ON t.\(column) = o.Z_PK
+                    WHERE o.Z_ENT = \(number) GROUP BY o.Z_PK HAVING \(limits.violation(of: "count(t.Z_PK)"))
+                    """
+            case .join(let join, let own, let second, _, _):
+                query = """
+                    SELECT o.Z_PK FROM destination.\(table.name) o LEFT JOIN destination.\(join) j ON j.\(own) = o.Z_PK
+                    WHERE o.Z_ENT = \(number) GROUP BY o.Z_PK HAVING \(limits.violation(of: "count(j.\(second))"))
+                    """
+            }
+            try report(
+                query + " ORDER BY 1", entity: entity, place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
+                excuse: try Excuse(relationship: relationship.name, limits, of: entity, in: context), in: context)
+        }
+    }
+
+    // MARK: Uniqueness
+
+    private func check(
+        _ constraint: [String], of entity: String, _ table: EntityTable, in context: VerificationContext
+    ) throws {
+        let columns = constraint.compactMap { name -> String? in
+            if let column = context.destination.column(of: name, in: entity) { return column.name }
+            if case .foreignKey(_, let column, _, _)? = context.destination.storage(of: name, in: entity) {
+                return column
+            }
+            return nil
+        }
+        guard columns.count == constraint.count else { return }
+        let list = columns.joined(separator: ", ")
+        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        try report(
+            """
+            SELECT max(Z_PK) FROM destination.\(table.name)
+            WHERE Z_ENT IN (\(context.destinationNumbers(ofFamily: entity))) AND \(present)
+            GROUP BY \(list) HAVING count(*) > 1
+            """, entity: entity, place: { "\(table.name) Z_PK \($0) \(list)" }, excuse: nil, in: context)
+    }
+
+    // MARK: Reporting
+
+    private func report(
+        _ query: String, entity: String, place: (Int64) -> String, excuse: Excuse?, in context: VerificationContext
+    ) throws {
+        let statement = try context.connection.prepare(query)
+        while try statement.step() {
+            let key = statement.integer(0)
+            if let excuse, try excuse.holds(for: key) { continue }
+            context.report(ConstraintsCheck.self, entity: entity, example: place(key))
+            try context.advance(entity, done: 0, total: nil)
+        }
+    }
+}
+
+/// How many objects a relationship may have.
+private struct Limits {
+    let isOptional: Bool
+    let least: Int
+    let most: Int?
+
+    /// Nil when any number will do.
+    init?(_ relationship: Relationship) {
+        isOptional = relationship.isOptional
+        least = max(relationship.minCount, isOptional ? 0 : 1)
+        let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
+        most = isBounded ? relationship.maxCount : nil
+        // An optional to-one may be empty, and holds one object at most.
+        if isOptional, least <= 1, most == nil { return nil }
+    }
+
+    /// SQL: an optional relationship may be empty, whatever the least number is.
+    func violation(of count: String) -> String {
+        let few = isOptional ? "(\(count) > 0 AND \(count) < \(least))" : "\(count) < \(least)"
+        return most.map { "\(few) OR \(count) > \($0)" } ?? few
+    }
+}
+
+/// Whether the source object with the same key broke the same rule, where keys are kept.
+private final class Excuse {
+    private let statement: Statement
+
+    private static func keeper(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
+        context.step.entityMappings.filter { $0.keepsPrimaryKey && $0.destination == entity }
+    }
+
+    /// An attribute that was mandatory, and empty, before.
+    init?(attribute: String, of entity: String, in context: VerificationContext) throws {
+        var queries: [String] = []
+        for mapping in Excuse.keeper(of: entity, in: context) {
+            guard
+                case .keyPath(let base, let steps)? = mapping.attributes.first(where: { $0.name == attribute })?
+                    .expression,
+                base == .variable("source") || base == .evaluatedObject, steps.count == 1,
+                case .key(let name)? = steps.first,
+                let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
+                let column = context.source.column(of: name, in: mapping.source)
+            else { continue }
+            let table = try context.sourceTable(of: mapping.source).name
+            let number = try context.sourceNumber(of: mapping.source)
+            queries.append(
+                "SELECT 1 FROM source.\(table) WHERE Z_PK = ?1 AND Z_ENT = \(number) AND \(column.name) IS NULL")
+        }
+        guard !queries.isEmpty else { return nil }
+        statement = try context.connection.prepare(queries.joined(separator: " UNION ALL "))
+    }
+
+    /// A relationship that had too few objects, or too many, before; keys that lead nowhere do not count.
+    init?(relationship: String, _ limits: Limits, of entity: String, in context: VerificationContext) throws {
+        var queries: [String] = []
+        for mapping in Excuse.keeper(of: entity, in: context) {
+            guard
+                mapping.relationships.contains(where: { $0.name == relationship && $0.isAutomatic }),
+                let old = context.sourceModel.relationship(relationship, of: mapping.source),
+                let oldLimits = Limits(old), let storage = context.source.storage(of: relationship, in: mapping.source)
+            else { continue }
+            let table = try context.sourceTable(of: mapping.source).name
+            let other = try context.sourceTable(of: old.destinationEntity).name
+            let links: String
+            switch storage {
+            case .foreignKey(_, let column, _, _): links = "LEFT JOIN source.\(other) t ON t.Z_PK = o.\(column)"
+            case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
+                links = "LEFT JOIN source.\(other) t ON t.\(column) = o.Z_PK"
+            case .join(let join, let own, let second, _, _):
+                links = """
+                    LEFT JOIN source.\(join) j ON j.\(own) = o.Z_PK LEFT JOIN source.\(other) t ON t.Z_PK = j.\(second)
+                    """
+            }
+            let number = try context.sourceNumber(of: mapping.source)
+            queries.append(
+                """
+                SELECT 1 FROM source.\(table) o \(links) WHERE o.Z_PK = ?1 AND o.Z_ENT = \(number)
+                GROUP BY o.Z_PK HAVING \(oldLimits.violation(of: "count(t.Z_PK)"))
+                """)
+        }
+        guard !queries.isEmpty else { return nil }
+        statement = try context.connection.prepare(queries.joined(separator: " UNION ALL "))
+    }
+
+    func holds(for key: Int64) throws -> Bool {
+        try statement.bind(key, at: 1)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+}

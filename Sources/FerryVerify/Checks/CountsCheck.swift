@@ -1,0 +1,94 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The run's counts: each balances, its `read` is what the source has, and the rows of an entity are the sum of what
+/// was written.
+///
+/// The other numbers need the rows themselves and are counted again with them (``RowsCheck``).
+struct CountsCheck: Check {
+    static let name = "counts"
+    static let isQuick = true
+
+    func run(in context: VerificationContext) throws {
+        let counts = Dictionary(
+            context.verification.counts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for mapping in context.step.entityMappings {
+            guard let count = counts[mapping.name] else {
+                context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
+                continue
+            }
+            let expected = try read(by: mapping, in: context)
+            let isSimple = mapping.filter == nil && mapping.unique.isEmpty
+            if !count.balances || expected.map({ $0 != count.read }) ?? false
+                || (isSimple && expected != nil && count.written != count.read)
+            {
+                context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
+            }
+        }
+        try checkRows(counts, in: context)
+    }
+
+    /// How many objects, or elements, a mapping reads; nil where only reading them all tells.
+    private func read(by mapping: ResolvedEntityMapping, in context: VerificationContext) throws -> Int64? {
+        let table = try context.sourceTable(of: mapping.source).name
+        let number = Value.integer(try context.sourceNumber(of: mapping.source))
+        guard let iteration = mapping.iteration else {
+            return try context.connection.integer("SELECT count(*) FROM source.\(table) WHERE Z_ENT = ?", [number])
+        }
+        guard case .keyPath(let base, let steps) = iteration.elements,
+            base == .variable("source") || base == .evaluatedObject, steps.count == 1,
+            case .key(let name)? = steps.first,
+            let relationship = context.sourceModel.relationship(name, of: mapping.source),
+            let storage = context.source.storage(of: name, in: mapping.source)
+        else { return nil }
+        let other = try context.sourceTable(of: relationship.destinationEntity).name
+        let known = context.source.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
+        let links: String
+        switch storage {
+        case .foreignKey(_, let column, _, _): links = "JOIN source.\(other) t ON t.Z_PK = o.\(column)"
+        case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
+            links = "JOIN source.\(other) t ON t.\(column) = o.Z_PK"
+        case .join(let join, let first, let second, _, _):
+            links = "JOIN source.\(join) j ON j.\(first) = o.Z_PK JOIN source.\(other) t ON t.Z_PK = j.\(second)"
+        }
+        return try context.connection.integer(
+            "SELECT count(*) FROM source.\(table) o \(links) WHERE o.Z_ENT = ? AND t.Z_ENT IN (\(known))", [number])
+    }
+
+    private func checkRows(_ counts: [String: EntityMappingCounts], in context: VerificationContext) throws {
+        var written: [String: Int64] = [:]
+        for mapping in context.step.entityMappings {
+            written[mapping.destination, default: 0] += counts[mapping.name]?.written ?? 0
+        }
+        let entities = Dictionary(
+            context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
+            let table = try context.destinationTable(of: root)
+            try context.announce(table.name)
+            var rows: [String: Int64] = [:]
+            // Grouped in SQLite's sorter: as many groups as entities, unless the column is damaged.
+            let groups = try context.connection.prepare(
+                "SELECT Z_ENT, count(*) FROM destination.\(table.name) GROUP BY Z_ENT")
+            while try groups.step() {
+                let number = groups.integer(0)
+                guard !groups.isNull(0), let entity = entities[number],
+                    context.destinationModel.root(of: entity) == root
+                else {
+                    context.report(
+                        CountsCheck.self, entity: root, count: groups.integer(1),
+                        example: "\(table.name) Z_ENT \(number)")
+                    continue
+                }
+                rows[entity] = groups.integer(1)
+            }
+            for entity in context.destinationModel.family(of: root) {
+                let difference = (rows[entity] ?? 0) - (written[entity] ?? 0)
+                context.report(
+                    CountsCheck.self, entity: entity, count: abs(difference), example: "\(table.name) rows")
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+internal import Foundation
+
+/// `Z_METADATA`: UUID and the app's own keys kept; hashes, digest, checksum and identifiers those of the new version.
+struct MetadataCheck: Check {
+    static let name = "metadata"
+    static let isQuick = true
+
+    /// Keys that follow the model version.
+    private static let ofVersion: Set<String> = [
+        "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionIdentifiers",
+        "NSStoreModelVersionHashesDigest", "NSStoreModelVersionChecksumKey",
+    ]
+
+    func run(in context: VerificationContext) throws {
+        let new: StoreMetadata
+        do {
+            new = try StoreMetadata.read(from: context.connection, schema: "destination")
+        } catch let error as FerryError {
+            // A destination whose metadata cannot be read at all; the place is in the message, values are not.
+            return context.report(MetadataCheck.self, entity: nil, example: "Z_METADATA: \(error.code)")
+        }
+        let old = try StoreMetadata.read(from: context.connection, schema: "source")
+        let version = context.step.destination
+        var wrong: [String] = []
+        if new.uuid != old.uuid { wrong.append("Z_UUID") }
+        if new.version != old.version { wrong.append("Z_VERSION") }
+        if new.hashes != version.hashes { wrong.append("NSStoreModelVersionHashes") }
+        if new.hashesVersion != 3 { wrong.append("NSStoreModelVersionHashesVersion") }
+        if new.versionIdentifiers != version.model.versionIdentifiers { wrong.append("NSStoreModelVersionIdentifiers") }
+        let names = version.hashes.keys.sorted(by: codeUnitOrder)
+        wrong += wrongSum(
+            "NSStoreModelVersionHashesDigest", new.digest, hadOne: old.digest != nil,
+            MetadataCheck.digest(version, names))
+        wrong += wrongSum(
+            "NSStoreModelVersionChecksumKey", new.checksum, hadOne: old.checksum != nil,
+            MetadataCheck.checksum(version, names))
+        for key in Set(old.properties.keys).union(new.properties.keys) where !MetadataCheck.ofVersion.contains(key) {
+            if old.properties[key] != new.properties[key] { wrong.append(key) }
+        }
+        context.report(
+            MetadataCheck.self, entity: nil, count: Int64(wrong.count),
+            example: wrong.min(by: codeUnitOrder).map { "Z_METADATA \($0)" })
+    }
+
+    /// Stores of older frameworks have no such key and need none; a wrong one is never right.
+    private func wrongSum(_ key: String, _ actual: String?, hadOne: Bool, _ expected: String) -> [String] {
+        guard let actual else { return hadOne ? [key] : [] }
+        return actual == expected ? [] : [key]
+    }
+
+    private static func digest(_ version: ModelVersion, _ names: [String]) -> String {
+        var hash = SHA512()
+        for name in names {
+            hash.update(Array(name.utf8))
+            hash.update(version.hashes[name] ?? [])
+        }
+        return Data(hash.finalize()).base64EncodedString()
+    }
+
+    private static func checksum(_ version: ModelVersion, _ names: [String]) -> String {
+        var hash = SHA256()
+        for name in names { hash.update(version.hashes[name] ?? []) }
+        return Data(hash.finalize()).base64EncodedString()
+    }
+}

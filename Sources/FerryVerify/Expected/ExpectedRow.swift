@@ -1,0 +1,190 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What stands in each column of the rows that one entity mapping makes, relationships aside.
+struct ExpectedRow {
+    enum Cell {
+        /// The source row's column, as it is.
+        case copy(Int)
+        /// The raw value of an attribute at the end of a path of to-one relationships.
+        case carry(Expression, attribute: String)
+        case compute(Expression, AttributeType)
+        case constant(PlainValue)
+        /// A relationship's column, or one that only the store or a policy can fill.
+        case notCompared
+    }
+
+    let mapping: ResolvedEntityMapping
+    let entityNumber: Int64
+    /// In the order of the destination table's columns.
+    let cells: [Cell]
+    let columns: [Column]
+    /// Destination attribute to its place in ``cells``.
+    private let places: [String: Int]
+    /// Values of each row that are not recomputed.
+    let notRecomputed: Int64
+
+    init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
+        self.mapping = mapping
+        entityNumber = try context.destinationNumber(of: mapping.destination)
+        columns = try context.destinationTable(of: mapping.destination).columns
+        let byName = Dictionary(columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        // What is no property of the entity belongs to a relative in the same table and is empty.
+        var cells = [Cell](repeating: .constant(.null), count: columns.count)
+        var places: [String: Int] = [:]
+        var notRecomputed: Int64 = 0
+        for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
+            guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
+                let place = byName[column.name]
+            else { continue }
+            places[attribute.name] = place
+            if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
+                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
+            } else if attribute.isDerived {
+                cells[place] = .notCompared
+                notRecomputed += 1
+            }
+        }
+        for relationship in context.destinationModel.relationships(of: mapping.destination) {
+            for name in ExpectedRow.columns(of: relationship, mapping, in: context) {
+                if let place = byName[name] { cells[place] = .notCompared }
+            }
+        }
+        for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
+        self.cells = cells
+        self.places = places
+        self.notRecomputed = notRecomputed
+    }
+
+    private static func cell(
+        _ attribute: Attribute, _ expression: Expression?, _ mapping: ResolvedEntityMapping, _ column: Column,
+        _ rows: SourceRows, _ context: VerificationContext
+    ) throws -> Cell {
+        guard let expression else {
+            return .constant(StoredValue.stored(value(of: attribute.defaultValue), in: column))
+        }
+        if let source = SourceAttribute(expression, mapping, context.sourceModel),
+            source.attribute.type == attribute.type,
+            source.attribute.allowsExternalStorage == attribute.allowsExternalStorage
+        {
+            if source.isOwn, let place = rows.column(of: source.attribute.name, in: mapping.source) {
+                return .copy(place)
+            }
+            return .carry(source.object, attribute: source.attribute.name)
+        }
+        if case .constant(let constant) = expression {
+            let value = PlainEvaluator.value(ofConstant: constant)
+            let stored = try PlainConversion.stored(value, as: attribute.type)
+            return .constant(StoredValue.stored(stored, in: column))
+        }
+        return .compute(expression, attribute.type)
+    }
+
+    private static func value(of defaultValue: DefaultValue?) -> PlainValue {
+        switch defaultValue {
+        case nil: .null
+        case .integer(let integer): .integer(integer)
+        case .real(let real): .real(real)
+        case .text(let text): .string(text)
+        case .blob(let bytes): .blob(bytes)
+        }
+    }
+
+    private static func columns(
+        of relationship: Relationship, _ mapping: ResolvedEntityMapping, in context: VerificationContext
+    ) -> [String] {
+        guard
+            case .foreignKey(_, let column, let entityColumn, let orderColumn)? = context.destination.storage(
+                of: relationship.name, in: mapping.destination)
+        else { return [] }
+        return [column, entityColumn, orderColumn].compactMap { $0 }
+    }
+
+    /// Columns that a to-many relationship without inverse, of whatever entity, has in this entity's rows.
+    private static func inverselessColumns(
+        of mapping: ResolvedEntityMapping, _ places: [String: Int], in context: VerificationContext
+    ) -> [Int] {
+        let model = context.destinationModel
+        return context.destination.relationshipStorage.compactMap { key, storage in
+            guard case .inverseless(_, let column) = storage,
+                let relationship = model.relationship(key.property, of: key.entity),
+                model.root(of: relationship.destinationEntity) == model.root(of: mapping.destination)
+            else { return nil }
+            return places[column]
+        }
+    }
+
+    // MARK: Values
+
+    /// The value that an attribute is expected to have, as its column stores it.
+    func value(
+        of attribute: String, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects,
+        _ row: Statement
+    ) throws -> PlainValue {
+        guard let place = places[attribute] else { return .null }
+        return try value(at: place, in: scope, evaluator, objects, row) ?? .null
+    }
+
+    /// The value of a cell, or nil when it is not compared.
+    func value(
+        at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: Statement
+    ) throws -> PlainValue? {
+        switch cells[place] {
+        case .copy(let column): return StoredValue.stored(StoredValue.raw(row, column), in: columns[place])
+        case .carry(let path, let attribute):
+            guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
+            return StoredValue.stored(try objects.rawValue(of: attribute, in: object), in: columns[place])
+        case .compute(let expression, let type):
+            let value = try evaluator.value(of: expression, in: scope)
+            return StoredValue.stored(try PlainConversion.stored(value, as: type), in: columns[place])
+        case .constant(let value): return value
+        case .notCompared: return nil
+        }
+    }
+}
+
+/// An expression that is nothing but an attribute of the source at the end of a path.
+private struct SourceAttribute {
+    var attribute: Attribute
+    /// The object that has the attribute.
+    var object: Expression
+    /// Whether that is `$source` itself.
+    var isOwn: Bool
+
+    init?(_ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel) {
+        guard case .keyPath(let base, let steps) = expression, case .key(let last)? = steps.last else { return nil }
+        guard var entity = SourceAttribute.entity(of: base, mapping, model) else { return nil }
+        for step in steps.dropLast() {
+            guard case .key(let name) = step, let relationship = model.relationship(name, of: entity) else {
+                return nil
+            }
+            entity = relationship.destinationEntity
+        }
+        guard let attribute = model.attribute(last, of: entity), !attribute.isTransient else { return nil }
+        self.attribute = attribute
+        object = steps.count == 1 ? base : .keyPath(base, Array(steps.dropLast()))
+        isOwn = steps.count == 1 && (base == .variable("source") || base == .evaluatedObject)
+    }
+
+    private static func entity(
+        of base: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel
+    ) -> String? {
+        switch base {
+        case .evaluatedObject, .variable("source"): return mapping.source
+        case .variable(let name):
+            guard let iteration = mapping.iteration, iteration.variable == name,
+                case .keyPath(_, let steps) = iteration.elements
+            else { return nil }
+            var entity = mapping.source
+            for case .key(let name) in steps {
+                guard let relationship = model.relationship(name, of: entity) else { return nil }
+                entity = relationship.destinationEntity
+            }
+            return entity
+        default: return nil
+        }
+    }
+}

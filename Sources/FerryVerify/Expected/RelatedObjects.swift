@@ -1,0 +1,98 @@
+internal import FerryMapping
+
+/// What the rules of relationships yield: for each object of an entity mapping the objects it is related to.
+final class RelatedObjects {
+    private let context: VerificationContext
+    private let objects: SourceObjects
+    private let evaluator: PlainEvaluator
+    private let mappings: [String: ResolvedEntityMapping]
+
+    /// A candidate, and what decides which of several comes first: the mapping, the source object, the element.
+    struct Candidate {
+        var key: Int64
+        var position: Int
+        var source: Int64
+        var element: Int
+
+        static func precedes(_ left: Candidate, _ right: Candidate) -> Bool {
+            (left.position, left.source, left.element) < (right.position, right.source, right.element)
+        }
+    }
+
+    init(_ context: VerificationContext) {
+        self.context = context
+        objects = SourceObjects(context)
+        evaluator = PlainEvaluator(objects: objects, now: context.verification.now)
+        mappings = Dictionary(
+            context.step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Calls the body with each object that a mapping made, in order; a merged one comes again for each source object.
+    func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
+        let rows = try SourceRows(for: [mapping], onlyEntity: mapping.source, objects: objects, in: context)
+        let instances = Instances(mapping: mapping, evaluator: evaluator)
+        while let object = try rows.next() {
+            rows.open(object)
+            try ignoringWhatRowsReported {
+                try instances.each(of: object) { scope, element, passes in
+                    guard passes else { return }
+                    if mapping.keepsPrimaryKey {
+                        try body(object.key, scope)
+                    } else if let key = try context.associations.key(
+                        mapping, source: object.key, element: element)
+                    {
+                        try body(key, scope)
+                    }
+                }
+            }
+            objects.openRow = nil
+            try context.advance(mapping.name, done: 0, total: nil)
+        }
+    }
+
+    /// Calls the body with each destination object that a rule relates an object to.
+    func eachCandidate(
+        _ rule: ResolvedRelationship, in scope: PlainScope, _ body: (Candidate) throws -> Void
+    ) throws {
+        try evaluator.eachObject(of: rule.from, in: scope) { related in
+            for name in rule.mappings {
+                guard let mapping = mappings[name], mapping.source == related.entity else { continue }
+                if mapping.keepsPrimaryKey {
+                    guard try isCarried(related, by: mapping) else { continue }
+                    try body(
+                        Candidate(key: related.key, position: mapping.position, source: related.key, element: 0))
+                } else {
+                    var element = 0
+                    try context.associations.eachKey(mapping, source: related.key) { key in
+                        try body(
+                            Candidate(
+                                key: key, position: mapping.position, source: related.key, element: element))
+                        element += 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// The candidate that a to-one relationship takes.
+    func firstCandidate(_ rule: ResolvedRelationship, in scope: PlainScope) throws -> Int64? {
+        var first: Candidate?
+        try eachCandidate(rule, in: scope) { candidate in
+            if let known = first, !Candidate.precedes(candidate, known) { return }
+            first = candidate
+        }
+        return first?.key
+    }
+
+    private func isCarried(_ object: PlainObject, by mapping: ResolvedEntityMapping) throws -> Bool {
+        guard let filter = mapping.filter else { return true }
+        return try evaluator.holds(filter, in: PlainScope(source: object))
+    }
+
+    /// An object whose values cannot be computed was reported with its row.
+    private func ignoringWhatRowsReported(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error where error is PlainFailure || error is PlainJSON.Invalid {}
+    }
+}

@@ -1,0 +1,233 @@
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The comparison of one destination root table with the rows that the entity mappings are expected to make.
+final class RowWalk {
+    private let root: String
+    private let context: VerificationContext
+    private let table: EntityTable
+    private let entityNames: [Int64: String]
+    private let keepers: [ResolvedEntityMapping]
+    private let makers: [ResolvedEntityMapping]
+    private let lookups: UniqueLookups
+    private let objects: SourceObjects
+    private let evaluator: PlainEvaluator
+    private let needsAssociation: Set<Int>
+    private let total: Int64?
+    private var done: Int64 = 0
+
+    // The destination's rows, in key order.
+    private let actual: Statement
+    private var actualKey: Int64?
+
+    init(root: String, number: Int, in context: VerificationContext) throws {
+        self.root = root
+        self.context = context
+        table = try context.destinationTable(of: root)
+        entityNames = Dictionary(
+            context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        keepers = context.keepers(into: root)
+        makers = context.makers(into: root)
+        lookups = try UniqueLookups(makers, number: number, on: context.connection)
+        objects = SourceObjects(context)
+        evaluator = PlainEvaluator(objects: objects, now: context.verification.now)
+        var needed = Set<Int>()
+        for mapping in context.step.entityMappings {
+            if !mapping.relationships.isEmpty { needed.insert(mapping.position) }
+            for relationship in mapping.relationships {
+                for name in relationship.mappings {
+                    context.step.entityMapping(named: name).map { _ = needed.insert($0.position) }
+                }
+            }
+        }
+        needsAssociation = needed
+        total = try context.connection.integer("SELECT count(*) FROM destination.\(table.name)")
+        let columns = (["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)).joined(separator: ", ")
+        actual = try context.connection.prepare("SELECT \(columns) FROM destination.\(table.name) ORDER BY Z_PK")
+        try advance()
+    }
+
+    func run(_ counts: inout RecountedMappings) throws {
+        try context.announce(table.name, done: 0, total: total)
+        let base = try context.highestKeptKey(in: root)
+        try compareKept(&counts)
+        try passExtra(before: base + 1)
+        var next = base + 1
+        for mapping in makers { try compareNew(mapping, next: &next, &counts) }
+        try passExtra(before: nil)
+        context.report.checked += done
+    }
+
+    // MARK: Objects that keep their keys
+
+    private func compareKept(_ counts: inout RecountedMappings) throws {
+        var walks: [(rows: SourceRows, object: PlainObject?)] = []
+        var expected: [String: [ExpectedRow]] = [:]
+        let bySourceRoot = Dictionary(grouping: keepers) { context.sourceModel.root(of: $0.source) }
+        for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
+            let mappings = bySourceRoot[root] ?? []
+            let rows = try SourceRows(for: mappings, onlyEntity: nil, objects: objects, in: context)
+            for mapping in mappings {
+                expected[mapping.source, default: []].append(try ExpectedRow(mapping, rows: rows, in: context))
+            }
+            walks.append((rows, try rows.next()))
+        }
+        // All source tables that keep keys here, as one sequence in key order; as a rule there is one.
+        while let lowest = walks.indices.filter({ walks[$0].object != nil }).min(by: {
+            (walks[$0].object?.key ?? 0) < (walks[$1].object?.key ?? 0)
+        }) {
+            let rows = walks[lowest].rows
+            if let object = walks[lowest].object, let candidates = expected[object.entity] {
+                rows.open(object)
+                for row in candidates { try compareKept(row, object, rows.statement, &counts) }
+            }
+            objects.openRow = nil
+            walks[lowest].object = try rows.next()
+        }
+    }
+
+    private func compareKept(
+        _ expected: ExpectedRow, _ object: PlainObject, _ row: Statement, _ counts: inout RecountedMappings
+    ) throws {
+        let mapping = expected.mapping
+        counts[mapping].read += 1
+        try orReport(mapping, object) {
+            let scope = PlainScope(source: object)
+            if let filter = mapping.filter, try !evaluator.holds(filter, in: scope) {
+                counts[mapping].dropped += 1
+                return
+            }
+            counts[mapping].written += 1
+            if lookups.isNeeded(for: mapping.destination) {
+                try lookups.add(entity: mapping.destination, key: object.key) { attribute in
+                    try expected.value(of: attribute, in: scope, evaluator, objects, row)
+                }
+            }
+            try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
+        }
+    }
+
+    // MARK: Objects with new keys
+
+    private func compareNew(
+        _ mapping: ResolvedEntityMapping, next: inout Int64, _ counts: inout RecountedMappings
+    ) throws {
+        let rows = try SourceRows(for: [mapping], onlyEntity: mapping.source, objects: objects, in: context)
+        let expected = try ExpectedRow(mapping, rows: rows, in: context)
+        let instances = Instances(mapping: mapping, evaluator: evaluator)
+        while let object = try rows.next() {
+            rows.open(object)
+            try orReport(mapping, object) {
+                try instances.each(of: object) { scope, element, passes in
+                    counts[mapping].read += 1
+                    guard passes else {
+                        counts[mapping].dropped += 1
+                        return
+                    }
+                    try make(expected, scope, element, rows.statement, next: &next, &counts)
+                }
+            }
+            objects.openRow = nil
+            try context.advance(table.name, done: done, total: total)
+        }
+    }
+
+    private func make(
+        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: Statement, next: inout Int64,
+        _ counts: inout RecountedMappings
+    ) throws {
+        let mapping = expected.mapping
+        let value = { [objects, evaluator] (attribute: String) throws -> PlainValue in
+            try expected.value(of: attribute, in: scope, evaluator, objects, row)
+        }
+        var key = next
+        if !mapping.unique.isEmpty, let found = try lookups.find(mapping, value: value) {
+            key = found
+            counts[mapping].merged += 1
+        } else {
+            next += 1
+            counts[mapping].written += 1
+            if lookups.isNeeded(for: mapping.destination) {
+                try lookups.add(entity: mapping.destination, key: key, value: value)
+            }
+            try compare(expected, key: key, scope, row, version: nil)
+        }
+        if needsAssociation.contains(mapping.position) {
+            try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
+        }
+    }
+
+    // MARK: Comparing
+
+    private func advance() throws { actualKey = try actual.step() ? actual.integer(0) : nil }
+
+    /// Reports rows that nothing explains, up to a key.
+    private func passExtra(before key: Int64?) throws {
+        while let actualKey, key.map({ actualKey < $0 }) ?? true {
+            context.report(
+                RowsCheck.self, entity: entityNames[actual.integer(1)] ?? root,
+                example: "\(table.name) Z_PK \(actualKey)")
+            done += 1
+            try advance()
+            try context.advance(table.name, done: done, total: total)
+        }
+    }
+
+    private func compare(
+        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope, _ row: Statement, version: Int?
+    ) throws {
+        try passExtra(before: key)
+        guard actualKey == key else {
+            context.report(
+                RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
+            return
+        }
+        if let place = try difference(expected, scope, row, version: version) {
+            context.report(
+                RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key) \(place)")
+        }
+        context.report.notRecomputed += expected.notRecomputed
+        done += 1
+        try advance()
+        try context.advance(table.name, done: done, total: total)
+    }
+
+    /// The first column of the current destination row that is not as expected.
+    private func difference(
+        _ expected: ExpectedRow, _ scope: PlainScope, _ row: Statement, version: Int?
+    ) throws -> String? {
+        if actual.integer(1) != expected.entityNumber { return "Z_ENT" }
+        if let version {
+            if !StoredValue.isEqual(actual, 2, row, version) { return "Z_OPT" }
+        } else if !StoredValue.isEqual(actual, 2, to: .integer(1)) {
+            return "Z_OPT"
+        }
+        for (place, cell) in expected.cells.enumerated() {
+            let isEqual: Bool
+            switch cell {
+            case .copy(let column): isEqual = StoredValue.isEqual(actual, place + 3, row, column)
+            case .notCompared: isEqual = true
+            case .constant(let value): isEqual = StoredValue.isEqual(actual, place + 3, to: value)
+            case .carry, .compute:
+                let value = try expected.value(at: place, in: scope, evaluator, objects, row)
+                isEqual = value.map { StoredValue.isEqual(actual, place + 3, to: $0) } ?? true
+            }
+            if !isEqual { return expected.columns[place].name }
+        }
+        return nil
+    }
+
+    /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.
+    private func orReport(
+        _ mapping: ResolvedEntityMapping, _ object: PlainObject, _ body: () throws -> Void
+    ) throws {
+        do {
+            try body()
+        } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+            let source = try context.sourceTable(of: object.entity).name
+            context.report(RowsCheck.self, entity: mapping.destination, example: "source \(source) Z_PK \(object.key)")
+        }
+    }
+}

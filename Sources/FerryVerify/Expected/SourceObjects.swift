@@ -1,0 +1,133 @@
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The source store as the plain evaluator sees it: one object at a time, read by key.
+final class SourceObjects: PlainObjectSource {
+    private struct AttributeKey: Hashable {
+        var entity: String
+        var attribute: String
+    }
+
+    private struct WalkKey: Hashable {
+        var entity: String
+        var relationship: String
+    }
+
+    /// A row that a check has open anyway; attributes of its object are read from it.
+    struct OpenRow {
+        var object: PlainObject
+        var row: Statement
+        /// Attribute name to the row's column.
+        var columns: [String: Int]
+    }
+
+    private let context: VerificationContext
+    private let entityNames: [Int64: String]
+    /// Prepared statements; as many as the mappings' expressions name properties.
+    private var attributeStatements: [AttributeKey: (statement: Statement, attribute: Attribute)] = [:]
+    /// Statements that are not in the middle of a walk: a walk inside a walk needs one of its own.
+    private var walks: [WalkKey: [Statement]] = [:]
+    private var relationshipNames: [AttributeKey: Bool] = [:]
+    var openRow: OpenRow?
+
+    init(_ context: VerificationContext) {
+        self.context = context
+        entityNames = Dictionary(
+            context.source.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The entity of a source row, or nil when the model has none of that number.
+    func entity(numbered number: Int64) -> String? { entityNames[number] }
+
+    // MARK: Attributes
+
+    func value(of attribute: String, in object: PlainObject) throws -> PlainValue {
+        if let openRow, openRow.object == object, let column = openRow.columns[attribute],
+            let declared = context.sourceModel.attribute(attribute, of: object.entity)
+        {
+            return try StoredValue.decode(openRow.row, column, as: declared)
+        }
+        let (statement, declared) = try statement(for: attribute, of: object.entity)
+        try statement.bind(object.key, at: 1)
+        defer { statement.reset() }
+        return try statement.step() ? try StoredValue.decode(statement, 0, as: declared) : .null
+    }
+
+    /// The value as its column holds it.
+    func rawValue(of attribute: String, in object: PlainObject) throws -> PlainValue {
+        let (statement, _) = try statement(for: attribute, of: object.entity)
+        try statement.bind(object.key, at: 1)
+        defer { statement.reset() }
+        return try statement.step() ? StoredValue.raw(statement, 0) : .null
+    }
+
+    private func statement(
+        for attribute: String, of entity: String
+    ) throws -> (statement: Statement, attribute: Attribute) {
+        let key = AttributeKey(entity: entity, attribute: attribute)
+        if let known = attributeStatements[key] { return known }
+        guard let declared = context.sourceModel.attribute(attribute, of: entity),
+            let column = context.source.column(of: attribute, in: entity)
+        else { throw PlainFailure("\(entity) has no stored attribute \(attribute)") }
+        let table = try context.sourceTable(of: entity)
+        let statement = try context.connection.prepare(
+            "SELECT \(column.name) FROM source.\(table.name) WHERE Z_PK = ?")
+        attributeStatements[key] = (statement, declared)
+        return (statement, declared)
+    }
+
+    // MARK: Relationships
+
+    func isRelationship(_ name: String, of entity: String) -> Bool {
+        let key = AttributeKey(entity: entity, attribute: name)
+        if let known = relationshipNames[key] { return known }
+        let result = context.sourceModel.relationship(name, of: entity) != nil
+        relationshipNames[key] = result
+        return result
+    }
+
+    func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
+        let key = WalkKey(entity: object.entity, relationship: relationship)
+        let statement = try walks[key]?.popLast() ?? walk(relationship, of: object.entity)
+        defer {
+            statement.reset()
+            walks[key, default: []].append(statement)
+        }
+        try statement.bind(object.key, at: 1)
+        while try statement.step() {
+            // A row that is no object of the model is what a dangling key points to: nothing.
+            guard let entity = entityNames[statement.integer(1)] else { continue }
+            try body(PlainObject(entity: entity, key: statement.integer(0)))
+        }
+    }
+
+    private func walk(_ relationship: String, of entity: String) throws -> Statement {
+        guard let declared = context.sourceModel.relationship(relationship, of: entity),
+            let storage = context.source.storage(of: relationship, in: entity)
+        else { throw PlainFailure("\(entity) has no stored relationship \(relationship)") }
+        let own = try context.sourceTable(of: entity).name
+        let other = try context.sourceTable(of: declared.destinationEntity).name
+        let sql: String
+        switch storage {
+        case .foreignKey(_, let column, _, _):
+            sql = """
+                SELECT t.Z_PK, t.Z_ENT FROM source.\(own) o JOIN source.\(other) t ON t.Z_PK = o.\(column)
+                WHERE o.Z_PK = ?
+                """
+        case .inverseForeignKey(_, let column, _, let order):
+            sql = """
+                SELECT t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) = ?
+                ORDER BY \(order.map { "t.\($0), " } ?? "")t.Z_PK
+                """
+        case .inverseless(_, let column):
+            sql = "SELECT t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) = ? ORDER BY t.Z_PK"
+        case .join(let table, let first, let second, let order, _):
+            sql = """
+                SELECT t.Z_PK, t.Z_ENT FROM source.\(table) j JOIN source.\(other) t ON t.Z_PK = j.\(second)
+                WHERE j.\(first) = ? ORDER BY \(order.map { "j.\($0), " } ?? "")t.Z_PK
+                """
+        }
+        return try context.connection.prepare(sql)
+    }
+}

@@ -1,0 +1,108 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The rows of one source root table in key order, with the columns that some entity mappings need.
+final class SourceRows {
+    let root: String
+    private(set) var statement: Statement
+    /// Column name to its place in the row.
+    private let places: [String: Int]
+    /// Entity name to the columns of its attributes in the row.
+    private var attributeColumns: [String: [String: Int]] = [:]
+    private let context: VerificationContext
+    private let objects: SourceObjects
+    private(set) var isAtEnd = false
+
+    static let keyColumn = 0
+    static let entityColumn = 1
+    static let versionColumn = 2
+
+    /// - Parameters:
+    ///   - mappings: Mappings whose source is below one root.
+    ///   - entity: Only rows of exactly this entity; nil for all.
+    init(
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, objects: SourceObjects,
+        in context: VerificationContext
+    ) throws {
+        self.context = context
+        self.objects = objects
+        root = context.sourceModel.root(of: mappings[0].source)
+        var names: [String] = []
+        var columns: [String: [String: Int]] = [:]
+        for mapping in mappings {
+            for attribute in SourceRows.attributes(of: mapping, in: context) {
+                guard let column = context.source.column(of: attribute, in: mapping.source) else { continue }
+                let place = names.firstIndex(of: column.name) ?? names.endIndex
+                if place == names.endIndex { names.append(column.name) }
+                columns[mapping.source, default: [:]][attribute] = place + 3
+            }
+        }
+        attributeColumns = columns
+        places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
+        let table = try context.sourceTable(of: root).name
+        let selected = (["Z_PK", "Z_ENT", "Z_OPT"] + names).joined(separator: ", ")
+        let condition = try entity.map { " WHERE Z_ENT = \(try context.sourceNumber(of: $0))" } ?? ""
+        statement = try context.connection.prepare(
+            "SELECT \(selected) FROM source.\(table)\(condition) ORDER BY Z_PK")
+    }
+
+    /// The attributes of `$source` that a mapping's expressions begin with.
+    private static func attributes(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> Set<String> {
+        var names = Set<String>()
+        func visit(_ expression: Expression) {
+            switch expression {
+            case .keyPath(.variable("source"), let steps), .keyPath(.evaluatedObject, let steps):
+                if case .key(let name)? = steps.first, context.sourceModel.attribute(name, of: mapping.source) != nil {
+                    names.insert(name)
+                }
+            case .keyPath(let base, _): visit(base)
+            case .function(let receiver, _, let arguments):
+                visit(receiver)
+                arguments.forEach(visit)
+            case .predefined(_, let arguments): arguments.forEach(visit)
+            case .json(let document, _): visit(document)
+            case .constant, .evaluatedObject, .variable: break
+            }
+        }
+        func visit(_ predicate: Predicate) {
+            switch predicate {
+            case .constant: break
+            case .and(let parts), .or(let parts): parts.forEach(visit)
+            case .not(let part): visit(part)
+            case .comparison(let comparison):
+                visit(comparison.left)
+                visit(comparison.right)
+            }
+        }
+        mapping.attributes.compactMap(\.expression).forEach(visit)
+        mapping.filter.map(visit)
+        mapping.iteration.map { visit($0.elements) }
+        return names
+    }
+
+    /// The place of an entity's attribute in the row, if it is among the columns.
+    func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute] }
+
+    // MARK: Walking
+
+    /// Goes to the next row, which the evaluator reads from until the next call.
+    ///
+    /// - Returns: The object, or nil at the end. Rows of no known entity are passed over.
+    func next() throws -> PlainObject? {
+        while try statement.step() {
+            guard let entity = objects.entity(numbered: statement.integer(SourceRows.entityColumn)) else { continue }
+            return PlainObject(entity: entity, key: statement.integer(SourceRows.keyColumn))
+        }
+        isAtEnd = true
+        return nil
+    }
+
+    /// Lets the evaluator read the attributes of the current row's object from it.
+    func open(_ object: PlainObject) {
+        objects.openRow = SourceObjects.OpenRow(
+            object: object, row: statement, columns: attributeColumns[object.entity] ?? [:])
+    }
+}

@@ -1,0 +1,95 @@
+internal import FerryMapping
+internal import FerryModel
+internal import FerryStore
+
+/// A relationship and its inverse, which are stored once, and the rules of all entity mappings that fill them.
+///
+/// `a` is the side that holds the key: the object with the foreign key, or the one in a join table's first column.
+struct StoredRelation {
+    enum Storage {
+        /// A column in the table of `a`; the other side is to-many, or there is none.
+        case foreignKey(table: String, column: String, orderColumn: String?)
+        /// A column on both sides.
+        case oneToOne(table: String, column: String, otherTable: String, otherColumn: String)
+        /// `aOrder` is the position of `a` among the objects of a `b`, `bOrder` the position of `b` among those of an `a`.
+        case join(table: String, a: String, b: String, aOrder: String?, bOrder: String?, isReflexive: Bool)
+    }
+
+    struct Rule {
+        var mapping: ResolvedEntityMapping
+        var relationship: ResolvedRelationship
+        /// Whether the rule belongs to `b`, so that its objects come second in a pair.
+        var isInverse: Bool
+    }
+
+    /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
+    var key: PropertyKey
+    var storage: Storage
+    /// By the position of their mappings.
+    var rules: [Rule]
+
+    /// All stored relationships of the destination, each with its inverse, in the order of names.
+    static func all(in context: VerificationContext) throws -> [StoredRelation] {
+        var relations: [StoredRelation] = []
+        let keys = context.destination.relationshipStorage.keys.sorted {
+            ($0.entity, $0.property) < ($1.entity, $1.property)
+        }
+        for key in keys {
+            guard let relationship = context.destinationModel.relationship(key.property, of: key.entity),
+                let storage = context.destination.relationshipStorage[key]
+            else { continue }
+            let inverse = StoredRelation.inverse(of: relationship, in: context.destinationModel)
+            let relation: Storage
+            switch storage {
+            case .foreignKey(let table, let column, _, let orderColumn):
+                if let inverse, inverse != key,
+                    case .foreignKey(let otherTable, let otherColumn, _, _)? =
+                        context.destination.relationshipStorage[inverse]
+                {
+                    // Of the two columns the first by name stands for the relation.
+                    if (inverse.entity, inverse.property) < (key.entity, key.property) { continue }
+                    relation = .oneToOne(
+                        table: table, column: column, otherTable: otherTable, otherColumn: otherColumn)
+                } else {
+                    relation = .foreignKey(table: table, column: column, orderColumn: orderColumn)
+                }
+            case .inverseForeignKey: continue
+            case .inverseless(let table, let column):
+                relations.append(
+                    StoredRelation(
+                        key: key, storage: .foreignKey(table: table, column: column, orderColumn: nil),
+                        rules: rules(for: key, isInverse: true, in: context)))
+                continue
+            case .join(let table, let own, let other, let otherOrder, let ownOrder):
+                guard let joinTable = context.destination.joinTables.first(where: { $0.name == table }) else {
+                    continue
+                }
+                if joinTable.firstColumn != own { continue }
+                relation = .join(
+                    table: table, a: own, b: other, aOrder: ownOrder, bOrder: otherOrder,
+                    isReflexive: joinTable.isReflexive)
+            }
+            var rules = rules(for: key, isInverse: false, in: context)
+            if let inverse, inverse != key { rules += StoredRelation.rules(for: inverse, isInverse: true, in: context) }
+            rules.sort { $0.mapping.position < $1.mapping.position }
+            relations.append(StoredRelation(key: key, storage: relation, rules: rules))
+        }
+        return relations
+    }
+
+    static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> PropertyKey? {
+        guard let name = relationship.inverseName,
+            let entity = model.declaringEntity(of: name, in: relationship.destinationEntity)
+        else { return nil }
+        return PropertyKey(entity, name)
+    }
+
+    private static func rules(for key: PropertyKey, isInverse: Bool, in context: VerificationContext) -> [Rule] {
+        context.step.entityMappings.flatMap { mapping in
+            mapping.relationships.filter { relationship in
+                relationship.name == key.property
+                    && context.destinationModel.declaringEntity(of: key.property, in: mapping.destination) == key.entity
+            }.map { Rule(mapping: mapping, relationship: $0, isInverse: isInverse) }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// How values are read from and stored in a Core Data store's columns.
+enum StoredValue {
+    /// Decodes a column by the type that its attribute is declared with.
+    ///
+    /// Dates, decimals and other reals are doubles, however a whole one is stored.
+    static func decode(_ row: Statement, _ column: Int, as attribute: Attribute) throws -> PlainValue {
+        switch row.storageClass(column) {
+        case .null: return .null
+        case .integer:
+            switch attribute.type {
+            case .date, .decimal, .double, .float: return .real(Double(row.integer(column)))
+            default: return .integer(row.integer(column))
+            }
+        case .real: return .real(row.real(column))
+        case .text: return .text(row.blob(column))
+        case .blob:
+            let bytes = row.blob(column)
+            guard attribute.allowsExternalStorage, let first = bytes.first else { return .blob(bytes) }
+            // 01 stands before data kept in the column; anything else names a file.
+            guard first == 1 else { throw PlainFailure("the value is kept in a file") }
+            return .blob(Array(bytes.dropFirst()))
+        }
+    }
+
+    /// A column as it is, whatever its attribute's type.
+    static func raw(_ row: Statement, _ column: Int) -> PlainValue {
+        switch row.storageClass(column) {
+        case .null: .null
+        case .integer: .integer(row.integer(column))
+        case .real: .real(row.real(column))
+        case .text: .text(row.blob(column))
+        case .blob: .blob(row.blob(column))
+        }
+    }
+
+    /// What a column of a declared type makes of a value, by SQLite's affinity.
+    static func stored(_ value: PlainValue, in column: Column) -> PlainValue {
+        switch column.type {
+        case "FLOAT":
+            if case .integer(let integer) = value { return .real(Double(integer)) }
+            return value
+        case "INTEGER", "TIMESTAMP", "DECIMAL":
+            if case .real(let real) = value, let integer = wholeNumber(real) { return .integer(integer) }
+            return value
+        default: return value
+        }
+    }
+
+    /// The integer that SQLite stores instead of a real with the same value.
+    private static func wholeNumber(_ real: Double) -> Int64? {
+        guard real > -0x1p63, real < 0x1p63 else { return nil }
+        let integer = Int64(real)
+        // The ends of the range stay reals.
+        return Double(integer) == real && integer > .min && integer < .max ? integer : nil
+    }
+
+    /// Whether a column holds exactly this value: same storage class, same bytes.
+    static func isEqual(_ row: Statement, _ column: Int, to value: PlainValue) -> Bool {
+        switch (value, row.storageClass(column)) {
+        case (.null, .null): return true
+        case (.integer(let integer), .integer): return row.integer(column) == integer
+        case (.real(let real), .real): return row.real(column).bitPattern == real.bitPattern
+        case (.text(let bytes), .text), (.blob(let bytes), .blob):
+            return row.withBytes(column) { stored in stored.elementsEqual(bytes) }
+        default: return false
+        }
+    }
+
+    /// Whether two columns hold the same value: same storage class, same bytes. Nothing is copied.
+    static func isEqual(_ left: Statement, _ leftColumn: Int, _ right: Statement, _ rightColumn: Int) -> Bool {
+        let storageClass = left.storageClass(leftColumn)
+        guard storageClass == right.storageClass(rightColumn) else { return false }
+        switch storageClass {
+        case .null: return true
+        case .integer: return left.integer(leftColumn) == right.integer(rightColumn)
+        case .real: return left.real(leftColumn).bitPattern == right.real(rightColumn).bitPattern
+        case .text, .blob:
+            return left.withBytes(leftColumn) { first in
+                right.withBytes(rightColumn) { second in first.elementsEqual(second) }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package import FerryExpression
+
+extension PlainEvaluator {
+    /// Whether a predicate holds.
+    package func holds(_ predicate: Predicate, in scope: PlainScope) throws -> Bool {
+        switch predicate {
+        case .constant(let value): return value
+        case .and(let parts): return try parts.allSatisfy { part in try holds(part, in: scope) }
+        case .or(let parts): return try parts.contains { part in try holds(part, in: scope) }
+        case .not(let part): return try !holds(part, in: scope)
+        case .comparison(let comparison):
+            let left = try value(of: comparison.left, in: scope).plain
+            let right = try value(of: comparison.right, in: scope).plain
+            return try PlainComparison(options: comparison.options, patterns: patterns)
+                .holds(left, comparison.comparator, right)
+        }
+    }
+}
+
+/// Comparisons with Core Data's rules for nil: nil equals nil, and no order or pattern holds with it.
+struct PlainComparison {
+    /// The letters in brackets after the operator.
+    var options: String
+    var patterns: PlainPatterns
+
+    func holds(
+        _ left: PlainValue, _ comparator: Predicate.Comparison.Operator, _ right: PlainValue
+    ) throws -> Bool {
+        if comparator == .matches { return try matches(left, right) }
+        let left = folded(left)
+        let right = folded(right)
+        switch comparator {
+        case .equal: return isEqual(left, right)
+        case .notEqual: return !isEqual(left, right)
+        case .less, .lessOrEqual, .greater, .greaterOrEqual:
+            guard !left.isNull, !right.isNull else { return false }
+            guard let order = try order(left, right) else { return false }
+            switch comparator {
+            case .less: return order < 0
+            case .lessOrEqual: return order <= 0
+            case .greater: return order > 0
+            default: return order >= 0
+            }
+        case .matches: return try matches(left, right)
+        }
+    }
+
+    private func isEqual(_ left: PlainValue, _ right: PlainValue) -> Bool {
+        if left.isNull || right.isNull { return left.isNull && right.isNull }
+        if let left = PlainNumber(left), let right = PlainNumber(right) { return left.order(to: right) == 0 }
+        return left == right
+    }
+
+    /// Negative, zero or positive; nil when one of the two is not a number.
+    private func order(_ left: PlainValue, _ right: PlainValue) throws -> Int? {
+        if let left = PlainNumber(left), let right = PlainNumber(right) { return left.order(to: right) }
+        guard case .text(let first) = left, case .text(let second) = right else {
+            throw PlainFailure("values of different kinds have no order")
+        }
+        let units = String(decoding: first, as: UTF8.self).utf16
+        let others = String(decoding: second, as: UTF8.self).utf16
+        if units.lexicographicallyPrecedes(others) { return -1 }
+        return others.lexicographicallyPrecedes(units) ? 1 : 0
+    }
+
+    private func matches(_ left: PlainValue, _ right: PlainValue) throws -> Bool {
+        guard !left.isNull, !right.isNull else { return false }
+        guard case .text(let bytes) = left, case .text(let pattern) = right else {
+            throw PlainFailure("MATCHES needs text")
+        }
+        return try patterns.matches(bytes, pattern, options: options)
+    }
+
+    /// Text without what the options in brackets ignore.
+    private func folded(_ value: PlainValue) -> PlainValue {
+        guard case .text(let bytes) = value, options.contains("c") || options.contains("d") else { return value }
+        return .text(PlainPatterns.folded(bytes, options: options))
+    }
+}

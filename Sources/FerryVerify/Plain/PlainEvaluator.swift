@@ -1,0 +1,217 @@
+package import FerryExpression
+internal import FerryModel
+
+/// Why the plain evaluator has no value for an expression; never says which values were involved.
+package struct PlainFailure: Error, Sendable, CustomStringConvertible {
+    package var description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// What the names in an expression stand for.
+package struct PlainScope: Sendable {
+    /// `$source` and `SELF`.
+    package var source: PlainObject
+    /// The iteration variable and its element.
+    package var variable: String?
+    package var element: PlainValue
+
+    package init(source: PlainObject, variable: String? = nil, element: PlainValue = .null) {
+        self.source = source
+        self.variable = variable
+        self.element = element
+    }
+}
+
+/// Evaluates expressions and predicates on decoded values, in the most literal way.
+///
+/// It exists to be obviously right: nothing is translated, cached or done in advance. Verification uses it on stores,
+/// property tests on values in memory.
+package struct PlainEvaluator {
+    package var objects: any PlainObjectSource
+    /// `now()`, in seconds since 2001-01-01 UTC.
+    package var now: Double
+    let patterns = PlainPatterns()
+
+    package init(objects: any PlainObjectSource, now: Double) {
+        self.objects = objects
+        self.now = now
+    }
+
+    /// The value of an expression.
+    ///
+    /// - Throws: ``PlainFailure``, or what the source of objects throws.
+    package func value(of expression: Expression, in scope: PlainScope) throws -> PlainValue {
+        switch expression {
+        case .constant(let constant): return PlainEvaluator.value(ofConstant: constant)
+        case .evaluatedObject: return .object(scope.source)
+        case .variable("source"): return .object(scope.source)
+        case .variable(let name):
+            guard name == scope.variable else { throw PlainFailure("$\(name) stands for nothing") }
+            return scope.element
+        case .keyPath(let base, let steps):
+            return try follow(steps[...], from: try value(of: base, in: scope))
+        case .predefined(let selector, let arguments):
+            switch selector {
+            case "now": return .real(now)
+            case "noindex:" where arguments.count == 1: return try value(of: arguments[0], in: scope)
+            case "castObject:toType:": return try cast(arguments, in: scope)
+            default: break
+            }
+            return try PlainFunction.value(
+                of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
+        case .function(let receiver, let selector, let arguments):
+            guard arguments.isEmpty else { throw PlainFailure("\(selector) is code") }
+            return try follow([.key(selector)], from: try value(of: receiver, in: scope))
+        case .json: throw PlainFailure("JSON stands outside of an iteration")
+        }
+    }
+
+    static func value(ofConstant constant: Expression.Constant) -> PlainValue {
+        switch constant {
+        case .null: .null
+        case .boolean(let value): .boolean(value)
+        case .integer(let value): .integer(value)
+        case .double(let value): .real(value)
+        case .string(let value): .string(value)
+        }
+    }
+
+    private func cast(_ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+        guard arguments.count == 2, case .constant(.string(let name)) = arguments[1] else {
+            throw PlainFailure("a cast needs the name of a type")
+        }
+        let value = try value(of: arguments[0], in: scope).plain
+        switch name {
+        case "NSDate": return try PlainConversion.stored(value, as: .date)
+        case "NSNumber" where PlainNumber(value) != nil: return value
+        case "NSNumber", "NSDecimalNumber": return try PlainConversion.stored(value, as: .double)
+        case "NSString": return try PlainConversion.stored(value, as: .string)
+        case "NSUUID": return try PlainConversion.stored(value, as: .uuid)
+        default: throw PlainFailure("\(name) is no known type")
+        }
+    }
+
+    // MARK: Key paths
+
+    private func follow(_ steps: ArraySlice<KeyPathStep>, from base: PlainValue) throws -> PlainValue {
+        guard let step = steps.first else { return base }
+        let rest = steps.dropFirst()
+        guard case .key(let key) = step else { throw PlainFailure("a collection operator stands on a single value") }
+        switch base {
+        case .null: return .null
+        case .json(let element):
+            return try follow(rest, from: .json(element.member(key) ?? .null))
+        case .object(let object):
+            guard objects.isRelationship(key, of: object.entity) else {
+                return try follow(rest, from: try objects.value(of: key, in: object))
+            }
+            if case .collectionOperator("count")? = rest.first, rest.count == 1 {
+                var count: Int64 = 0
+                try objects.eachRelated(key, of: object) { _ in count += 1 }
+                return .integer(count)
+            }
+            var next: [PlainObject] = []
+            try objects.eachRelated(key, of: object) { related in
+                if next.count < 2 { next.append(related) }
+            }
+            guard next.count < 2 else { throw PlainFailure("\(key) gives more than one object") }
+            return try follow(rest, from: next.first.map { .object($0) } ?? .null)
+        case .text(let bytes):
+            let text = String(decoding: bytes, as: UTF8.self)
+            switch key {
+            case "length": return try follow(rest, from: .integer(Int64(text.utf16.count)))
+            case "uppercaseString": return try follow(rest, from: .string(text.uppercased()))
+            case "lowercaseString": return try follow(rest, from: .string(text.lowercased()))
+            default: throw PlainFailure("text has no key \(key)")
+            }
+        case .boolean, .integer, .real, .blob: throw PlainFailure("a value has no key \(key)")
+        }
+    }
+
+    /// Calls the body with every source object that an expression yields, in order; an object may come twice.
+    package func eachObject(
+        of expression: Expression, in scope: PlainScope, _ body: (PlainObject) throws -> Void
+    ) throws {
+        guard case .keyPath(let base, let steps) = expression else {
+            return try eachObject(try value(of: expression, in: scope), body)
+        }
+        guard case .object(let object) = try value(of: base, in: scope) else { return }
+        try eachObject(along: steps[...], from: object, body)
+    }
+
+    private func eachObject(_ value: PlainValue, _ body: (PlainObject) throws -> Void) throws {
+        switch value {
+        case .null: return
+        case .object(let object): try body(object)
+        default: throw PlainFailure("a path ends at a value where objects are meant")
+        }
+    }
+
+    private func eachObject(
+        along steps: ArraySlice<KeyPathStep>, from object: PlainObject,
+        _ body: (PlainObject) throws -> Void
+    ) throws {
+        switch steps.first {
+        case nil: try body(object)
+        case .key(let key):
+            guard objects.isRelationship(key, of: object.entity) else {
+                throw PlainFailure("\(key) is no relationship")
+            }
+            try objects.eachRelated(key, of: object) { related in
+                try eachObject(along: steps.dropFirst(), from: related, body)
+            }
+        case .collectionOperator(let name):
+            // What these operators yield as a set is what the path yields without them.
+            let flattening: Set<String> = [
+                "distinctUnionOfSets", "distinctUnionOfObjects", "distinctUnionOfArrays", "unionOfObjects",
+                "unionOfArrays", "unionOfSets",
+            ]
+            guard flattening.contains(name) else { throw PlainFailure("@\(name) yields no objects") }
+            try eachObject(along: steps.dropFirst(), from: object, body)
+        }
+    }
+
+    // MARK: Iterations
+
+    /// Calls the body with each element of an iteration and its index.
+    ///
+    /// - Throws: ``PlainJSON/Invalid`` when JSON is expected and there is something else.
+    package func eachElement(
+        of expression: Expression, in scope: PlainScope, _ body: (PlainValue, Int64) throws -> Void
+    ) throws {
+        var index: Int64 = 0
+        guard case .json(let document, let key) = expression else {
+            return try eachObject(of: expression, in: scope) { object in
+                try body(.object(object), index)
+                index += 1
+            }
+        }
+        let text: [UInt8]
+        switch try value(of: document, in: scope).plain {
+        case .null: return
+        case .text(let bytes), .blob(let bytes): text = bytes
+        default: throw PlainJSON.Invalid(offset: 0)
+        }
+        // Nothing but white space is as good as nothing.
+        guard text.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return }
+        switch try elements(in: try PlainJSON(text), under: key) {
+        case .null: return
+        case .array(let elements, _):
+            for element in elements {
+                try body(.json(element), index)
+                index += 1
+            }
+        default: throw PlainJSON.Invalid(offset: 0)
+        }
+    }
+
+    private func elements(in document: PlainJSON, under key: String) throws -> PlainJSON {
+        if key.isEmpty { return document }
+        switch document {
+        case .object: return document.member(key) ?? .null
+        case .null: return .null
+        default: throw PlainJSON.Invalid(offset: 0)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What the checks share: one connection to both stores and the lookup file, the two layouts, and the report.
+///
+/// The lookup file is the connection's `main`; the stores are attached as `source` and `destination`, for reading only.
+final class VerificationContext {
+    let verification: Verification
+    let connection: Connection
+    /// The names that the source store really has.
+    let source: StoreLayout
+    /// The names that the destination must have.
+    let destination: StoreLayout
+    var report: VerificationReport
+    /// Set by a check after which the destination's tables cannot be read as the model says.
+    var isUnreadable = false
+    /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
+    let associations: AssociationTables
+
+    private var sinceLastLook: Int64 = 0
+
+    init(_ verification: Verification, lookups: LookupFile) throws {
+        self.verification = verification
+        report = VerificationReport(mode: verification.mode)
+        // What SQLite sorts on disk goes to the same folder.
+        let vfs = try VFS(temporaryFolder: verification.workFolder)
+        connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
+        // The file is worth nothing after a crash, so nothing protects it.
+        try connection.execute("PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+        let hasLog = try FileLayer().exists(verification.sourcePath + "-wal")
+        try VerificationContext.attach(
+            verification.sourcePath, as: "source", isImmutable: verification.isSourcePrivate && !hasLog, to: connection)
+        try VerificationContext.attach(
+            verification.destinationPath, as: "destination", isImmutable: false, to: connection)
+        // Three caches share what verification may hold.
+        for schema in ["main", "source", "destination"] {
+            try connection.execute("PRAGMA \(schema).cache_size = -2000")
+        }
+        source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
+        destination = try StoreLayout.canonical(for: verification.step.destination.model)
+        associations = AssociationTables(connection)
+    }
+
+    private static func attach(
+        _ path: String, as schema: String, isImmutable: Bool, to connection: Connection
+    ) throws {
+        let uri = Connection.uri(path: path, immutable: isImmutable, readOnly: true)
+        try connection.run("ATTACH ? AS \(schema)", [.text(uri)])
+    }
+
+    var step: ResolvedStep { verification.step }
+    var sourceModel: ManagedObjectModel { verification.step.source.model }
+    var destinationModel: ManagedObjectModel { verification.step.destination.model }
+
+    // MARK: Reporting
+
+    func report(_ check: any Check.Type, entity: String?, count: Int64 = 1, example: String?) {
+        report.add(check: check.name, entity: entity, count: count, example: example)
+    }
+
+    /// Says how far a check has come, and looks whether a stop was asked for; cheap enough for every row.
+    func advance(_ subject: String, done: Int64, total: Int64?) throws {
+        sinceLastLook += 1
+        guard sinceLastLook >= 4096 else { return }
+        try announce(subject, done: done, total: total)
+    }
+
+    /// The same, now.
+    func announce(_ subject: String, done: Int64 = 0, total: Int64? = nil) throws {
+        sinceLastLook = 0
+        try verification.stop.check()
+        verification.progress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
+    }
+
+    // MARK: Names
+
+    func sourceTable(of entity: String) throws -> EntityTable {
+        guard let table = source.table(of: entity) else { throw VerificationContext.unknown(entity, in: "source") }
+        return table
+    }
+
+    func destinationTable(of entity: String) throws -> EntityTable {
+        guard let table = destination.table(of: entity) else {
+            throw VerificationContext.unknown(entity, in: "destination")
+        }
+        return table
+    }
+
+    func sourceNumber(of entity: String) throws -> Int64 {
+        guard let number = source.number(of: entity) else { throw VerificationContext.unknown(entity, in: "source") }
+        return number
+    }
+
+    func destinationNumber(of entity: String) throws -> Int64 {
+        guard let number = destination.number(of: entity) else {
+            throw VerificationContext.unknown(entity, in: "destination")
+        }
+        return number
+    }
+
+    /// `Z_ENT` of an entity of the destination and of everything below it, for an SQL list.
+    func destinationNumbers(ofFamily entity: String) -> String {
+        destinationModel.family(of: entity).compactMap { destination.number(of: $0) }.sorted()
+            .map(String.init).joined(separator: ", ")
+    }
+
+    private static func unknown(_ entity: String, in side: String) -> FerryError {
+        FerryError(.internalError, "The \(side) store has no table or number for entity \(entity).")
+    }
+
+    // MARK: Mappings
+
+    /// Entity mappings that keep `Z_PK` and write into a destination root table.
+    func keepers(into root: String) -> [ResolvedEntityMapping] {
+        step.entityMappings.filter { $0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root }
+    }
+
+    /// The highest key that kept objects of a destination root table may have: new keys begin above it.
+    ///
+    /// Every source root that keeps keys there counts with its `Z_MAX` and with the keys it really has.
+    func highestKeptKey(in root: String) throws -> Int64 {
+        var highest: Int64 = 0
+        for sourceRoot in Set(keepers(into: root).map { sourceModel.root(of: $0.source) }) {
+            let table = try sourceTable(of: sourceRoot)
+            let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
+            let recorded = try connection.integer(
+                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(try sourceNumber(of: sourceRoot))])
+            highest = max(highest, largest, recorded ?? 0)
+        }
+        return highest
+    }
+
+    /// Entity mappings that give new keys in a destination root table, in the order in which they give them.
+    ///
+    /// That is their own order, but a mapping that looks for objects comes after those that carry objects over into
+    /// exactly its entity.
+    func makers(into root: String) -> [ResolvedEntityMapping] {
+        var waiting = step.entityMappings.filter {
+            !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root
+        }
+        var ordered: [ResolvedEntityMapping] = []
+        while !waiting.isEmpty {
+            let index = waiting.firstIndex { candidate in
+                candidate.unique.isEmpty
+                    || !waiting.contains { $0.unique.isEmpty && $0.destination == candidate.destination }
+            }
+            guard let index else { preconditionFailure("a mapping without unique never waits") }
+            ordered.append(waiting.remove(at: index))
+        }
+        return ordered
+    }
+}
