@@ -63,10 +63,7 @@ struct StoreGeneratorTests {
             ])
     }()
 
-    static func version(_ model: ManagedObjectModel = model) -> ModelVersion {
-        ModelVersion(
-            name: "Model", bundle: nil, path: "", isCurrent: true, model: model, hashes: VersionHash.hashes(of: model))
-    }
+    static func version(_ model: ManagedObjectModel = model) -> ModelVersion { ModelVersion(of: model) }
 
     static let options = GenerationOptions(
         rows: 300, rowsOfEntity: ["Shelf": 20, "Label": 7, "Poet": 31], seed: 42, externalFiles: 5,

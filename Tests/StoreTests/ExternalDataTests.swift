@@ -54,5 +54,8 @@ struct ExternalDataTests {
         try Data([1]).write(to: URL(fileURLWithPath: ExternalData.folder(forStore: store.path) + "/" + name))
         try ExternalData.forEachFile(ofStore: store.path, files: files) { names.append($0) }
         #expect(names == [name])
+        let size = try ExternalData.size(ofStore: store.path, files: files)
+        #expect(size.files == 1)
+        #expect(size.bytes == 1)
     }
 }

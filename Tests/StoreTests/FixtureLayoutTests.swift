@@ -46,7 +46,7 @@ struct FixtureLayoutTests {
 
     func open(_ store: String) throws -> Opened {
         let folder = try TemporaryFolder()
-        let connection = try Connection(path: Fixtures.copyStore(store, into: folder), mode: .readWrite)
+        let connection = try Connection(path: Fixtures.copyStore(store, into: folder), mode: .readOnly)
         let metadata = try StoreMetadata.read(from: connection)
         let version = try FixtureModels.version(of: store, on: connection, metadata: metadata)
         return Opened(folder: folder, connection: connection, metadata: metadata, version: version)

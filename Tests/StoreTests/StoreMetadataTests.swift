@@ -38,8 +38,7 @@ struct StoreMetadataTests {
         var metadata = try StoreMetadata.read(from: store.connection)
         metadata.properties["owner"] = .string("app")
         let other = ManagedObjectModel(versionIdentifiers: ["2"], entities: [Entity(name: "Only")])
-        let version = ModelVersion(
-            name: "2", bundle: nil, path: "", isCurrent: true, model: other, hashes: VersionHash.hashes(of: other))
+        let version = ModelVersion(of: other)
         let stamped = metadata.restamped(for: version)
         #expect(stamped.hashes == version.hashes)
         #expect(stamped.versionIdentifiers == ["2"])

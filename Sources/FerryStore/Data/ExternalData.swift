@@ -57,6 +57,17 @@ package enum ExternalData {
         }
     }
 
+    /// How many external files a store has, and their bytes in all.
+    package static func size(ofStore path: String, files: FileLayer) throws -> (files: Int64, bytes: Int64) {
+        let folder = folder(forStore: path)
+        var size: (files: Int64, bytes: Int64) = (0, 0)
+        try forEachFile(ofStore: path, files: files) { name in
+            size.files += 1
+            size.bytes += try files.attributes(folder + "/" + name).size
+        }
+        return size
+    }
+
     /// Hands over the name of every external file that a store's rows refer to, in flat memory; a name may come twice.
     ///
     /// - Throws: ``DatabaseError``, or what the body throws.
@@ -65,7 +76,7 @@ package enum ExternalData {
     ) throws {
         for (key, column) in attributes(of: layout) {
             guard let table = layout.table(of: key.entity) else { continue }
-            let name = SQLName.quoted(column.name)
+            let name = Connection.quoted(column.name)
             // The length lets SQLite pass over other values without reading them.
             let rows = try connection.prepare(
                 "SELECT \(name) FROM \(SQLName.quoted(schema, table.name)) WHERE length(\(name)) = 38")
