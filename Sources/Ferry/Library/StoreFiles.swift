@@ -118,7 +118,7 @@ public struct StoreFiles: Sendable {
     /// The store itself may be gone: its snapshots are still there.
     private func snapshotStore(_ folder: URL?) throws -> StoreSnapshots {
         let path = store.filePath
-        return StoreSnapshots(
-            of: files.exists(path) ? files.realPath(path) : path, folder: folder?.filePath, files: files)
+        let real = try files.exists(path) ? files.realPath(path) : path
+        return StoreSnapshots(of: real, folder: folder?.filePath, files: files)
     }
 }

@@ -16,34 +16,21 @@ extension MigrationRun {
         let time = Clock.nanoseconds()
         record.phase = .swap
         let destination = lastDestination(record, in: folder)
-        var current = record
-        let save = { (intent: SwapIntent, checkpointed: Fingerprint?) in
-            current.swap = intent
-            current.checkpointed = checkpointed ?? current.checkpointed
-            try folder.save(current)
-        }
-        let checkSource = { [self] (now: Fingerprint) in
-            if case .storeChanged(let what) = current.comparison(with: now.with(inputs: inputs.digests)) {
-                throw FerryError(
-                    .sourceChanged, "\(place.store) was changed since the run began: \(what).",
-                    remedy: "Begin anew with --restart.")
-            }
-        }
         if let output = place.output {
-            try checkSource(sourceGuard.fingerprint())
-            try Placement(
-                source: place.store, destination: destination, output: output, files: files,
-                save: { try save($0, nil) }
-            ).run()
+            try record.checkSource(sourceGuard.fingerprint())
+            var current = record
+            try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
+                current.swap = intent
+                try folder.save(current)
+            }.run()
+            record = current
             try sourceGuard.close()
         } else {
-            try Swap(
-                sourceGuard: sourceGuard, destination: destination,
-                newExternalFiles: ExternalData.folder(forStore: destination), files: files,
-                vfs: try vfs(nil), trace: configuration.trace, checkSource: checkSource, save: save
-            ).run()
+            try RecordedSwap(
+                sourceGuard: sourceGuard, destination: destination, folder: folder, files: files,
+                trace: configuration.trace
+            ).run(&record)
         }
-        record = current
         record.spend(seconds(since: time), in: .swap)
     }
 
@@ -92,8 +79,4 @@ extension MigrationRun {
         report.verification = verification
         return report
     }
-}
-
-extension Fingerprint {
-    func with(inputs: [String: String]) -> Fingerprint { Fingerprint(store: store, inputs: inputs) }
 }

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryModel
+internal import FerrySnapshot
 
 extension MigrationRun {
     /// Takes the snapshot that the way back needs, unless an earlier call has.
@@ -10,7 +11,9 @@ extension MigrationRun {
         guard takesSnapshot else { return }
         let snapshots = StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
         // One that was moved away or damaged since is no way back.
-        if let known = record.snapshot, try snapshots.list().contains(where: { $0.archivePath == known && $0.problem == nil }) {
+        if let known = record.snapshot,
+            try snapshots.list().contains(where: { $0.archivePath == known && $0.problem == nil })
+        {
             return
         }
         try stop.check()

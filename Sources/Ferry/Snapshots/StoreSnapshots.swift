@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

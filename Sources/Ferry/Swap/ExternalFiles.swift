@@ -16,7 +16,7 @@ struct ExternalFiles {
     func add(from source: String?) throws {
         guard let source, try files.attributesIfPresent(source)?.isDirectory == true else { return }
         var isNew = false
-        try files.forEachEntry(in: source) { (entry) throws(FerryError) in
+        try files.forEachEntry(in: source) { entry in
             guard !entry.isDirectory else { return }
             let file = folder + "/" + entry.name
             guard try !files.exists(file) else { return }
@@ -49,16 +49,12 @@ struct ExternalFiles {
         try names.execute("COMMIT")
         let isNamed = try names.prepare("SELECT 1 FROM name WHERE name = ?")
         let folder = folder
-        try files.forEachEntry(in: folder) { (entry) throws(FerryError) in
+        try files.forEachEntry(in: folder) { entry in
             // What has no UUID for its name is not Core Data's.
             guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
-            do {
-                try isNamed.bind(entry.name, at: 1)
-                defer { isNamed.reset() }
-                if try isNamed.step() { return }
-            } catch {
-                throw FerryError.wrapping(error, on: list)
-            }
+            try isNamed.bind(entry.name, at: 1)
+            defer { isNamed.reset() }
+            if try isNamed.step() { return }
             try files.removeIfPresent(folder + "/" + entry.name)
         }
     }

@@ -82,23 +82,9 @@ struct Rollback {
         }
         try stop.check()
         try keepReplaced(folder)
-        record.phase = .swap
-        try Swap(
-            sourceGuard: sourceGuard, destination: destination,
-            newExternalFiles: ExternalData.folder(forStore: destination), files: files,
-            vfs: try files.faults.map { try VFS(temporaryFolder: nil, faults: $0) }, trace: trace,
-            checkSource: { now in
-                guard case .storeChanged(let what) = record.comparison(with: now) else { return }
-                throw FerryError(
-                    .sourceChanged, "\(store) was changed during the rollback: \(what).",
-                    remedy: "Close the app that has it open and run the command again.")
-            },
-            save: { intent, checkpointed in
-                record.swap = intent
-                record.checkpointed = checkpointed ?? record.checkpointed
-                try folder.save(record)
-            }
-        ).run()
+        try RecordedSwap(
+            sourceGuard: sourceGuard, destination: destination, folder: folder, files: files, trace: trace
+        ).run(&record)
         try CleanUp(store: store, files: files).run(record, in: folder)
         try folder.remove()
         return RollbackReport(
