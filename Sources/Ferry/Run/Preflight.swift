@@ -64,9 +64,9 @@ struct Preflight {
                 let number = layout.number(of: mapping.source)
             else { continue }
             // One scan for all of them.
-            let sums = carried.map { "sum(\(SQLName.quoted($0.column.name)) IS NULL)" }.joined(separator: ", ")
+            let sums = carried.map { "sum(\(Connection.quoted($0.column.name)) IS NULL)" }.joined(separator: ", ")
             let counts = try store.sourceGuard.connection.rows(
-                "SELECT \(sums) FROM \(SQLName.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
+                "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
             for (attribute, count) in zip(carried, counts.first ?? []) {
                 guard let count = count.integer, count > 0 else { continue }
                 refusals.append(refusal(mapping, attribute, rows: count))
