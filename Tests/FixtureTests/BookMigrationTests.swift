@@ -45,7 +45,7 @@ struct BookMigrationTests {
         try family.migrate(
             "Model1.sqlite", models: Self.models, mappings: ["Books1to2.json", "Books2to3.json"], to: "Model3")
         #expect(try family.bytes("Model1.sqlite") != original)
-        _ = try StoreFiles(store: family.url("Model1.sqlite")).rollback()
+        _ = try StoreFiles(family.url("Model1.sqlite")).rollback()
         #expect(try family.bytes("Model1.sqlite") == original)
     }
 
