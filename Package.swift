@@ -9,8 +9,11 @@ func room(_ name: String, over below: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house)
 }
 
-func tests(_ name: String, of rooms: [Target.Dependency], excluding data: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: rooms + ["TestSupport"], exclude: data, swiftSettings: house)
+func tests(
+    _ name: String, of rooms: [Target.Dependency], excluding data: [String] = [], resources: [Resource] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: rooms + ["TestSupport"], exclude: data, resources: resources, swiftSettings: house)
 }
 
 func system(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
@@ -73,7 +76,9 @@ let package = Package(
         tests("SQLiteTests", of: ["FerryBase", "FerrySQLite"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
         tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),
-        tests("MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"]),
+        tests(
+            "MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"],
+            resources: [.copy("Goldens")]),
         tests("StoreTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
         tests("GenerateTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate"]),
         tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot"]),
@@ -103,8 +108,13 @@ let package = Package(
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryPlan", "FerryEngine",
                 "FerryVerify",
             ], excluding: ["Cases"]),
-        tests("CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"]),
-        tests("FixtureTests", of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
+        tests(
+            "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],
+            excluding: ["Goldens"]),
+        tests(
+            "FixtureTests",
+            of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"],
+            excluding: ["Mappings"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -16,15 +16,11 @@ package struct FolderEntry: Sendable, Hashable {
 extension FileLayer {
     /// The names in a folder, without "." and "..", in no promised order; for folders of bounded size.
     package func list(_ path: String) throws(FerryError) -> [FolderEntry] {
-        var entries: [FolderEntry] = []
-        try forEachEntry(in: path) { (entry) throws(FerryError) in entries.append(entry) }
-        return entries
+        try firstEntries(of: path, limit: .max)
     }
 
     /// Hands over the names in a folder one by one, in no promised order.
-    package func forEachEntry(
-        in path: String, _ body: (FolderEntry) throws(FerryError) -> Void
-    ) throws(FerryError) {
+    package func forEachEntry(in path: String, _ body: (FolderEntry) throws -> Void) throws {
         let folder = try perform("read the folder \(path)") { () throws(SystemError) in try Folder(path) }
         while let entry = try next(of: folder, at: path) { try body(entry) }
     }

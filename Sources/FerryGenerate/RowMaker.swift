@@ -22,7 +22,8 @@ struct RowMaker {
         keys = ranges.own[entity] ?? 1..<1
         seed = options.seed
         stream = entity.stream
-        let unique = try UniqueAttributes(of: entity, in: layout, rows: Int64(keys.count))
+        let unique = try UniqueAttributes(
+            of: entity, in: layout, highestKey: ranges.maximumKeys[table.root] ?? 0)
         attributes = layout.attributeColumns(of: entity).compactMap { key, column in
             layout.attribute(key).map {
                 AttributeMaker(

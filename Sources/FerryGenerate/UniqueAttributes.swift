@@ -7,20 +7,21 @@ struct UniqueAttributes {
     /// One attribute of each constraint is enough.
     private(set) var names: Set<String> = []
 
-    /// - Throws: `unsupported` when a constraint has no attribute with as many values as there are rows.
-    init(of entity: String, in layout: StoreLayout, rows: Int64) throws(FerryError) {
-        // A subentity's constraint counts for the whole table's index, so every row of the table keeps it.
-        let root = layout.model.root(of: entity)
-        for member in layout.entities(inTableOf: root) where layout.model.isRelated(member, entity) {
-            for constraint in layout.model.entities[member]?.uniquenessConstraints ?? [] {
-                let attributes = constraint.compactMap { layout.model.attribute($0, of: member) }
-                if let best = attributes.max(by: { capacity($0) < capacity($1) }), capacity(best) >= rows {
-                    names.insert(best.name)
-                } else if attributes.count == constraint.count, rows > 1 {
+    /// - Throws: `unsupported` when a constraint has no attribute with as many values as the table has keys.
+    init(of entity: String, in layout: StoreLayout, highestKey: Int64) throws(FerryError) {
+        let model = layout.model
+        // A constraint's index spans the table, so it binds the rows of every entity that has its attributes.
+        for member in layout.entities(inTableOf: model.root(of: entity)) {
+            for constraint in model.entities[member]?.uniquenessConstraints ?? [] {
+                let attributes = constraint.compactMap { model.attribute($0, of: member) }
+                if let best = attributes.max(by: { capacity($0) < capacity($1) }), capacity(best) >= highestKey {
+                    let declaring = model.declaringEntity(of: best.name, in: member)
+                    if let declaring, model.isKind(entity, of: declaring) { names.insert(best.name) }
+                } else if attributes.count == constraint.count {
                     throw FerryError(
                         .unsupported,
-                        "\(rows) rows of \(entity) cannot all differ in \(constraint.joined(separator: ", ")).",
-                        remedy: "Ask for fewer rows of this entity.", place: .init(entity: entity))
+                        "\(highestKey) rows of \(member) cannot all differ in \(constraint.joined(separator: ", ")).",
+                        remedy: "Ask for fewer rows of this entity.", place: .init(entity: member))
                 }
             }
         }
@@ -36,12 +37,5 @@ struct UniqueAttributes {
         case .boolean: 2
         case .undefined, .objectID, .composite: 0
         }
-    }
-}
-
-extension ManagedObjectModel {
-    /// Whether one of two entities is the other or below it.
-    fileprivate func isRelated(_ one: String, _ other: String) -> Bool {
-        isKind(one, of: other) || isKind(other, of: one)
     }
 }

@@ -39,6 +39,20 @@ package struct MappingModel: Sendable {
     }
 }
 
+extension MappingModel {
+    /// Whether the hashes that the file holds are those of two versions; nil when it holds none.
+    ///
+    /// - Parameters:
+    ///   - source: Entity name to version hash of the source version.
+    ///   - destination: The same of the destination version.
+    /// - Returns: True when every entity of the file has in its version the hash that it had when it was compiled.
+    package func agrees(withSource source: [String: [UInt8]], destination: [String: [UInt8]]) -> Bool? {
+        guard !sourceHashes.isEmpty || !destinationHashes.isEmpty else { return nil }
+        return sourceHashes.allSatisfy { source[$0.key] == $0.value }
+            && destinationHashes.allSatisfy { destination[$0.key] == $0.value }
+    }
+}
+
 /// How objects of one source entity become objects of one destination entity.
 package struct EntityMapping: Sendable, Hashable {
     package var name: String

@@ -1,17 +1,9 @@
-/// Names of tables, columns and schemas in SQL text.
-package enum SQLName {
-    /// A name in double quotes, safe whatever it holds.
-    package static func quoted(_ name: String) -> String {
-        var quoted = "\""
-        for character in name.unicodeScalars {
-            quoted.unicodeScalars.append(character)
-            if character == "\"" { quoted += "\"" }
-        }
-        return quoted + "\""
-    }
+internal import FerrySQLite
 
-    /// A table of an attached database.
-    package static func quoted(_ schema: String, _ table: String) -> String {
-        quoted(schema) + "." + quoted(table)
+/// Names of tables in SQL text.
+enum SQLName {
+    /// A table of an attached database, safe whatever the names hold.
+    static func quoted(_ schema: String, _ table: String) -> String {
+        Connection.quoted(schema) + "." + Connection.quoted(table)
     }
 }

@@ -11,7 +11,7 @@ package enum StoreCreation {
     /// - Precondition: The database is empty and no transaction is open.
     package static func prepare(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
         precondition(!connection.isInTransaction, "The page size cannot change inside a transaction.")
-        let name = SQLName.quoted(schema)
+        let name = Connection.quoted(schema)
         try connection.execute("PRAGMA \(name).page_size = 4096; PRAGMA \(name).auto_vacuum = 2")
     }
 
@@ -75,7 +75,7 @@ package enum StoreCreation {
         guard let place = sql.firstRange(of: name)?.lowerBound else {
             preconditionFailure("A CREATE statement holds the name of what it creates.")
         }
-        try connection.execute(sql[..<place] + SQLName.quoted(schema) + "." + sql[place...])
+        try connection.execute(sql[..<place] + Connection.quoted(schema) + "." + sql[place...])
     }
 
     private static let systemTables = [

@@ -39,28 +39,41 @@ struct Case: CustomTestStringConvertible {
         }
     }
 
-    /// Plans, runs and verifies the case in a folder.
-    func run(in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize) throws -> Outcome {
+    /// Makes the source store in a folder and plans the case's step.
+    func prepare(
+        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, vfs: VFS? = nil
+    ) throws -> StepRun {
         let catalog = try ModelCatalog(paths: ["\(path)/Model 1.xcdatamodel", "\(path)/Model 2.xcdatamodel"])
         let source = try catalog.version(named: "Model 1")
         let target = try catalog.version(named: "Model 2")
         let store = folder.file("source.sqlite")
-        try makeStore(at: store, version: source)
+        if !FileManager.default.fileExists(atPath: store) { try makeStore(at: store, version: source) }
         let mappingModels = [try MappingFile.load(path: "\(path)/mapping.json")]
         let plan = Planner(catalog: catalog, mappingModels: mappingModels).plan(
             from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
-        let run = StepRun(
+        return StepRun(
             step: plan.steps[0], sourcePath: store, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: 700_000_000))
+            options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs))
+    }
+
+    /// Plans, runs and verifies the case in a folder.
+    func run(in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize) throws -> Outcome {
+        try complete(prepare(in: folder, chunkSize: chunkSize))
+    }
+
+    /// Runs and verifies what was prepared.
+    func complete(_ run: StepRun) throws -> Outcome {
         let report = try run.run()
         let verification = try Verification(
-            mode: .full, step: plan.steps[0].resolved, sourcePath: store, isSourcePrivate: true,
-            destinationPath: run.destinationPath, workFolder: folder.path, counts: report.counts, now: 700_000_000
+            mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
+            destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now
         ).run()
         try run.finish()
         return Outcome(destination: run.destinationPath, counts: report.counts, verification: verification)
     }
+
+    private static let now = 700_000_000.0
 
     private func makeStore(at path: String, version: ModelVersion) throws {
         let connection = try Connection(path: path, mode: .create)

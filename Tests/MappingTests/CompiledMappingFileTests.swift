@@ -92,6 +92,17 @@ struct CompiledMappingFileTests {
         #expect(model.destinationHashes.keys.sorted() == ["Car", "Maker", "Person"])
     }
 
+    @Test("Its models are known by their hashes")
+    func hashes() throws {
+        let model = try load(try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters)))
+        var (source, destination) = (model.sourceHashes, model.destinationHashes)
+        source["Unmapped"] = Array(repeating: 9, count: 32)
+        #expect(model.agrees(withSource: source, destination: destination) == true)
+        destination["Car"]?[0] ^= 1
+        #expect(model.agrees(withSource: source, destination: destination) == false)
+        #expect(mappingModel([]).agrees(withSource: source, destination: destination) == nil)
+    }
+
     @Test("Cut or changed bytes are refused or read, never worse")
     func damage() throws {
         let bytes = try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters))

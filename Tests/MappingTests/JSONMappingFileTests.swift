@@ -189,8 +189,12 @@ struct JSONMappingFileTests {
                 "Step.json:1: partitions[0]: a partition names at least one entity mapping."
             ),
             (
-                #"{ "source": "A", "destination": "B", "entityMappings": [], "partitions": [["M"], ["M"]] }"#,
+                #"{ "source": "A", "destination": "B", "entityMappings": [{ "source": "M", "destination": null }], "partitions": [["M"], ["M"]] }"#,
                 #"Step.json:1: partitions[1]: "M" is already in an earlier partition."#
+            ),
+            (
+                #"{ "source": "A", "destination": "B", "entityMappings": [{ "source": "Maker", "destination": null }], "partitions": [["Makr"]] }"#,
+                #"Step.json:1: partitions[0]: there is no entity mapping "Makr"; did you mean "Maker"?"#
             ),
             (
                 """

@@ -167,6 +167,60 @@ struct RelationshipResolutionTests {
         #expect(links(resolution) == ["NoteToImage.note <- NoteToNote of $source"])
     }
 
+    @Test("Of two equal sides one stays in all mappings, wherever the other's mapping stands")
+    func oneSideInAllMappings() throws {
+        let model = version(
+            "Model1",
+            [
+                Entity(name: "Person", relationships: [.toMany("cars", "Car", inverse: "owners")]),
+                Entity(name: "Car", relationships: [.toMany("owners", "Person", inverse: "cars")]),
+                Entity(name: "SportCar", superentity: "Car"),
+            ])
+        let mappings = [
+            try mapping("Car", "Car"), try mapping("Person", "Person"), try mapping("SportCar", "SportCar"),
+        ]
+        #expect(
+            links(resolve(mappings, from: model, to: model)) == [
+                "CarToCar.owners <- PersonToPerson of $source.owners",
+                "SportCarToSportCar.owners <- PersonToPerson of $source.owners",
+            ])
+    }
+
+    @Test("Longer paths come to the same when one is the other walked back")
+    func walkedBack() throws {
+        let source = version(
+            "Model1",
+            [
+                Entity(name: "Mood", relationships: [.toOne("country", "Country", inverse: "moods")]),
+                Entity(
+                    name: "Country",
+                    relationships: [
+                        .toMany("moods", "Mood", inverse: "country"),
+                        .toOne("continent", "Continent", inverse: "countries"),
+                    ]),
+                Entity(name: "Continent", relationships: [.toMany("countries", "Country", inverse: "continent")]),
+            ])
+        let destination = version(
+            "Model2",
+            [
+                Entity(name: "Mood", relationships: [.toOne("continent", "Continent", inverse: "moods")]),
+                Entity(name: "Continent", relationships: [.toMany("moods", "Mood", inverse: "continent")]),
+            ])
+        let resolution = resolve(
+            [
+                try mapping(
+                    "Mood", "Mood",
+                    relationships: ["continent": destinations("ContinentToContinent", "$source.country.continent")]),
+                try mapping(
+                    "Continent", "Continent",
+                    relationships: ["moods": destinations("MoodToMood", "$source.countries.@distinctUnionOfSets.moods")]
+                ),
+                try mapping("Country", nil),
+            ], from: source, to: destination)
+        #expect(resolution.step.warnings.isEmpty)
+        #expect(links(resolution) == ["MoodToMood.continent <- ContinentToContinent of $source.country.continent"])
+    }
+
     @Test("Two sides that differ: the later one wins, and a warning says so")
     func conflict() throws {
         let mappings = [

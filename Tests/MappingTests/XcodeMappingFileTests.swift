@@ -97,7 +97,8 @@ struct XcodeMappingFileTests {
     func helperFields() throws {
         var xml = MappingXML()
         xml.entityMapping(
-            "z2", number: 1, source: "Note", destination: "Attachment", relationshipMappings: ["z4", "z5", "z6", "z7"])
+            "z2", number: 1, source: "Note", destination: "Attachment",
+            relationshipMappings: ["z4", "z5", "z6", "z7", "z9"])
         xml.entityMapping("z3", number: 2, source: nil, destination: "Added", relationshipMappings: ["z8"])
         xml.relationshipMapping(
             "z4", [("name", "note"), ("sourcekeypath", "$source"), ("sourcemappingname", "NoteToNote")])
@@ -111,6 +112,7 @@ struct XcodeMappingFileTests {
             "z6", [("name", "owner"), ("sourcekeypath", ""), ("sourcemappingname", "OwnerToOwner")])
         xml.relationshipMapping("z7", [("name", "plain"), ("sourcekeypath", ""), ("sourcemappingname", "")])
         xml.relationshipMapping("z8", [("name", "self"), ("sourcekeypath", "$source"), ("sourcemappingname", "Added")])
+        xml.relationshipMapping("z9", [("name", "own"), ("sourcemappingname", "NoteToAttachment")])
         let model = try load(xml)
         #expect(
             model.entityMappings[0].relationships == [
@@ -121,10 +123,10 @@ struct XcodeMappingFileTests {
                         .variable("source"),
                         [.key("countries"), .collectionOperator("distinctUnionOfSets"), .key("moods")])),
                 "owner": .destinations(ofMapping: "OwnerToOwner", from: .keyPath(.variable("source"), [.key("owner")])),
-                "plain": .automatic,
+                "plain": .automatic, "own": .automatic,
             ])
         #expect(model.entityMappings[1].relationships == ["self": .automatic])
-        #expect(model.warnings.count == 2)
+        #expect(model.warnings.count == 3)
     }
 
     @Test("Characters that the XML store escaped with swapped bytes are decoded")

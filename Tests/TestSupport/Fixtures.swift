@@ -32,7 +32,8 @@ package enum Fixtures {
         guard let files = FileManager.default.enumerator(atPath: root) else { return [] }
         var stores: [String] = []
         while let file = files.nextObject() as? String {
-            if hasDatabaseHeader(path(file)) { stores.append(file) }
+            let isFile = files.fileAttributes?[.type] as? FileAttributeType == .typeRegular
+            if isFile, hasDatabaseHeader(path(file)) { stores.append(file) }
         }
         return stores.sorted()
     }()

@@ -7,8 +7,8 @@ internal import FerryStore
 
 /// Which rules fill which stored relationship, and when.
 ///
-/// A relationship and its inverse are stored once, so of two rules for the two names only one is run: when both are
-/// automatic from inverse relationships they say the same, otherwise the later one in processing order wins.
+/// A relationship and its inverse are stored once. The resolved step leaves one of the two names to each pair of entity
+/// mappings, so that both may be there, for different objects.
 struct RelationshipAssignments {
     /// One stored relationship and the rules that fill it.
     struct Assignment {
@@ -86,60 +86,8 @@ private struct Builder {
                 given[PropertyKey(entity, rule.name), default: []].append((mapping, rule))
             }
         }
-        var result: [RelationshipAssignments.Assignment] = []
-        var settled = Set<PropertyKey>()
-        let order = given.keys.sorted { ($0.entity, $0.property) < ($1.entity, $1.property) }
-        for key in order where !settled.contains(key) {
-            let inverse = inverseKey(of: key)
-            settled.insert(key)
-            if let inverse { settled.insert(inverse) }
-            var chosen = key
-            if let inverse, inverse != key, let own = given[key], let other = given[inverse] {
-                chosen = choose(key, own, inverse, other)
-            }
-            guard let rules = given[chosen], let assignment = assignment(for: chosen, rules) else { continue }
-            result.append(assignment)
-        }
-        return result
-    }
-
-    private func inverseKey(of key: PropertyKey) -> PropertyKey? {
-        guard let relationship = destination.model.relationship(key.property, of: key.entity),
-            let name = relationship.inverseName,
-            let entity = destination.model.declaringEntity(of: name, in: relationship.destinationEntity)
-        else { return nil }
-        return PropertyKey(entity, name)
-    }
-
-    // MARK: Which of two sides
-
-    private func choose(_ key: PropertyKey, _ own: Given, _ inverse: PropertyKey, _ other: Given) -> PropertyKey {
-        guard own.allSatisfy({ mirrors($0, in: other) }), other.allSatisfy({ mirrors($0, in: own) }) else {
-            let last = { (given: Given) in given.map(\.mapping.position).max() ?? 0 }
-            return last(own) > last(other) ? key : inverse
-        }
-        // Both say the same: the side that stores the key writes it with the row, unless only the other side knows
-        // the positions of an ordered relationship.
-        for (candidate, rules) in [(key, own), (inverse, other)] {
-            guard case .foreignKey(_, _, _, let order)? = destination.relationshipStorage[candidate] else { continue }
-            if order == nil || rules.allSatisfy({ copiesOrder($0.mapping, $0.rule) }) { return candidate }
-            return candidate == key ? inverse : key
-        }
-        let isOrdered = destination.model.relationship(key.property, of: key.entity)?.isOrdered ?? false
-        return isOrdered ? key : inverse
-    }
-
-    /// Whether an automatic rule is matched by the automatic rule for the inverse of the same source relationship.
-    private func mirrors(
-        _ one: (mapping: ResolvedEntityMapping, rule: ResolvedRelationship), in others: Given
-    ) -> Bool {
-        guard one.rule.isAutomatic,
-            let relationship = source.model.relationship(one.rule.name, of: one.mapping.source),
-            let inverse = relationship.inverseName
-        else { return false }
-        return one.rule.mappings.allSatisfy { name in
-            others.contains { $0.mapping.name == name && $0.rule.isAutomatic && $0.rule.name == inverse }
-        }
+        return given.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
+            .compactMap { assignment(for: $0.key, $0.value) }
     }
 
     // MARK: When

@@ -21,9 +21,6 @@ extension ScalarFunction {
         },
         textOrdering("ferry_text_less", "<") { $0 < 0 },
         textOrdering("ferry_text_less_equal", "<=") { $0 <= 0 },
-        search("ferry_begins_with", "BEGINSWITH") { $0.starts(with: $1) },
-        search("ferry_ends_with", "ENDSWITH") { $0.reversed().starts(with: $1.reversed()) },
-        search("ferry_contains", "CONTAINS") { contains($0, $1) },
     ]
 
     private static func ordering(
@@ -54,33 +51,6 @@ extension ScalarFunction {
                         second.withUnsafeBytes { second in codeUnitOrder(first, second) }
                     }))
         }
-    }
-
-    private static func search(
-        _ name: String, _ title: String,
-        _ holds: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
-    ) -> ScalarFunction {
-        ScalarFunction(name, title: title, arguments: 3) { arguments, result throws(FerryError) in
-            let options = try TextOptions(arguments[2], title)
-            guard let text = try arguments[0].text(title), let part = try arguments[1].text(title) else {
-                return result.set(false)
-            }
-            guard options != TextOptions(ignoresCase: false, ignoresDiacritics: false) else {
-                return result.set(holds(text, part))
-            }
-            let first = Array(folded(try arguments[0].string(title) ?? "", options).utf8)
-            let second = Array(folded(try arguments[1].string(title) ?? "", options).utf8)
-            result.set(first.withUnsafeBytes { first in second.withUnsafeBytes { second in holds(first, second) } })
-        }
-    }
-
-    private static func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
-        guard let first = part.first else { return true }
-        guard text.count >= part.count else { return false }
-        for start in 0...(text.count - part.count) where text[start] == first {
-            if UnsafeRawBufferPointer(rebasing: text[start..<(start + part.count)]).elementsEqual(part) { return true }
-        }
-        return false
     }
 
     private static func isEqual(_ left: FunctionValue, _ right: FunctionValue) -> Bool {

@@ -10,7 +10,9 @@ extension ScalarFunction {
                 return result.set(false)
             }
             let expression = try result.patterns.expression(for: pattern, options)
-            let subject = options.ignoresDiacritics ? folded(string, options) : string
+            // Case is the expression's own business; folding it here would change the length of some characters.
+            let diacritics = TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics)
+            let subject = folded(string, diacritics)
             let whole = NSRange(location: 0, length: subject.utf16.count)
             result.set(expression.firstMatch(in: subject, range: whole) != nil)
         }

@@ -21,6 +21,10 @@ package struct SQLTranslator<Resolver: PathResolver> {
     /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
     ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
     package mutating func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> String {
+        // An advice to the fetch, without a value of its own.
+        if case .predefined("noindex:", let operands) = expression, operands.count == 1 {
+            return try value(operands[0], for: attribute)
+        }
         if case .constant(let constant) = expression {
             return resolver.parameter(.constant(try ConstantConversion.convert(constant, to: attribute)))
         }

@@ -2,7 +2,6 @@
 enum Keyword {
     static let operators: Set<String> = [
         "AND", "OR", "NOT", "MATCHES", "LIKE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH",
-        "UTI-CONFORMS-TO", "UTI-EQUALS",
     ]
     static let values: Set<String> = [
         "TRUE", "YES", "FALSE", "NO", "NULL", "NIL", "SELF", "TRUEPREDICATE", "FALSEPREDICATE",
@@ -12,9 +11,6 @@ enum Keyword {
     static let calls: Set<String> = [
         "FUNCTION", "JSON", "CAST", "TERNARY", "SUBQUERY", "FETCH", "UNION", "INTERSECT", "MINUS",
     ]
-    /// Words that mean something only in an index.
-    static let indexes: Set<String> = ["FIRST", "LAST", "SIZE"]
-
     /// Whether a key must be written with a number sign to be a key.
     static func isReserved(_ word: String) -> Bool {
         let word = word.uppercased()

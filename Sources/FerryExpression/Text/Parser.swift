@@ -44,8 +44,8 @@ struct Parser {
     /// Levels of the tree: each costs stack wherever it is walked.
     static let depthLimit = 200
 
-    private var lexer: Lexer
-    private var token: Token
+    private(set) var lexer: Lexer
+    private(set) var token: Token
     private var nesting = 0
 
     init(_ text: String) throws(FerryError) {
@@ -80,7 +80,7 @@ struct Parser {
     // MARK: Operators
 
     /// How tightly operators bind, loosest first.
-    private enum Level: Int, Comparable {
+    enum Level: Int, Comparable {
         case disjunction, conjunction, negation, comparison, sum, product, power, prefix
 
         static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
@@ -92,6 +92,9 @@ struct Parser {
         case and
         case comparison(Predicate.Comparison.Operator)
         case arithmetic(String)
+        case pattern(TextOperator)
+        case membership
+        case range
     }
 
     private func infix() throws(FerryError) -> (operator: Infix, level: Level)? {
@@ -121,14 +124,17 @@ struct Parser {
         case "OR": return (.or, .disjunction)
         case "AND": return (.and, .conjunction)
         case "MATCHES": return (.comparison(.matches), .comparison)
+        case "IN": return (.membership, .comparison)
+        case "BETWEEN": return (.range, .comparison)
         case "NOT": throw unexpected("an operator")
         default:
+            if let pattern = TextOperator(rawValue: word) { return (.pattern(pattern), .comparison) }
             if Keyword.operators.contains(word) || Keyword.calls.contains(word) { throw unsupported(word) }
             return nil
         }
     }
 
-    private mutating func read(_ minimum: Level) throws(FerryError) -> Node {
+    mutating func read(_ minimum: Level) throws(FerryError) -> Node {
         var node = try prefix()
         while let (infix, level) = try infix(), level >= minimum {
             switch infix {
@@ -140,6 +146,9 @@ struct Parser {
                 let comparison = Predicate.Comparison(
                     left: try expression(node), comparator: comparator, right: try expression(right), options: options)
                 node = try join(.predicate(.comparison(comparison)), [node, right])
+            case .pattern(let pattern): node = try comparison(node, by: pattern)
+            case .membership: node = try membership(of: node)
+            case .range: node = try range(of: node)
             case .arithmetic(let selector):
                 try advance()
                 let right = try read(level.tighter)
@@ -167,7 +176,7 @@ struct Parser {
     }
 
     /// Letters in brackets after an operator.
-    private mutating func options() throws(FerryError) -> String {
+    mutating func options() throws(FerryError) -> String {
         guard token.kind == .symbol("[") else { return "" }
         try advance()
         guard case .word(let word) = token.kind, word.lowercased().allSatisfy("cdnl".contains) else {
@@ -294,110 +303,38 @@ struct Parser {
         return try join(.expression(.keyPath(expression, steps)), [base], at: base.position)
     }
 
-    // MARK: Calls
-
-    private mutating func call(_ word: String, _ called: Token) throws(FerryError) -> Node {
-        let upper = word.uppercased()
-        guard !["TERNARY", "SUBQUERY", "FETCH", "UNION", "INTERSECT", "MINUS"].contains(upper) else {
-            throw lexer.error("\(upper) is not supported", at: called.position, remedy: Self.remedy)
-        }
-        let nodes = try arguments()
-        var arguments: [Expression] = []
-        for node in nodes { arguments.append(try expression(node)) }
-        let value: Expression =
-            switch upper {
-            case "FUNCTION": try function(arguments, called)
-            case "JSON": try json(arguments, called)
-            case "CAST" where arguments.count == 2: .predefined("castObject:toType:", arguments)
-            default: try predefined(word, arguments, called)
-            }
-        return try join(.expression(value), nodes, at: called.position)
-    }
-
-    private mutating func arguments() throws(FerryError) -> [Node] {
-        try pass("(")
-        var nodes: [Node] = []
-        if token.kind != .symbol(")") {
-            nodes.append(try read(.disjunction))
-            while token.kind == .symbol(",") {
-                try advance()
-                nodes.append(try read(.disjunction))
-            }
-        }
-        try pass(")")
-        return nodes
-    }
-
-    private func function(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count >= 2, case .constant(.string(let selector)) = arguments[1] else {
-            throw lexer.error("FUNCTION needs a receiver and a selector in quotes", at: called.position)
-        }
-        let rest = Array(arguments.dropFirst(2))
-        let wanted = selector.count { $0 == ":" }
-        guard wanted == rest.count else {
-            throw lexer.error("\(selector) takes \(wanted) arguments and was given \(rest.count)", at: called.position)
-        }
-        return .function(receiver: arguments[0], selector: selector, arguments: rest)
-    }
-
-    private func json(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count == 2, case .constant(.string(let key)) = arguments[1] else {
-            throw lexer.error("JSON needs a text and a key in quotes", at: called.position)
-        }
-        return .json(arguments[0], key: key)
-    }
-
-    private func predefined(
-        _ word: String, _ arguments: [Expression], _ called: Token
-    ) throws(FerryError) -> Expression {
-        guard let known = PredefinedFunction.all[word] ?? PredefinedFunction.all["\(word):"] else {
-            throw lexer.error(
-                "there is no function \(word)", at: called.position,
-                remedy: NearNames.remedy(for: word, among: Array(PredefinedFunction.all.keys)))
-        }
-        // `random` and `random:` differ only by their argument.
-        let other = PredefinedFunction.all["\(word):"]
-        let function = known.argumentCount == arguments.count ? known : other ?? known
-        guard function.argumentCount == arguments.count else {
-            throw lexer.error(
-                "\(function.selector) takes \(function.argumentCount) arguments and was given \(arguments.count)",
-                at: called.position)
-        }
-        return .predefined(function.selector, arguments)
-    }
-
     // MARK: Tokens
 
-    private mutating func advance() throws(FerryError) { token = try lexer.next() }
+    mutating func advance() throws(FerryError) { token = try lexer.next() }
 
-    private mutating func pass(_ symbol: String) throws(FerryError) {
+    mutating func pass(_ symbol: String) throws(FerryError) {
         guard token.kind == .symbol(symbol) else { throw unexpected("`\(symbol)`") }
         try advance()
     }
 
-    private mutating func literal(_ constant: Expression.Constant) throws(FerryError) -> Node {
+    mutating func literal(_ constant: Expression.Constant) throws(FerryError) -> Node {
         let start = token.position
         try advance()
         return leaf(.expression(.constant(constant)), start)
     }
 
-    private func leaf(_ content: Node.Content, _ position: Int) -> Node {
+    func leaf(_ content: Node.Content, _ position: Int) -> Node {
         Node(content: content, depth: 1, position: position)
     }
 
-    private func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
+    func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
         let depth = (parts.map(\.depth).max() ?? 0) + 1
         if depth > Self.depthLimit { throw error("more than \(Self.depthLimit) operations in a row") }
         return Node(content: content, depth: depth, position: position ?? parts.first?.position ?? token.position)
     }
 
-    private static let remedy = "Write it with what is supported, or compute it in a migration policy."
+    static let remedy = "Write it with what is supported, or compute it in a migration policy."
 
-    private func unsupported(_ construct: String) -> FerryError {
+    func unsupported(_ construct: String) -> FerryError {
         error("\(construct) is not supported", remedy: Self.remedy)
     }
 
-    private func unexpected(_ wanted: String) -> FerryError {
+    func unexpected(_ wanted: String) -> FerryError {
         switch token.kind {
         case .end: error("it ends where \(wanted) is needed")
         case .word(let text): error("`\(text)` stands where \(wanted) is needed")
@@ -406,7 +343,7 @@ struct Parser {
         }
     }
 
-    private func error(_ problem: String, remedy: String = "") -> FerryError {
+    func error(_ problem: String, remedy: String = "") -> FerryError {
         lexer.error(problem, at: token.position, remedy: remedy)
     }
 }

@@ -15,7 +15,7 @@ struct JSONMappingFile {
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
     ]
 
-    /// - Parameter extended: Reads the mapping model whose path, relative to this file, is given.
+    /// Reads a file's bytes; `extended` reads the mapping model whose path, relative to this file, is given.
     static func read(
         _ bytes: [UInt8], name: String, path: String, extended: (String) throws(FerryError) -> MappingModel
     ) throws(FerryError) -> MappingModel {
@@ -48,12 +48,15 @@ struct JSONMappingFile {
         }
         if base == nil, members["entityMappings"] == nil { throw root.error("the key \"entityMappings\" is missing") }
         let own = try members["entityMappings"].map(entityMappings) ?? []
+        let all = replacing(own, in: base?.entityMappings ?? [])
         return MappingModel(
             name: name, path: path,
             sourceVersion: try version("source", in: members, base?.sourceVersion, root),
             destinationVersion: try version("destination", in: members, base?.destinationVersion, root),
-            entityMappings: replacing(own, in: base?.entityMappings ?? []),
-            partitions: try members["partitions"].map(partitions) ?? base?.partitions,
+            entityMappings: all,
+            partitions: try members["partitions"].map { (cursor) throws(FerryError) in
+                try partitions(cursor, of: all.map(\.name))
+            } ?? base?.partitions,
             warnings: base?.warnings ?? [])
     }
 
@@ -82,13 +85,18 @@ struct JSONMappingFile {
         return result
     }
 
-    private static func partitions(_ cursor: JSONCursor) throws(FerryError) -> [[String]] {
+    private static func partitions(_ cursor: JSONCursor, of known: [String]) throws(FerryError) -> [[String]] {
         var partitions: [[String]] = []
         for element in try cursor.elements() {
             let names = try element.names()
             if names.isEmpty { throw element.error("a partition names at least one entity mapping") }
-            for name in names where partitions.joined().contains(name) {
-                throw element.error("\"\(name)\" is already in an earlier partition")
+            for name in names {
+                if partitions.joined().contains(name) {
+                    throw element.error("\"\(name)\" is already in an earlier partition")
+                }
+                guard known.contains(name) else {
+                    throw element.error("there is no entity mapping \"\(name)\"\(nearNameHint(name, among: known))")
+                }
             }
             partitions.append(names)
         }

@@ -1,5 +1,5 @@
 package import FerryBase
-internal import Foundation
+internal import FerryModel
 
 /// Reads mapping models of every format.
 package struct MappingFile {
@@ -40,7 +40,7 @@ package struct MappingFile {
         }
         let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }
             .filter { ["xcmappingmodel", "cdm", "json"].contains(fileExtension(of: $0)) }
-            .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+            .sorted(by: naturalOrder)
         var loaded: [MappingModel] = []
         for name in names { loaded.append(try load(path: "\(path)/\(name)", files: files)) }
         guard !loaded.isEmpty else {

@@ -29,7 +29,8 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
     private var text = ""
     private var problem: String?
 
-    /// - Parameter file: The file's name, for messages.
+    /// Reads the whole stream; messages give the file by this name.
+    ///
     /// - Returns: Identifier to object, orphans included.
     /// - Throws: ``FerryError`` `.badMapping` with the line where the text is not what it should be.
     static func read(_ stream: InputStream, file: String) throws(FerryError) -> [String: MappingXMLObject] {

@@ -132,6 +132,10 @@ struct XcodeMappingFile {
         let from: Expression
         if let path {
             from = try Expression.parse(path)
+        } else if mappingName == mapping.name {
+            // The objects that a mapping itself made are hardly meant; for a tree, automatic comes to the same.
+            warnings.append("\(place) names its own mapping but no key path; left out.")
+            return nil
         } else {
             from = .keyPath(.variable("source"), [.key(name)])
             warnings.append("\(place) names a mapping but no key path; $source.\(name) is taken.")

@@ -20,18 +20,20 @@ extension StepResolver {
     /// Core Data's order wins, and a warning says so.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
         var removals: [(mapping: Int, relationship: String, other: String)] = []
-        for sides in pairs(in: mappings) {
+        let pairs = pairs(in: mappings)
+        let first = firstPositions(of: pairs)
+        for sides in pairs {
             let comeToTheSame =
-                sides.inverseValue.mappings.contains(mappings[sides.mapping].name) && mirror(sides, mappings)
+                sides.inverseValue.mappings.contains(mappings[sides.mapping].name) && mirror(sides)
             if comeToTheSame {
-                if stays(sides, mappings) { continue }
+                if stays(sides, first) { continue }
             } else {
                 guard isInverseLater(sides) else { continue }
                 let (first, last) = (mappings[sides.mapping], mappings[sides.inverseMapping])
                 warnings.append(
                     "\(first.destination).\(sides.relationship.name) (entity mapping \"\(first.name)\") and its inverse "
                         + "\(last.destination).\(sides.inverse.name) (entity mapping \"\(last.name)\") are both mapped, "
-                        + "not to the same effect; the later one, \(sides.inverse.name), wins.")
+                        + "and not one as the other walked back; the later one, \(sides.inverse.name), wins.")
             }
             removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
         }
@@ -71,28 +73,56 @@ extension StepResolver {
         return pairs
     }
 
-    /// Whether both sides start from the same pairs of source objects.
-    private func mirror(_ sides: Sides, _ mappings: [ResolvedEntityMapping]) -> Bool {
-        switch (sides.value.from, sides.inverseValue.from) {
-        case (.variable("source"), .variable("source")): return true
-        case (
-            .keyPath(.variable("source"), let path), .keyPath(.variable("source"), let inversePath)
-        ):
-            guard case .key(let name)? = path.first, case .key(let inverseName)? = inversePath.first,
-                path.count == 1, inversePath.count == 1,
-                let relationship = source.model.relationship(name, of: mappings[sides.mapping].source)
-            else { return false }
-            return relationship.inverseName == inverseName
-        default: return false
+    /// Whether both sides start from the same pairs of source objects: one path is the other one walked back.
+    private func mirror(_ sides: Sides) -> Bool {
+        guard let path = path(of: sides.value, in: sides.mapping),
+            let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping),
+            path.start == .source, inversePath.start == .source
+        else { return false }
+        return path.hops.reversed().map(\.relationship.inverseName) == inversePath.hops.map(\.relationship.name)
+    }
+
+    private func path(of value: ResolvedRelationship, in mapping: Int) -> ResolvedPath? {
+        do {
+            return try ExpressionChecker(scope: live[mapping].scope).checkObjects(value.from)
+        } catch {
+            preconditionFailure("The path was checked when the relationship was resolved: \(error)")
         }
     }
 
     /// Whether, of two sides that come to the same, the relationship stays and its inverse goes.
-    private func stays(_ sides: Sides, _ mappings: [ResolvedEntityMapping]) -> Bool {
+    ///
+    /// One side of a relationship stays in all mappings, so that its pairs are not scattered.
+    private func stays(_ sides: Sides, _ first: [PropertyName: Int]) -> Bool {
         let (left, right) = (sides.relationship, sides.inverse)
         if left.isToMany != right.isToMany { return !left.isToMany }
         if left.isOrdered != right.isOrdered { return left.isOrdered }
-        return isInverseLater(sides)
+        let positions = (first[name(left, in: sides.mapping)], first[name(right, in: sides.inverseMapping)])
+        if let left = positions.0, let right = positions.1, left != right { return left < right }
+        return codeUnitOrder(left.name, right.name)
+    }
+
+    /// A relationship by the entity that declares it.
+    private struct PropertyName: Hashable {
+        var entity: String
+        var property: String
+    }
+
+    private func name(_ relationship: Relationship, in mapping: Int) -> PropertyName {
+        let entity = live[mapping].destination
+        return PropertyName(
+            entity: destination.model.declaringEntity(of: relationship.name, in: entity) ?? entity,
+            property: relationship.name)
+    }
+
+    /// The position of the first mapping that sets each relationship.
+    private func firstPositions(of pairs: [Sides]) -> [PropertyName: Int] {
+        var first: [PropertyName: Int] = [:]
+        for sides in pairs {
+            let name = name(sides.relationship, in: sides.mapping)
+            first[name] = min(first[name] ?? sides.mapping, sides.mapping)
+        }
+        return first
     }
 
     /// Whether the inverse comes after the relationship in Core Data's order: by mapping, then by name.

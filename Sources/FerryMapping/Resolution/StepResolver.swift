@@ -33,9 +33,10 @@ struct StepResolver {
         }
         settleInverses(in: &resolved)
         warnOfWhatIsLeftOut()
+        var told: Set<String> = []
         let step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
-            warnings: warnings)
+            warnings: warnings.filter { told.insert($0).inserted })
         return MappingResolution(step: step, problems: problems, needsRowCheck: needsRowCheck)
     }
 

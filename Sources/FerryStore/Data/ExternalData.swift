@@ -48,13 +48,24 @@ package enum ExternalData {
     ///
     /// - Throws: ``FerryError`` `.fileFailed`, or what the body throws.
     package static func forEachFile(
-        ofStore path: String, files: FileLayer, _ body: (String) throws(FerryError) -> Void
-    ) throws(FerryError) {
+        ofStore path: String, files: FileLayer, _ body: (String) throws -> Void
+    ) throws {
         let folder = folder(forStore: path)
         guard try files.exists(folder) else { return }
-        try files.forEachEntry(in: folder) { (entry) throws(FerryError) in
+        try files.forEachEntry(in: folder) { entry in
             if !entry.isDirectory { try body(entry.name) }
         }
+    }
+
+    /// How many external files a store has, and their bytes in all.
+    package static func size(ofStore path: String, files: FileLayer) throws -> (files: Int64, bytes: Int64) {
+        let folder = folder(forStore: path)
+        var size: (files: Int64, bytes: Int64) = (0, 0)
+        try forEachFile(ofStore: path, files: files) { name in
+            size.files += 1
+            size.bytes += try files.attributes(folder + "/" + name).size
+        }
+        return size
     }
 
     /// Hands over the name of every external file that a store's rows refer to, in flat memory; a name may come twice.
@@ -65,7 +76,7 @@ package enum ExternalData {
     ) throws {
         for (key, column) in attributes(of: layout) {
             guard let table = layout.table(of: key.entity) else { continue }
-            let name = SQLName.quoted(column.name)
+            let name = Connection.quoted(column.name)
             // The length lets SQLite pass over other values without reading them.
             let rows = try connection.prepare(
                 "SELECT \(name) FROM \(SQLName.quoted(schema, table.name)) WHERE length(\(name)) = 38")

@@ -9,7 +9,7 @@ struct RowCounter {
     /// Below this range of keys a count is as quick as an estimate.
     private static let smallRange: Int64 = 20_000
     /// Rows looked at to estimate how the entities of a hierarchy share their table.
-    private static let probes: Int64 = 1_000
+    private static let probes = 1_000
 
     /// Rows by entity number.
     func count(_ table: EntityTable) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
@@ -50,7 +50,9 @@ struct RowCounter {
         let probe = try connection.prepare("SELECT Z_ENT FROM \(name) WHERE Z_PK >= ? ORDER BY Z_PK LIMIT 1")
         var shares: [Int64: Int64] = [:]
         for step in 0..<RowCounter.probes {
-            try probe.bind(first + total / RowCounter.probes * step, at: 1)
+            // Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
+            let fraction = UInt64(step) &* 0x9E37_79B9_7F4A_7C15
+            try probe.bind(first + Int64(fraction.multipliedFullWidth(by: UInt64(total)).high), at: 1)
             if try probe.step() { shares[probe.integer(0), default: 0] += 1 }
             probe.reset()
         }

@@ -48,13 +48,27 @@ extension LayoutBuilder {
 
     /// Indexed attributes and compound indexes in the form that newer compilers give them, then the fetch indexes.
     private func fetchIndexes(of entity: String) -> [FetchIndex] {
-        let attributes = attributes(of: entity).filter(\.isIndexed).map(\.name)
-        let plain = (attributes.map { [$0] } + (model.entities[entity]?.compoundIndexes ?? [])).map { properties in
+        let plain = plainIndexes(of: entity).map { properties in
             FetchIndex(
                 name: properties.joined(separator: "_"),
                 elements: properties.map { FetchIndex.Element(property: $0) })
         }
         return plain + (model.entities[entity]?.fetchIndexes ?? [])
+    }
+
+    /// The property lists of indexed attributes, which subentities index as well, and of compound indexes.
+    ///
+    /// Archived models repeat their fetch indexes in these old forms, so a list that has a fetch index is left out.
+    private func plainIndexes(of entity: String) -> [[String]] {
+        var lists: [[String]] = []
+        for ancestor in model.lineage(of: entity) {
+            let explicit = Set(ancestor.fetchIndexes.map { $0.elements.map(\.property) })
+            let own = Set((model.entities[entity]?.fetchIndexes ?? []).map { $0.elements.map(\.property) })
+            let attributes = attributes(of: ancestor.name).filter(\.isIndexed).map { [$0.name] }
+            let compounds = ancestor.name == entity ? ancestor.compoundIndexes : []
+            lists += (attributes + compounds).filter { !explicit.contains($0) && !own.contains($0) }
+        }
+        return lists
     }
 
     private mutating func addFetchIndexes(of entity: String, on table: EntityTable, made: inout Set<String>) {

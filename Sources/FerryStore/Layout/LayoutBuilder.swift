@@ -11,6 +11,9 @@ struct LayoutBuilder {
     let numbers: [String: Int64]
     var layout: StoreLayout
     var refusals: [FerryError] = []
+    /// By entity: what it declares itself and stores, by name.
+    private let ownAttributes: [String: [Attribute]]
+    private let ownRelationships: [String: [Relationship]]
     /// Index definitions of join tables by the naming entity's root.
     var joinIndexes: [String: [IndexDefinition]] = [:]
 
@@ -23,6 +26,7 @@ struct LayoutBuilder {
         self.numbers = numbers ?? order.numbers
         layout = StoreLayout(model: model)
         layout.entityNumbers = self.numbers
+        (ownAttributes, ownRelationships) = LayoutBuilder.declarations(in: model)
         checkNames()
         addEntityTables()
         addJoinTables()
@@ -40,31 +44,30 @@ struct LayoutBuilder {
 
     // MARK: What an entity declares itself
 
-    /// Names of the properties that ancestors declare; models made in code repeat them in subentities.
-    private func inheritedNames(of entity: String) -> Set<String> {
-        var names: Set<String> = []
-        for ancestor in model.lineage(of: entity).dropFirst() {
-            names.formUnion(ancestor.attributes.map(\.name))
-            names.formUnion(ancestor.relationships.map(\.name))
+    /// Models made in code repeat inherited properties in subentities; those stand with the ancestor alone.
+    private static func declarations(
+        in model: ManagedObjectModel
+    ) -> (attributes: [String: [Attribute]], relationships: [String: [Relationship]]) {
+        var attributes: [String: [Attribute]] = [:]
+        var relationships: [String: [Relationship]] = [:]
+        for entity in model.entities.values {
+            let ancestors = model.lineage(of: entity.name).dropFirst()
+            let inherited = Set(ancestors.flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) })
+            attributes[entity.name] = entity.attributes
+                .filter { !$0.isTransient && !inherited.contains($0.name) }
+                .sorted { codeUnitOrder($0.name, $1.name) }
+            relationships[entity.name] = entity.relationships
+                .filter { !$0.isTransient && !inherited.contains($0.name) }
+                .sorted { codeUnitOrder($0.name, $1.name) }
         }
-        return names
+        return (attributes, relationships)
     }
 
     /// Stored attributes that the entity itself declares, by name.
-    func attributes(of entity: String) -> [Attribute] {
-        let inherited = inheritedNames(of: entity)
-        return (model.entities[entity]?.attributes ?? [])
-            .filter { !$0.isTransient && !inherited.contains($0.name) }
-            .sorted { codeUnitOrder($0.name, $1.name) }
-    }
+    func attributes(of entity: String) -> [Attribute] { ownAttributes[entity] ?? [] }
 
     /// Stored relationships that the entity itself declares, by name.
-    func relationships(of entity: String) -> [Relationship] {
-        let inherited = inheritedNames(of: entity)
-        return (model.entities[entity]?.relationships ?? [])
-            .filter { !$0.isTransient && !inherited.contains($0.name) }
-            .sorted { codeUnitOrder($0.name, $1.name) }
-    }
+    func relationships(of entity: String) -> [Relationship] { ownRelationships[entity] ?? [] }
 
     /// The entities of one table, in the order of their numbers.
     func family(of root: String) -> [String] {

@@ -32,7 +32,7 @@ package struct StoreCatalog: Sendable {
     ///   - schema: The name under which the store is attached.
     /// - Throws: ``DatabaseError``.
     package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
-        let master = SQLName.quoted(schema) + ".sqlite_master"
+        let master = Connection.quoted(schema) + ".sqlite_master"
         for row in try connection.rows("SELECT type, name, tbl_name, sql FROM \(master) ORDER BY rowid") {
             let (type, name, table) = (row[0].text ?? "", row[1].text ?? "", row[2].text ?? "")
             guard let sql = row[3].text, !name.lowercased().hasPrefix("sqlite_") else { continue }

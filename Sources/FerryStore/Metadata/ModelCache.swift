@@ -1,5 +1,5 @@
 internal import CZlib
-package import FerryBase
+internal import FerryBase
 package import FerryModel
 package import FerrySQLite
 
@@ -12,7 +12,8 @@ package enum ModelCache {
     /// Whether the store has the table, with or without a row.
     package static func hasTable(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
         let master = SQLName.quoted(schema, "sqlite_master")
-        return try connection.integer("SELECT count(*) FROM \(master) WHERE type = 'table' AND name = 'Z_MODELCACHE'") ?? 0
+        return try connection.integer("SELECT count(*) FROM \(master) WHERE type = 'table' AND name = 'Z_MODELCACHE'")
+            ?? 0
             > 0
     }
 

@@ -16,13 +16,13 @@ struct IndexesCheck: Check {
             try context.announce(table)
             let indexes = try context.connection.rows(
                 "SELECT name FROM pragma_index_list(?, 'destination') WHERE partial = 0 ORDER BY name", [.text(table)])
-            let name = SQLName.quoted("destination", table)
+            let name = "destination.\(Connection.quoted(table))"
             // The sum, not the count: SQLite may answer a count from whichever index it likes.
             let rows = try context.connection.integer("SELECT sum(1) FROM \(name) NOT INDEXED") ?? 0
             for index in indexes.compactMap({ $0[0].text }) {
                 let entries =
                     try context.connection.integer(
-                        "SELECT sum(1) FROM \(name) INDEXED BY \(SQLName.quoted(index))") ?? 0
+                        "SELECT sum(1) FROM \(name) INDEXED BY \(Connection.quoted(index))") ?? 0
                 if entries != rows {
                     let root = context.destination.tables.values.first { $0.name == table }?.root
                     context.report(

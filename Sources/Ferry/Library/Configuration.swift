@@ -1,0 +1,53 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// How one migration runs.
+public struct Configuration: Sendable {
+    public enum ChunkSize: Sendable, Hashable {
+        /// Exactly so many rows in each chunk.
+        case rows(Int)
+        /// As many as the machine takes in good time.
+        case automatic
+    }
+
+    public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
+
+    /// The version to migrate to, by name; nil means the current version of the models.
+    public var target: String?
+    /// Where the migrated store is written; nil means in place of the store.
+    public var output: URL?
+    public var chunkSize: ChunkSize
+    public var verify: VerifyMode
+    /// Whether a verified snapshot is taken before anything; never with ``output``, which leaves the store alone.
+    public var takesSnapshot: Bool
+    /// The folder for the snapshot; nil means `STORE.snapshots`.
+    public var snapshotFolder: URL?
+    /// Zstandard's compression level.
+    public var snapshotLevel: Int
+    /// Drops an unfinished run instead of going on with it.
+    public var restart: Bool
+    /// The time that `now()` means in expressions, asked once per run; for tests.
+    public var now: @Sendable () -> Date
+    /// Receives every statement and file operation.
+    public var trace: TraceHook?
+
+    public init(
+        target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic, verify: VerifyMode = .full,
+        takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, restart: Bool = false,
+        now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
+    ) {
+        self.target = target
+        self.output = output
+        self.chunkSize = chunkSize
+        self.verify = verify
+        self.takesSnapshot = takesSnapshot
+        self.snapshotFolder = snapshotFolder
+        self.snapshotLevel = snapshotLevel
+        self.restart = restart
+        self.now = now
+        self.trace = trace
+    }
+}

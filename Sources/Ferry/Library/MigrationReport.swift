@@ -1,0 +1,140 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a finished migration did.
+public struct MigrationReport: Sendable {
+    public enum Outcome: String, Sendable, Hashable, Codable { case migrated, upToDate }
+
+    public var outcome: Outcome
+    /// The store that has the new version now: the store itself, or the output.
+    public var store: URL
+    public var from: String
+    public var to: String
+    /// Names of the versions from the store's to the target.
+    public var chain: [String]
+    /// How the steps ran: `copy`, `inPlace`, or `none` when there was nothing to do.
+    public var mode: String
+    public var entityMappings: [EntityMappingReport]
+    public var unmapped: [Unmapped]
+    public var healed: [Healed]
+    public var chunks: ChunkStatistics
+    /// Whether work of an earlier call was used.
+    public var resumed: Bool
+    public var wallSeconds: Double
+    /// Wall time per phase, in the order in which they ran, all steps together.
+    public var phases: [PhaseTime]
+    /// The most memory that the process ever held.
+    public var peakResidentBytes: Int64?
+    public var snapshot: URL?
+    public var verification: VerificationSummary
+    public var warnings: [String]
+
+    package init(outcome: Outcome, store: URL, from: String, to: String, chain: [String], mode: String) {
+        self.outcome = outcome
+        self.store = store
+        self.from = from
+        self.to = to
+        self.chain = chain
+        self.mode = mode
+        entityMappings = []
+        unmapped = []
+        healed = []
+        chunks = ChunkStatistics()
+        resumed = false
+        wallSeconds = 0
+        phases = []
+        peakResidentBytes = nil
+        snapshot = nil
+        verification = VerificationSummary()
+        warnings = []
+    }
+
+    /// Counts of one entity mapping: `read + created = written + dropped + merged`.
+    public struct EntityMappingReport: Sendable, Hashable, Codable {
+        /// The step, from 1.
+        public var step: Int
+        public var name: String
+        public var source: String?
+        public var destination: String?
+        public var executor: String
+        public var read: Int64
+        public var created: Int64
+        public var written: Int64
+        public var dropped: Int64
+        public var merged: Int64
+    }
+
+    /// Source objects that no entity mapping read.
+    public struct Unmapped: Sendable, Hashable, Codable {
+        public var step: Int
+        public var entity: String
+        public var rows: Int64
+    }
+
+    /// Damage that the source already had and the destination has not.
+    public struct Healed: Sendable, Hashable, Codable {
+        public var step: Int
+        public var kind: String
+        public var entity: String
+        public var rows: Int64
+    }
+
+    public struct ChunkStatistics: Sendable, Hashable, Codable {
+        public var count = 0
+        /// Over the chunks of this call; nil when it ran none.
+        public var medianSeconds: Double?
+        public var percentile90Seconds: Double?
+
+        package init() {}
+    }
+
+    public struct PhaseTime: Sendable, Hashable, Codable {
+        public var name: String
+        public var seconds: Double
+
+        package init(name: String, seconds: Double) {
+            self.name = name
+            self.seconds = seconds
+        }
+    }
+}
+
+/// What verification looked at and found.
+public struct VerificationSummary: Sendable, Hashable, Codable {
+    public var mode: Configuration.VerifyMode
+    /// Rows compared.
+    public var checked: Int64
+    /// Values made by a policy in code, which cannot be recomputed.
+    public var notRecomputed: Int64
+    public var differences: [Difference]
+
+    package init(mode: Configuration.VerifyMode = .none) {
+        self.mode = mode
+        checked = 0
+        notRecomputed = 0
+        differences = []
+    }
+
+    /// One kind of difference; the example is a place (table and key), never a value.
+    public struct Difference: Sendable, Hashable, Codable {
+        public var check: String
+        public var entity: String?
+        public var count: Int64
+        public var example: String?
+
+        package init(check: String, entity: String?, count: Int64, example: String?) {
+            self.check = check
+            self.entity = entity
+            self.count = count
+            self.example = example
+        }
+    }
+}
+
+/// The cause of ``FerryError/Code/verificationFailed``: everything that differed.
+public struct VerificationDifferences: Error, Sendable {
+    public var summary: VerificationSummary
+}

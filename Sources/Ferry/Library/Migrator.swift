@@ -1,0 +1,127 @@
+internal import Dispatch
+public import FerryBase
+internal import FerryModel
+internal import FerryPlan
+internal import FerryStore
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Migrates one store.
+///
+/// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
+public struct Migrator: Sendable {
+    public let store: URL
+    private let inputs: Inputs
+    private let files: FileLayer
+
+    /// Reads the models and mapping models.
+    ///
+    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, `.badExpression`, and `.unsupported` when the
+    ///   linked SQLite is too old.
+    public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
+        try self.init(store: store, models: models, mappings: mappings, files: FileLayer())
+    }
+
+    package init(store: URL, models: [ModelSource], mappings: [MappingSource], files: FileLayer) throws {
+        try SQLiteCheck.require()
+        self.store = store
+        self.files = files
+        inputs = try Inputs(models: models, mappings: mappings, files: files)
+    }
+
+    // MARK: Looking
+
+    /// Finds the version of the store.
+    ///
+    /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`.
+    public func identify() throws -> Identification {
+        try reading { store in
+            let version = store.version(in: inputs.catalog)
+            let nearest = version == nil ? inputs.catalog.nearest(to: store.metadata.hashes) : nil
+            return Identification(
+                store: URL(fileURLWithPath: store.path), uuid: store.metadata.uuid,
+                version: version.map(inputs.catalog.displayName), model: version.map { URL(fileURLWithPath: $0.path) },
+                nearest: nearest.map {
+                    .init(version: inputs.catalog.displayName(of: $0.version), differs: $0.differs)
+                }, frameworkVersion: store.metadata.frameworkVersion.map { Int(clamping: $0) })
+        }
+    }
+
+    /// What ``run(_:)`` would do; what keeps it from running stands in the refusals.
+    ///
+    /// - Parameters:
+    ///   - configuration: How the migration would run.
+    ///   - checksRows: Whether the scans of preflight run too; without them large tables are estimated.
+    /// - Throws: ``FerryError`` when the store or its version cannot be made out at all.
+    public func plan(_ configuration: Configuration = Configuration(), checksRows: Bool = false) throws -> PlanReport {
+        let run = try MigrationRun(
+            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
+            relay: EventRelay { _ in }, files: files)
+        return try reading(configuration.trace) { try run.plan($0, checksRows: checksRows) }
+    }
+
+    private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
+        let path = try RunPlace.existing(store.filePath, files: files)
+        let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
+        do {
+            let result = try body(OpenedStore(reader))
+            try reader.close()
+            return result
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try reader.close() } catch {}
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs the migration on the calling thread; goes on with an unfinished run of the same plan.
+    ///
+    /// - Parameters:
+    ///   - configuration: How it runs.
+    ///   - stop: Asks for a stop after the unit at work; the run then stays resumable.
+    ///   - onEvent: Receives what happens, on the thread where it happens.
+    /// - Throws: ``FerryError``: every code of its `consequence` says what became of the store. The cause of a refusal is
+    ///   ``PlanRefusals`` when there are several, that of `.verificationFailed` is ``VerificationDifferences``.
+    public func migrate(
+        _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
+        onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
+    ) throws -> MigrationReport {
+        try MigrationRun(
+            store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: EventRelay(onEvent),
+            files: files.traced(by: configuration.trace)
+        ).run()
+    }
+
+    /// Runs the migration on a thread of its own; cancelling the task, or leaving the loop, stops it after the unit at
+    /// work.
+    public func run(_ configuration: Configuration = Configuration()) -> AsyncThrowingStream<MigrationEvent, any Error>
+    {
+        let stop = StopRequest()
+        // A slow reader misses old progress; the last event is always kept.
+        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
+            continuation.onTermination = { _ in
+                stop.request(
+                    FerryError(.interrupted, "The migration was stopped.", remedy: "Run it again to go on."))
+            }
+            DispatchQueue(label: "ferry.migration").async {
+                do {
+                    _ = try migrate(configuration, stop: stop) { continuation.yield($0) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+        }
+    }
+}
+
+extension FileLayer {
+    /// The same layer with the hook of one call.
+    fileprivate func traced(by trace: TraceHook?) -> FileLayer { FileLayer(faults: faults, trace: trace ?? self.trace) }
+}

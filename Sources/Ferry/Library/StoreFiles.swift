@@ -1,0 +1,124 @@
+public import FerryBase
+internal import FerryStore
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What can be done with a store without its models.
+public struct StoreFiles: Sendable {
+    public let store: URL
+    private let files: FileLayer
+
+    public init(_ store: URL) { self.init(store, files: FileLayer()) }
+
+    package init(_ store: URL, files: FileLayer) {
+        self.store = store
+        self.files = files
+    }
+
+    /// The state of the run in the store's run folder; of a run with an output, ask for the output.
+    ///
+    /// - Throws: ``FerryError`` when the folder cannot be read.
+    public func status() throws -> RunStatus {
+        let path = store.filePath
+        let folder = RunFolder.path(beside: try files.exists(path) ? files.realPath(path) : path)
+        guard try RunFolder.exists(folder, files: files) else { return RunStatus(state: .none) }
+        let isRunning = try files.exists(folder + "/lock") && files.lock(folder + "/lock") == nil
+        guard let record = try RunFolder.read(folder, files: files) else {
+            return RunStatus(state: isRunning ? .running : .none)
+        }
+        var status = RunStatus(state: isRunning ? .running : .interrupted)
+        status.phase = record.phase.rawValue
+        status.runID = record.id
+        if let migration = record.migration, migration.chain.count > 1 {
+            status.fraction = Double(migration.steps.count) / Double(migration.chain.count - 1)
+        }
+        return status
+    }
+
+    /// Puts a verified snapshot back in the place of the store; the newest without a name.
+    ///
+    /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
+    public func rollback(
+        to snapshot: URL? = nil, folder: URL? = nil, stop: StopRequest = StopRequest(), trace: TraceHook? = nil
+    ) throws -> RollbackReport {
+        let path = try RunPlace.existing(store.filePath, files: files)
+        let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
+        return try Rollback(store: path, snapshots: snapshots, files: files, stop: stop, trace: trace)
+            .run(to: snapshot?.filePath)
+    }
+
+    /// The snapshots of the store, oldest first, as their manifests describe them.
+    public func snapshots(in folder: URL? = nil) throws -> [SnapshotEntry] {
+        try snapshotStore(folder).list().map { SnapshotEntry($0) }
+    }
+
+    /// Takes a snapshot.
+    ///
+    /// - Throws: ``FerryError`` `.storeInUse` while another program writes.
+    public func createSnapshot(
+        in folder: URL? = nil, level: Int = 1, stop: StopRequest = StopRequest(),
+        onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
+    ) throws -> SnapshotEntry {
+        let path = try RunPlace.existing(store.filePath, files: files)
+        let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
+        let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
+        do {
+            let opened = try OpenedStore(sourceGuard)
+            // Without models, the cached one tells the entities; a store without it still has its hashes.
+            let version = try ModelCache.version(in: sourceGuard.connection)
+            let entities = try version.map { try opened.inspect($0, counting: .exact).0.entities } ?? []
+            let snapshot = try snapshots.create(
+                opened, version: try knownVersion(opened),
+                rows: Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +), level: level, stop: stop,
+                progress: onProgress)
+            try sourceGuard.close()
+            return SnapshotEntry(snapshot, verified: true)
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try sourceGuard.close() } catch {}
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
+    /// Reads archives again and compares them with their manifests; all of the folder's without a name.
+    public func verifySnapshots(_ snapshot: URL? = nil, in folder: URL? = nil) throws -> [SnapshotEntry] {
+        let snapshots = try snapshotStore(folder)
+        let named = try snapshot.map { [try snapshots.named($0.filePath)] }
+        return try (named ?? snapshots.list()).map { snapshot in
+            let problem = try snapshots.problem(of: snapshot)
+            return SnapshotEntry(snapshot, verified: problem == nil, problem: problem)
+        }
+    }
+
+    /// Writes the store that a snapshot holds, the newest without a name, to a path where nothing is yet.
+    ///
+    /// - Throws: ``FerryError`` `.outputExists`, `.noSnapshot`, `.badSnapshot`.
+    public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
+        let snapshots = try snapshotStore(folder)
+        let whole = try snapshots.choose(snapshot?.filePath)
+        for path in StoreFileNames(output.filePath).all where try files.exists(path) {
+            throw FerryError(
+                .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
+        }
+        try snapshots.restore(whole, to: output.filePath, stop: StopRequest())
+        let path = store.filePath
+        if try files.exists(path) { try files.copyMetadata(from: path, to: output.filePath) }
+        return SnapshotEntry(whole, verified: true)
+    }
+
+    /// The version of the store by name, as far as the log of its runs tells.
+    private func knownVersion(_ store: OpenedStore) throws -> String? {
+        try RunLog(beside: store.path, files: files).version(with: store.metadata.hashes)
+    }
+
+    /// The store itself may be gone: its snapshots are still there.
+    private func snapshotStore(_ folder: URL?) throws -> StoreSnapshots {
+        let path = store.filePath
+        let real = try files.exists(path) ? files.realPath(path) : path
+        return StoreSnapshots(of: real, folder: folder?.filePath, files: files)
+    }
+}

@@ -1,0 +1,66 @@
+public import FerryBase
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Which model version a store has.
+public struct Identification: Sendable, Hashable {
+    public var store: URL
+    /// `Z_UUID`.
+    public var uuid: String
+    /// The name of the matching version, or nil when no known version has the store's hashes.
+    public var version: String?
+    /// The model file that matched; nil for the model cached in the store.
+    public var model: URL?
+    /// The version with the fewest differing entities, where none matches.
+    public var nearest: Nearest?
+    public var frameworkVersion: Int?
+
+    public struct Nearest: Sendable, Hashable {
+        public var version: String
+        public var differs: [String]
+    }
+}
+
+/// Of a run in a store's run folder.
+public struct RunStatus: Sendable {
+    public enum State: String, Sendable, Hashable { case none, running, interrupted }
+
+    public var state: State
+    public var phase: String?
+    /// Work done, from 0 to 1, as far as known.
+    public var fraction: Double?
+    public var rowsPerSecond: Double?
+    public var etaSeconds: Double?
+    public var runID: String?
+
+    package init(state: State) { self.state = state }
+}
+
+/// A snapshot of a store, as its manifest describes it.
+public struct SnapshotEntry: Sendable {
+    /// The archive.
+    public var url: URL
+    /// ISO 8601, UTC.
+    public var created: String
+    public var version: String?
+    /// Bytes of the database, and of the archive.
+    public var bytes: Int64
+    public var compressedBytes: Int64
+    /// Whether the archive was read again and found whole; nil when this call did not look.
+    public var verified: Bool?
+    public var problem: FerryError?
+}
+
+/// What a rollback did.
+public struct RollbackReport: Sendable {
+    public var store: URL
+    public var snapshot: URL
+    /// The version that the snapshot brought back, as its manifest names it.
+    public var version: String?
+    /// The version that was replaced, or nil when it could not be read.
+    public var replaced: String?
+}

@@ -1,0 +1,25 @@
+internal import FerryBase
+internal import FerryStore
+
+/// What is left to do once the rename of a swap has happened; any later command may do it.
+struct CleanUp {
+    let store: String
+    let files: FileLayer
+    /// Whether the external files beside the store are its own alone.
+    var ownsExternalFiles = true
+
+    /// Removes external files that no row names, and writes the log; the run folder is the caller's to remove.
+    func run(_ record: RunRecord, in folder: RunFolder) throws {
+        if ownsExternalFiles {
+            try ExternalFiles(store: store, files: files).removeUnnamed(workFolder: folder.path)
+        }
+        let reader = try SourceGuard(path: store, purpose: .reading, files: files)
+        do {
+            try RunLog(beside: store, files: files).add(record, hashes: OpenedStore(reader).metadata.hashes)
+        } catch {
+            reader.release()
+            throw FerryError.wrapping(error, on: store)
+        }
+        try reader.close()
+    }
+}

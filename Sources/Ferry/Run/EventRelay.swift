@@ -1,0 +1,30 @@
+internal import FerryBase
+internal import Synchronization
+
+/// Turns what the rooms below report into the events of a migration.
+final class EventRelay: Sendable {
+    private let onEvent: @Sendable (MigrationEvent) -> Void
+    private let last = Mutex<(phase: Phase?, step: Int?)>((nil, nil))
+
+    init(_ onEvent: @escaping @Sendable (MigrationEvent) -> Void) { self.onEvent = onEvent }
+
+    func send(_ event: MigrationEvent) { onEvent(event) }
+
+    func begin(_ phase: Phase, step: Int? = nil) {
+        last.withLock { $0 = (phase, step) }
+        onEvent(.phase(phase, step: step))
+    }
+
+    /// The hook for a room that works on a step, or on none; a new phase in its reports begins that phase.
+    func hook(step: Int? = nil) -> ProgressHook {
+        { [self] update in
+            let isNew = last.withLock { last in
+                guard last.phase != update.phase || last.step != step else { return false }
+                last = (update.phase, step)
+                return true
+            }
+            if isNew { onEvent(.phase(update.phase, step: step)) }
+            onEvent(.progress(update))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryStore
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+extension MigrationRun {
+    /// Puts the last step's destination where it belongs; from the rename on, the migration has happened.
+    func putInPlace(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
+        try stop.check()
+        relay.begin(.swap)
+        let time = Clock.nanoseconds()
+        record.phase = .swap
+        let destination = lastDestination(record, in: folder)
+        if let output = place.output {
+            try record.checkSource(sourceGuard.fingerprint())
+            var current = record
+            try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
+                current.swap = intent
+                try folder.save(current)
+            }.run()
+            record = current
+            try sourceGuard.close()
+        } else {
+            try RecordedSwap(
+                sourceGuard: sourceGuard, destination: destination, folder: folder, files: files,
+                trace: configuration.trace
+            ).run(&record)
+        }
+        record.spend(seconds(since: time), in: .swap)
+    }
+
+    /// Cleans up behind a swap: external files that nobody names, the log, the run folder.
+    ///
+    /// - Returns: The report; nil when the record is that of a rollback.
+    func finish(_ folder: RunFolder, _ record: RunRecord) throws -> MigrationReport? {
+        relay.begin(.cleanUp)
+        let time = Clock.nanoseconds()
+        var record = record
+        record.phase = .cleanUp
+        try folder.save(record)
+        try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
+            .run(record, in: folder)
+        record.spend(seconds(since: time), in: .cleanUp)
+        guard let migration = record.migration else {
+            try folder.remove()
+            return nil
+        }
+        let report = report(record, migration)
+        try folder.remove()
+        relay.send(.finished(report))
+        return report
+    }
+
+    private func report(_ record: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {
+        var report = MigrationReport(
+            outcome: .migrated, store: Self.url(place.result), from: migration.from, to: migration.to,
+            chain: migration.chain, mode: "copy")
+        report.entityMappings = migration.steps.flatMap(\.entityMappings)
+        report.unmapped = migration.steps.flatMap(\.unmapped)
+        report.healed = migration.steps.flatMap(\.healed)
+        report.chunks.count = migration.steps.map(\.chunks).reduce(0, +)
+        report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
+        report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }
+        report.resumed = isResumed
+        report.wallSeconds = seconds(since: start)
+        report.phases = record.phases.map { .init(name: $0.phase.rawValue, seconds: $0.seconds) }
+        report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.snapshot = record.snapshot.map(Self.url)
+        var verification = VerificationSummary(mode: migration.options.verify)
+        for step in migration.steps {
+            verification.checked += step.verification.checked
+            verification.notRecomputed += step.verification.notRecomputed
+        }
+        report.verification = verification
+        return report
+    }
+}

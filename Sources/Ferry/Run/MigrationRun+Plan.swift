@@ -1,0 +1,60 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerryStore
+
+extension MigrationRun {
+    /// What the run would do; touches nothing.
+    ///
+    /// - Parameters:
+    ///   - store: The store, opened for reading.
+    ///   - checksRows: Whether rows are counted and scanned as the run itself would do first.
+    /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
+    func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
+        let target = try inputs.target(named: configuration.target)
+        guard let version = store.version(in: inputs.catalog, preferring: target) else {
+            throw store.unknownVersion(in: inputs.catalog)
+        }
+        guard version.hashes != target.hashes else {
+            return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
+        }
+        let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
+        let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels).plan(
+            from: version, to: target, rows: rows,
+            areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
+        var report = try report(plan, rows: rows.values.reduce(0, +), store)
+        if store.sourceGuard.access != .readWrite {
+            report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
+        }
+        if checksRows, let first = plan.steps.first {
+            let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
+            report.refusals += try refusals + diskNeed(store, steps: plan.steps.count).refusals()
+            report.warnings += warnings
+        }
+        return report
+    }
+
+    /// The plan in the words of the library, with what only the façade knows.
+    func report(_ plan: MigrationPlan, rows: Int64, _ store: OpenedStore) throws -> PlanReport {
+        var report = PlanReport(plan, store: place.store, rows: rows)
+        report.peakDiskBytes = try diskNeed(store, steps: plan.steps.count).bytesByFolder
+        for step in plan.steps where step.mode != .copy { report.refusals.append(cannotRun(step, plan)) }
+        return report
+    }
+
+    private func cannotRun(_ step: StepPlan, _ plan: MigrationPlan) -> FerryError {
+        let from = inputs.catalog.displayName(of: step.resolved.source)
+        let to = inputs.catalog.displayName(of: step.resolved.destination)
+        return FerryError(
+            .unsupported, "The step from \(from) to \(to) cannot run as a copy.", remedy: "Give a mapping model for it."
+        )
+    }
+
+    func diskNeed(_ store: OpenedStore, steps: Int) throws -> DiskNeed {
+        try DiskNeed(
+            contentBytes: store.contentBytes(), steps: steps, runFolder: FileLayer.parent(of: place.result),
+            snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
+    }
+}

@@ -1,0 +1,81 @@
+internal import FerryBase
+internal import FerryPlan
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+extension MigrationRun {
+    static func url(_ path: String) -> URL { URL(fileURLWithPath: path) }
+
+    private func options(_ plan: MigrationPlan) -> RunRecord.Options {
+        RunRecord.Options(
+            target: plan.chain.last ?? "", output: place.output, verify: configuration.verify,
+            takesSnapshot: takesSnapshot)
+    }
+
+    /// Begins a run: from here on the folder is known as this run's.
+    func newRecord(
+        _ plan: MigrationPlan, _ fingerprint: Fingerprint, _ sourceGuard: SourceGuard, _ folder: RunFolder
+    ) throws -> RunRecord {
+        let record = RunRecord(
+            kind: .migration, tool: FerryVersion.tool, id: UUID().uuidString, folder: try folder.place,
+            store: place.store, source: fingerprint, sideFiles: sourceGuard.sideFiles, phase: .preflight,
+            migration: RunRecord.Migration(
+                options: options(plan), from: plan.chain.first ?? "", to: plan.chain.last ?? "", chain: plan.chain,
+                now: configuration.now().timeIntervalSinceReferenceDate))
+        try folder.save(record)
+        return record
+    }
+
+    /// Looks whether an unfinished run is the one that is asked for, on the store that it began with.
+    func checkSame(_ record: RunRecord, _ plan: MigrationPlan, _ now: Fingerprint) throws {
+        guard let migration = record.migration else {
+            throw FerryError(
+                .runDiffers, "\(place.runFolder) holds an unfinished rollback.",
+                remedy: "Finish it with ferry rollback, or drop it with --restart.")
+        }
+        let wanted = options(plan)
+        let different = [
+            ("target", migration.options.target == wanted.target && migration.chain == plan.chain),
+            ("output", migration.options.output == wanted.output),
+            ("verification", migration.options.verify == wanted.verify),
+            ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
+        ].first { !$0.1 }?.0
+        if let different {
+            throw FerryError(
+                .runDiffers,
+                "\(place.runFolder) holds an unfinished run to \(migration.options.target) with another \(different).",
+                remedy: "Run it with the options of the first call, or drop it with --restart.")
+        }
+        switch record.comparison(with: now) {
+        case .same: break
+        case .storeChanged(let what):
+            throw FerryError(
+                .sourceChanged, "\(place.store) was changed since the run began: \(what).",
+                remedy: "Begin anew with --restart.")
+        case .inputChanged(let path):
+            throw FerryError(
+                .runDiffers, "\(path) was changed since the run in \(place.runFolder) began, or is new or gone.",
+                remedy: "Use the models and mapping models of the first call, or begin anew with --restart.")
+        }
+    }
+}
+
+extension RunRecord {
+    /// Compares the store with what the run began with, or with what the run's own swap made of it.
+    func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
+        if let checkpointed, checkpointed.compare(with: now) == .same { return .same }
+        return source.compare(with: now)
+    }
+}
+
+extension SwapIntent {
+    /// Whether the rename of a recorded swap has happened: a rename keeps device and inode.
+    static func isDone(_ record: RunRecord, at path: String, files: FileLayer) throws -> Bool {
+        guard let swap = record.swap, let attributes = try files.attributesIfPresent(path) else { return false }
+        return attributes.device == swap.device && attributes.inode == swap.inode
+    }
+}

@@ -1,0 +1,183 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// One call of a migration, from opening the store to the report.
+///
+/// Everything that a killed call left is found in the run folder; a call that goes on does again at most the unit that
+/// was at work.
+final class MigrationRun {
+    let inputs: Inputs
+    let place: RunPlace
+    let configuration: Configuration
+    let stop: StopRequest
+    let relay: EventRelay
+    let files: FileLayer
+    let faults: FaultPlan?
+    let start = Clock.nanoseconds()
+    var chunkTimes = ChunkTimes()
+    /// Whether an earlier call had done a part of the work.
+    var isResumed = false
+
+    init(
+        store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
+        files: FileLayer
+    ) throws {
+        self.inputs = inputs
+        self.configuration = configuration
+        self.stop = stop
+        self.relay = relay
+        self.files = files
+        faults = files.faults
+        place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
+    }
+
+    // MARK: The way of a migration
+
+    func run() throws -> MigrationReport {
+        let target = try inputs.target(named: configuration.target)
+        var folder: RunFolder?
+        var record: RunRecord?
+        if try RunFolder.exists(place.runFolder, files: files) {
+            let found = try RunFolder(path: place.runFolder, files: files)
+            record = try found.load(restart: configuration.restart)
+            if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
+                isResumed = true
+                let report = try finish(found, swapped)
+                if let report, report.to == inputs.catalog.displayName(of: target) { return report }
+                record = nil
+            } else {
+                if configuration.restart { try found.clear() }
+                folder = found
+            }
+        }
+        let sourceGuard = try SourceGuard(
+            path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
+            trace: configuration.trace)
+        do {
+            return try migrate(
+                sourceGuard, to: target, folder: folder, record: configuration.restart ? nil : record)
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try sourceGuard.close() } catch {}
+            throw FerryError.wrapping(error, on: place.store)
+        }
+    }
+
+    private func migrate(
+        _ sourceGuard: SourceGuard, to target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
+    ) throws -> MigrationReport {
+        guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
+        let store = try OpenedStore(sourceGuard)
+        guard let version = store.version(in: inputs.catalog, preferring: target) else {
+            throw store.unknownVersion(in: inputs.catalog)
+        }
+        if version.hashes == target.hashes {
+            return try upToDate(sourceGuard, target, leftover: found, record: known)
+        }
+        let (inspection, layout) = try store.inspect(version, counting: .exact)
+        let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
+            .plan(from: version, to: target, rows: rows, areRowsEstimated: false)
+        try announce(plan, rows: rows.values.reduce(0, +), store)
+
+        var fingerprint = try sourceGuard.fingerprint()
+        fingerprint.inputs = inputs.digests
+        let folder: RunFolder
+        var record: RunRecord
+        if let known, let found {
+            try checkSame(known, plan, fingerprint)
+            try found.checkPlace()
+            (folder, record) = (found, found.record ?? known)
+            isResumed = true
+        } else {
+            relay.begin(.preflight)
+            let time = Clock.nanoseconds()
+            try place.checkOutput(files: files)
+            try preflight(store, layout, rows: rows, plan)
+            folder = try found ?? RunFolder(path: place.runFolder, files: files)
+            do {
+                record = try newRecord(plan, fingerprint, sourceGuard, folder)
+            } catch {
+                // A run that could not begin leaves nothing behind.
+                if folder.record == nil { try folder.remove() }
+                throw error
+            }
+            record.spend(seconds(since: time), in: .preflight)
+        }
+        try takeSnapshot(store, version, rows: rows, &record, folder)
+        try runSteps(plan, sourceGuard, &record, folder)
+        try putInPlace(sourceGuard, &record, folder)
+        guard let report = try finish(folder, record) else {
+            throw FerryError(.internalError, "The record of the run lacks the migration.")
+        }
+        return report
+    }
+
+    // MARK: Before anything changes
+
+    private func announce(_ plan: MigrationPlan, rows: Int64, _ store: OpenedStore) throws {
+        let report = try report(plan, rows: rows, store)
+        relay.send(.planned(report))
+        try Self.refuse(report.refusals)
+    }
+
+    private func preflight(
+        _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
+    ) throws {
+        guard let first = plan.steps.first else { return }
+        let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
+        for warning in plan.warnings + warnings { relay.send(.warning(warning)) }
+        try Self.refuse(refusals + diskNeed(store, steps: plan.steps.count).refusals())
+    }
+
+    /// Throws the first refusal, with all of them as its cause.
+    private static func refuse(_ refusals: [FerryError]) throws {
+        guard var first = refusals.first else { return }
+        if refusals.count > 1 { first.cause = PlanRefusals(refusals: refusals) }
+        throw first
+    }
+
+    private var notWritable: FerryError {
+        FerryError(
+            .storeReadOnly, "\(place.store), or its folder, cannot be written.",
+            remedy: "Make both writable, or write the new store elsewhere with --output.")
+    }
+
+    private func upToDate(
+        _ sourceGuard: SourceGuard, _ target: ModelVersion, leftover: RunFolder?, record: RunRecord?
+    ) throws -> MigrationReport {
+        try sourceGuard.close()
+        if let leftover {
+            if record == nil {
+                try leftover.remove()
+            } else {
+                relay.send(.warning("\(leftover.path) is left over from an unfinished run; --restart removes it."))
+            }
+        }
+        let name = inputs.catalog.displayName(of: target)
+        var report = MigrationReport(
+            outcome: .upToDate, store: Self.url(place.store), from: name, to: name, chain: [name], mode: "none")
+        report.wallSeconds = seconds(since: start)
+        report.peakResidentBytes = PeakMemory.bytes(files: files)
+        relay.send(.finished(report))
+        return report
+    }
+
+    // MARK: Options that several parts ask for
+
+    var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
+    var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
+
+    /// A VFS of this run; its temporary files go to a folder of the run, or nowhere of ours.
+    func vfs(_ temporaryFolder: String?) throws -> VFS? {
+        guard temporaryFolder != nil || faults != nil else { return nil }
+        return try VFS(temporaryFolder: temporaryFolder, faults: faults)
+    }
+
+    func seconds(since time: UInt64) -> Double { Double(Clock.nanoseconds() - time) / 1e9 }
+}

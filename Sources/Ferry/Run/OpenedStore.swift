@@ -1,0 +1,64 @@
+internal import FerryBase
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// A store under its guard, with what it says about itself.
+struct OpenedStore {
+    let sourceGuard: SourceGuard
+    let metadata: StoreMetadata
+
+    init(_ sourceGuard: SourceGuard) throws {
+        self.sourceGuard = sourceGuard
+        do {
+            metadata = try StoreMetadata.read(from: sourceGuard.connection)
+        } catch {
+            throw FerryError.wrapping(error, on: sourceGuard.store.main)
+        }
+    }
+
+    var path: String { sourceGuard.store.main }
+
+    /// The version of a catalog that has the store's hashes; of several the one that is asked for, else the last.
+    func version(in catalog: ModelCatalog, preferring preferred: ModelVersion? = nil) -> ModelVersion? {
+        let matching = catalog.versions(matching: metadata.hashes)
+        return matching.first { $0.path == preferred?.path } ?? matching.last
+    }
+
+    /// Why no version fits, with the nearest one and the entities that differ.
+    func unknownVersion(in catalog: ModelCatalog) -> FerryError {
+        let known = "The store \(path) has none of the given model versions"
+        guard let nearest = catalog.nearest(to: metadata.hashes) else {
+            return FerryError(
+                .unknownVersion, "\(known), and no entity in common with any of them.",
+                remedy: "Give the models of the app that wrote the store.")
+        }
+        let shown = nearest.differs.prefix(8).joined(separator: ", ")
+        let more = nearest.differs.count > 8 ? " and \(nearest.differs.count - 8) more" : ""
+        return FerryError(
+            .unknownVersion,
+            "\(known). The nearest is '\(catalog.displayName(of: nearest.version))'; different are: \(shown)\(more).",
+            remedy: "Add the model version with which the store was written.")
+    }
+
+    /// The store's rows per entity, and its layout.
+    func inspect(_ version: ModelVersion, counting: StoreInspection.Counting) throws -> (StoreInspection, StoreLayout) {
+        do {
+            let layout = try StoreLayout.actual(for: version.model, on: sourceGuard.connection)
+            return (try StoreInspection(of: layout, on: sourceGuard.connection, counting: counting), layout)
+        } catch {
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
+    /// Bytes of the database as it reads now, the `-wal` included.
+    func contentBytes() throws -> Int64 {
+        do {
+            let connection = sourceGuard.connection
+            let pages = try connection.pragma("page_count")?.integer ?? 0
+            return pages * (try connection.pragma("page_size")?.integer ?? 4096)
+        } catch {
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+internal import FerryBase
+
+#if canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// The most memory that this process ever held.
+enum PeakMemory {
+    /// Bytes, or nil where the system does not tell.
+    static func bytes(files: FileLayer) -> Int64? {
+        #if canImport(Darwin)
+            var usage = rusage()
+            guard getrusage(RUSAGE_SELF, &usage) == 0 else { return nil }
+            return Int64(usage.ru_maxrss)
+        #else
+            // A report without this number is still a report.
+            guard let bytes = try? files.open("/proc/self/status").read(count: 16 << 10, at: 0) else { return nil }
+            let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+            guard let line = lines.first(where: { $0.hasPrefix("VmHWM:") }) else { return nil }
+            return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
+                .flatMap { Int64($0) }.map { $0 << 10 }
+        #endif
+    }
+}

@@ -1,0 +1,35 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+extension PlanReport {
+    /// The plan in the words of the library.
+    init(_ plan: MigrationPlan, store: String, rows: Int64) {
+        self.init(store: URL(fileURLWithPath: store), chain: plan.chain)
+        self.rows = rows
+        refusals = plan.refusals
+        warnings = plan.warnings
+        for (index, step) in plan.steps.enumerated() {
+            let names = plan.chain.count == plan.steps.count + 1 ? Array(plan.chain[index...index + 1]) : nil
+            steps.append(
+                Step(
+                    from: names?[0] ?? step.resolved.source.name, to: names?[1] ?? step.resolved.destination.name,
+                    mode: step.mode.rawValue, mappingModels: step.resolved.mappingModels.map(\.name),
+                    partitions: step.partitions.map { $0.entityMappings.map { Self.words($0, isFirst: index == 0) } }))
+        }
+    }
+
+    private static func words(_ plan: FerryPlan.EntityMappingPlan, isFirst: Bool) -> EntityMappingPlan {
+        EntityMappingPlan(
+            name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
+            executor: plan.executor.rawValue, reason: plan.reason, rows: isFirst ? plan.rows : nil,
+            isEstimated: plan.isEstimated)
+    }
+}

@@ -1,0 +1,168 @@
+internal import FerryBase
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// The folder of one unfinished run, held by its lock.
+///
+/// It stands beside the file that the run will make, so that the last step is a rename on one volume.
+final class RunFolder {
+    let path: String
+    private let files: FileLayer
+    private let lock: FileLock
+    private(set) var record: RunRecord?
+
+    /// Where the run of a store, or of an output, has its folder.
+    static func path(beside file: String) -> String { file + ".ferry" }
+
+    /// Takes the folder's lock; makes the folder where there is none.
+    ///
+    /// - Throws: ``FerryError`` `.runActive` while another run holds it.
+    init(path: String, files: FileLayer) throws {
+        self.path = path
+        self.files = files
+        if let attributes = try files.attributesIfPresent(path), !attributes.isDirectory {
+            throw FerryError(
+                .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
+                remedy: "Move it elsewhere.")
+        }
+        try files.createDirectory(path)
+        guard let lock = try files.lock(path + "/lock") else {
+            let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
+            throw FerryError(
+                .runActive, "A run on this store is active: \(path) is locked\(holder).",
+                remedy: "Wait for it to end, or stop it; the same command then goes on with its work.")
+        }
+        self.lock = lock
+    }
+
+    /// Reads the record of the run that the folder holds.
+    ///
+    /// - Returns: Nil when the folder is a new one.
+    /// - Throws: ``FerryError`` `.runDiffers` when what stands there is no run, or one of a form that this version
+    ///   does not know.
+    func load() throws -> RunRecord? {
+        record = try Self.read(path, files: files)
+        let strangers = try files.list(path).filter { !["lock", "run.json", "run.json.new"].contains($0.name) }
+        if record == nil, !strangers.isEmpty {
+            throw FerryError(
+                .runDiffers, "\(path) holds files, but no run.json of a run.",
+                remedy: "Look at it; --restart removes it.")
+        }
+        return record
+    }
+
+    /// As ``load()``; for a restart, what cannot be read counts as nothing.
+    func load(restart: Bool) throws -> RunRecord? {
+        do {
+            return try load()
+        } catch let error as FerryError where restart && error.code == .runDiffers {
+            return nil
+        }
+    }
+
+    /// Whether a folder of a run is there.
+    static func exists(_ path: String, files: FileLayer) throws -> Bool {
+        try files.attributesIfPresent(path)?.isDirectory == true
+    }
+
+    /// What a run folder's `run.json` says, without taking the lock; nil when there is none.
+    static func read(_ path: String, files: FileLayer) throws -> RunRecord? {
+        let file = path + "/run.json"
+        guard try files.exists(file) else { return nil }
+        let bytes = try files.read(file)
+        struct Form: Decodable { var ferry: Int }
+        do {
+            let form = try JSONDecoder().decode(Form.self, from: Data(bytes))
+            guard form.ferry == RunRecord.format else {
+                throw FerryError(
+                    .runDiffers, "\(file) has form \(form.ferry); this version of Ferry knows \(RunRecord.format).",
+                    remedy: "Finish the run with the version that began it, or drop it with --restart.")
+            }
+            return try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
+        } catch let error as FerryError {
+            throw error
+        } catch {
+            throw FerryError(
+                .runDiffers, "\(file) cannot be read as the record of a run.",
+                remedy: "--restart drops the unfinished run.", cause: error)
+        }
+    }
+
+    var place: RunRecord.Place {
+        get throws {
+            let attributes = try files.attributes(path)
+            return RunRecord.Place(
+                path: try files.realPath(path), device: attributes.device, inode: attributes.inode)
+        }
+    }
+
+    /// The folder of a step, counted from 1.
+    func stepFolder(_ step: Int) -> String { "\(path)/step-\(step)" }
+
+    func save(_ record: RunRecord) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let bytes: [UInt8]
+        do {
+            bytes = Array(try encoder.encode(record))
+        } catch {
+            throw FerryError(.internalError, "The record of the run cannot be written as JSON.", cause: error)
+        }
+        try files.replace(path + "/run.json", with: bytes)
+        self.record = record
+    }
+
+    /// Looks whether the folder is where its journals say, before SQLite opens any file in it.
+    ///
+    /// - Throws: ``FerryError`` `.runMoved` when it was moved while one of its transactions was open: the journals name
+    ///   the super-journal by its absolute path, and half a transaction would be taken for a whole one.
+    func checkPlace() throws {
+        guard var record else { return }
+        let now = try place
+        guard now != record.folder else { return }
+        if let journal = try openJournal(in: path) {
+            throw FerryError(
+                .runMoved,
+                "\(path) was at \(record.folder.path) when its run was interrupted, and \(journal) is unfinished.",
+                remedy: "Move the folder back and run the command there, or drop the run with --restart.")
+        }
+        record.folder = now
+        try save(record)
+    }
+
+    /// A journal with something in it, or a super-journal; TRUNCATE mode leaves empty journals behind.
+    private func openJournal(in folder: String) throws -> String? {
+        for entry in try files.list(folder) {
+            let file = folder + "/" + entry.name
+            if entry.isDirectory {
+                if let journal = try openJournal(in: file) { return journal }
+            } else if entry.name.contains("-mj") {
+                return file
+            } else if entry.name.hasSuffix("-journal"), try files.attributes(file).size > 0 {
+                return file
+            }
+        }
+        return nil
+    }
+
+    /// Takes everything but the lock out of the folder.
+    func clear() throws {
+        // The record goes last: until then the leftovers are known as a run's.
+        for entry in try files.list(path) where !["lock", "run.json"].contains(entry.name) {
+            try files.removeTree(path + "/" + entry.name)
+        }
+        try files.removeIfPresent(path + "/run.json")
+        record = nil
+    }
+
+    /// Removes the folder with everything in it; the lock ends with this object.
+    func remove() throws {
+        try clear()
+        try files.removeTree(path)
+        try files.syncFolder(FileLayer.parent(of: path))
+    }
+}

@@ -1,0 +1,51 @@
+internal import FerryBase
+internal import FerryStore
+
+/// The paths of one migration, without symbolic links.
+struct RunPlace: Sendable {
+    let store: String
+    /// Where the migrated store goes when it does not replace the store.
+    let output: String?
+
+    /// - Throws: ``FerryError`` `.notFound` when there is no store, or no folder for the output.
+    init(store: String, output: String?, files: FileLayer) throws(FerryError) {
+        self.store = try Self.existing(store, files: files)
+        guard let output else {
+            self.output = nil
+            return
+        }
+        let folder = FileLayer.parent(of: output)
+        guard try files.attributesIfPresent(folder)?.isDirectory == true else {
+            throw FerryError(
+                .notFound, "There is no folder \(folder) for the new store.", remedy: "Make it, or check the path.")
+        }
+        let real = try files.realPath(folder)
+        self.output = (real == "/" ? "" : real) + "/" + FileLayer.name(of: output)
+    }
+
+    static func existing(_ store: String, files: FileLayer) throws(FerryError) -> String {
+        guard try files.exists(store) else {
+            throw FerryError(.notFound, "There is no store at \(store).", remedy: "Check the path.")
+        }
+        return try files.realPath(store)
+    }
+
+    /// The main file of the store with the new version, once there is one.
+    var result: String { output ?? store }
+    /// Whether the external files beside the result are its own alone: two stores in one folder whose names differ only
+    /// in their extension share them.
+    var ownsExternalFiles: Bool {
+        output == nil || ExternalData.folder(forStore: store) != ExternalData.folder(forStore: result)
+    }
+
+    var runFolder: String { RunFolder.path(beside: result) }
+
+    /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.
+    func checkOutput(files: FileLayer) throws(FerryError) {
+        guard let output else { return }
+        for path in StoreFileNames(output).all where try files.exists(path) {
+            throw FerryError(
+                .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
+        }
+    }
+}

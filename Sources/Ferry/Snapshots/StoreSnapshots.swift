@@ -1,0 +1,111 @@
+internal import FerryBase
+internal import FerrySQLite
+internal import FerrySnapshot
+internal import FerryStore
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// The snapshots of one store: what the snapshot room does, with what it may not know about stores.
+struct StoreSnapshots {
+    /// The store's real path; the store itself may be gone.
+    let store: String
+    private let snapshots: SnapshotStore
+
+    /// - Parameter folder: Nil means `STORE.snapshots`.
+    init(of store: String, folder: String?, files: FileLayer) {
+        self.store = store
+        snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
+    }
+
+    static func folder(of store: String) -> String { store + ".snapshots" }
+
+    /// Oldest first.
+    func list() throws -> [Snapshot] { try snapshots.list().reversed() }
+
+    /// A snapshot by its name or path, or the newest.
+    ///
+    /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged as far as that shows without reading
+    ///   the archive.
+    func choose(_ nameOrPath: String?) throws -> Snapshot {
+        let chosen: Snapshot
+        if let nameOrPath {
+            chosen = try snapshots.snapshot(nameOrPath)
+        } else if let newest = try snapshots.list().first {
+            chosen = newest
+        } else {
+            throw FerryError(
+                .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
+                remedy: "Name their folder with --snapshot-dir.")
+        }
+        if let problem = chosen.problem {
+            throw FerryError(
+                .badSnapshot, "The snapshot \(chosen.name) is damaged. \(problem.message)",
+                remedy: "Name another one; ferry snapshot list shows those that there are.", cause: problem)
+        }
+        return chosen
+    }
+
+    func named(_ nameOrPath: String) throws -> Snapshot { try snapshots.snapshot(nameOrPath) }
+
+    /// Reads a whole snapshot.
+    ///
+    /// - Returns: What is wrong with it, or nil.
+    func problem(of snapshot: Snapshot, stop: StopRequest = StopRequest()) throws -> FerryError? {
+        do {
+            try snapshots.verify(snapshot, stop: stop)
+            return nil
+        } catch let error as FerryError where error.code == .snapshotDamaged {
+            return error
+        }
+    }
+
+    /// Restores database and external data; both are compared with the manifest before they appear.
+    func restore(_ snapshot: Snapshot, to path: String, progress: ProgressHook? = nil, stop: StopRequest) throws {
+        try snapshots.restore(
+            snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), progress: progress,
+            stop: stop)
+    }
+
+    /// Takes a snapshot of a store under its guard, or goes on with one of the same state.
+    func create(
+        _ store: OpenedStore, version: String?, rows: [String: Int64], level: Int, stop: StopRequest,
+        progress: ProgressHook?
+    ) throws -> Snapshot {
+        let reader = try PageReader(store.sourceGuard.connection)
+        let state = try store.sourceGuard.fingerprint().digest
+        var options = SnapshotOptions(fingerprint: state)
+        options.level = level
+        options.progress = progress
+        options.stop = stop
+        let description = SnapshotDescription(
+            created: Int64(Date().timeIntervalSince1970), store: FileLayer.name(of: self.store), version: version,
+            versionHashes: store.metadata.hashes, rows: rows, tool: FerryVersion.tool,
+            externalFolder: ExternalData.supportFolder(forStore: self.store))
+        return try snapshots.create(from: reader, description: description, options: options)
+    }
+}
+
+extension Fingerprint {
+    /// The store's part as one short text.
+    fileprivate var digest: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return SHA256.hash(Array(try encoder.encode(store))).hexadecimal
+        }
+    }
+}
+
+extension SnapshotEntry {
+    init(_ snapshot: Snapshot, verified: Bool? = nil, problem: FerryError? = nil) {
+        self.init(
+            url: URL(fileURLWithPath: snapshot.archivePath),
+            created: Date(timeIntervalSince1970: Double(snapshot.created)).formatted(.iso8601),
+            version: snapshot.version, bytes: snapshot.bytes, compressedBytes: snapshot.compressedBytes,
+            verified: verified, problem: problem ?? snapshot.problem)
+    }
+}

@@ -1,0 +1,199 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// The connection that keeps writers out of a store from preflight to swap, and never writes to it itself.
+///
+/// Readers go on; every other writer is refused by SQLite. At the end the store's files are byte for byte what they
+/// were, and side files that only this connection made are gone.
+final class SourceGuard {
+    enum Purpose {
+        /// Keep writers out (`BEGIN IMMEDIATE`).
+        case migrating
+        /// Look at one state of the store; others may write.
+        case reading
+    }
+
+    /// How the store could be opened.
+    enum Access: Sendable {
+        case readWrite
+        /// Nothing here may be written: no lock keeps writers out.
+        case readOnly
+        /// As ``readOnly``, and SQLite takes no locks at all.
+        case immutable
+    }
+
+    let store: StoreFileNames
+    let access: Access
+    let sideFiles: SideFiles
+    private let files: FileLayer
+    private var opened: Connection?
+
+    /// Opens a store and, for a migration, locks writers out.
+    ///
+    /// - Parameters:
+    ///   - path: The store's main file, without symbolic links.
+    ///   - sideFiles: Those that an earlier call of the same run found; nil to look now.
+    /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`, `.storeInUse`.
+    init(
+        path: String, purpose: Purpose, files: FileLayer, sideFiles: SideFiles? = nil, vfs: VFS? = nil,
+        trace: TraceHook? = nil
+    ) throws {
+        store = StoreFileNames(path)
+        self.files = files
+        try Self.checkMainFile(path, files: files)
+        self.sideFiles = try sideFiles ?? SideFiles(of: store, files: files)
+        do {
+            let (connection, access) = try Self.open(store, purpose: purpose, files: files, vfs: vfs, trace: trace)
+            opened = connection
+            self.access = access
+        } catch {
+            throw FerryError.wrapping(error, on: path)
+        }
+        do {
+            try checkIsStore()
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try close() } catch {}
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
+    /// The connection, inside the guard's transaction: for reading only.
+    var connection: Connection {
+        guard let opened else { preconditionFailure("the guard was closed") }
+        return opened
+    }
+
+    // MARK: Opening
+
+    private static func checkMainFile(_ path: String, files: FileLayer) throws {
+        guard let attributes = try files.attributesIfPresent(path) else {
+            throw FerryError(.notFound, "There is no store at \(path).", remedy: "Check the path.")
+        }
+        if attributes.isDirectory {
+            throw FerryError(
+                .notADatabase, "\(path) is a folder, not a store.", remedy: "Name the store's main file in it.")
+        }
+        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "it is no regular file") }
+        guard attributes.size > 0 else { throw FerryError.notADatabase(path, "it is empty") }
+    }
+
+    private static func open(
+        _ store: StoreFileNames, purpose: Purpose, files: FileLayer, vfs: VFS?, trace: TraceHook?
+    ) throws -> (Connection, Access) {
+        do {
+            return (try open(store, .readWrite, purpose, files: files, vfs: vfs, trace: trace), .readWrite)
+        } catch let error as DatabaseError where error.meansNotWritable {
+            // The folder takes no side files, or the file no writes.
+        }
+        do {
+            return (try open(store, .readOnly, purpose, files: files, vfs: vfs, trace: trace), .readOnly)
+        } catch let error as DatabaseError where error.meansNotWritable {
+            // Ignoring the -wal and the locks is right only where the main file is all there is.
+            guard try (files.attributesIfPresent(store.log)?.size ?? 0) == 0,
+                try !files.exists(store.journal)
+            else {
+                throw FerryError(
+                    .storeReadOnly,
+                    "\(store.main) cannot be read where it is: its last changes are in a side file, and its folder "
+                        + "takes no new files.",
+                    remedy: "Copy the store with its side files to a folder that can be written.", cause: error)
+            }
+        }
+        return (try open(store, .immutable, purpose, files: files, vfs: vfs, trace: trace), .immutable)
+    }
+
+    private static func open(
+        _ store: StoreFileNames, _ mode: Connection.Mode, _ purpose: Purpose, files: FileLayer, vfs: VFS?,
+        trace: TraceHook?
+    ) throws -> Connection {
+        let connection = try Connection(path: store.main, mode: mode, vfs: vfs, trace: trace)
+        connection.keepWriteAheadLogOnClose()
+        // Before the first statement, which would roll a hot journal back into the store.
+        try checkHeader(of: connection, store)
+        try checkJournal(of: connection, store, files: files)
+        try connection.execute("PRAGMA wal_autocheckpoint = 0")
+        try connection.execute(mode == .readWrite && purpose == .migrating ? "BEGIN IMMEDIATE" : "BEGIN")
+        try connection.execute("PRAGMA query_only = 1")
+        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        return connection
+    }
+
+    private static func checkHeader(of connection: Connection, _ store: StoreFileNames) throws {
+        let header = try connection.rawBytes(count: 100, at: 0)
+        guard header.starts(with: Array("SQLite format 3\0".utf8)) else {
+            throw FerryError.notADatabase(
+                store.main, "it begins with other bytes, as an encrypted or a foreign file does")
+        }
+        guard header.count == 100 else { throw FerryError.notADatabase(store.main, "it is cut off") }
+    }
+
+    /// A journal that a crashed writer left: SQLite's next reader would change the store by it.
+    private static func checkJournal(of connection: Connection, _ store: StoreFileNames, files: FileLayer) throws {
+        guard let attributes = try files.attributesIfPresent(store.journal), attributes.size > 0 else { return }
+        // PERSIST mode ends a transaction by zeroing the journal's header.
+        guard let first = try files.open(store.journal).read(count: 1, at: 0).first, first != 0 else { return }
+        if try connection.isReserved() { throw FerryError.storeInUse(store.main) }
+        throw FerryError(
+            .hotJournal, "\(store.main) has a hot journal: a program ended in the middle of writing to it.",
+            remedy: "Open the store once with its app, which repairs it, and run the command again.")
+    }
+
+    private func checkIsStore() throws {
+        let tables = try connection.integer(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('Z_METADATA', 'Z_PRIMARYKEY')")
+        guard tables == 2 else {
+            throw FerryError(
+                .notACoreDataStore, "\(store.main) is an SQLite database, but no Core Data store.",
+                remedy: "Name the store's main file, with its -wal beside it if it has one.")
+        }
+    }
+
+    /// What the store looks like now; inside a transaction only.
+    func fingerprint() throws -> Fingerprint {
+        Fingerprint(store: try PageReader(connection).fingerprint(files: files))
+    }
+
+    // MARK: Ending
+
+    /// Ends the transaction and takes the store for this connection alone, readers included.
+    ///
+    /// The lock outlasts transactions: in WAL mode `BEGIN EXCLUSIVE` alone keeps only writers out.
+    ///
+    /// - Returns: False when another connection has the store open; the guard must then be closed.
+    func takeExclusively() throws -> Bool {
+        precondition(access == .readWrite, "only a guard that may write can take the store")
+        if connection.isInTransaction { try connection.execute("ROLLBACK") }
+        try connection.execute("PRAGMA query_only = 0; PRAGMA locking_mode = EXCLUSIVE")
+        do {
+            try connection.execute("BEGIN EXCLUSIVE")
+            return true
+        } catch {
+            guard error.isBusy else { throw error }
+            return false
+        }
+    }
+
+    /// Lets the store go; removes side files that were not there before, if nobody else has the store open.
+    func close() throws {
+        guard opened != nil else { return }
+        defer { release() }
+        guard access == .readWrite, !sideFiles.hadLog || !sideFiles.hadIndex,
+            try files.exists(store.log) || files.exists(store.index)
+        else { return }
+        // Side files in use by another connection are its own by now.
+        guard try takeExclusively() else { return }
+        if !sideFiles.hadLog, try files.attributesIfPresent(store.log)?.size == 0 {
+            try files.removeIfPresent(store.log)
+        }
+        if !sideFiles.hadIndex { try files.removeIfPresent(store.index) }
+    }
+
+    /// Lets the store go as it is; after a swap this is the replaced file.
+    func release() { opened = nil }
+}
+
+extension DatabaseError {
+    /// Whether the file or its folder refuses writing: `SQLITE_PERM`, `SQLITE_READONLY`, `SQLITE_CANTOPEN`.
+    fileprivate var meansNotWritable: Bool { [3, 8, 14].contains(primaryCode) }
+}

@@ -1,0 +1,45 @@
+public import FerryBase
+internal import FerrySQLite
+
+extension FerryBase.FerryError.Code {
+    /// The store, or its folder, cannot be written.
+    public static let storeReadOnly = Self("storeReadOnly", .refused)
+}
+
+extension FerryError {
+    /// Any error as the one that a user meets.
+    ///
+    /// - Parameters:
+    ///   - error: What was thrown below.
+    ///   - path: The file at work, for errors that do not name one.
+    package static func wrapping(_ error: any Error, on path: String) -> FerryError {
+        switch error {
+        case let error as FerryError: error
+        case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "its content is no database's")
+        case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
+        case let error as DatabaseError where error.isFull:
+            FerryError(
+                .databaseFailed, "The volume is full: \(path) could not be written.",
+                remedy: "Make room and run the command again.", cause: error)
+        case let error as DatabaseError:
+            FerryError(
+                .databaseFailed, "SQLite failed on \(path): \(error.message) (code \(error.code)).",
+                remedy: "Run the command again; if it fails again, check the file with PRAGMA integrity_check.",
+                cause: error)
+        default:
+            FerryError(.internalError, "Something failed on \(path): \(error).", cause: error)
+        }
+    }
+
+    static func notADatabase(_ path: String, _ reason: String) -> FerryError {
+        FerryError(
+            .notADatabase, "\(path) is no SQLite database: \(reason).",
+            remedy: "Name the store's main file; an encrypted one must be decrypted first.")
+    }
+
+    static func storeInUse(_ path: String, cause: (any Error)? = nil) -> FerryError {
+        FerryError(
+            .storeInUse, "\(path) is in use: another program is writing to it.",
+            remedy: "Close the app that has it open and run the command again.", cause: cause)
+    }
+}

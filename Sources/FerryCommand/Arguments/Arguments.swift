@@ -1,0 +1,120 @@
+package import FerryBase
+
+/// The words of one command line, read by the syntax of its command.
+///
+/// `--option value` and `--option=value` mean the same; `--` ends the options. What the syntax does not know is
+/// refused, so an option that came too early or is misspelt is never passed over in silence.
+package struct Arguments {
+    private let syntax: Syntax
+    package private(set) var operands: [String] = []
+    private var values: [String: [String]] = [:]
+    private var flags: Set<String> = []
+
+    package init(_ words: [String], for syntax: Syntax) throws(FerryError) {
+        self.syntax = syntax
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                operands += rest
+                break
+            }
+            if word == "-h" {
+                flags.insert("--help")
+            } else if word.hasPrefix("-"), word != "-" {
+                try readOption(word, from: &rest)
+            } else {
+                operands.append(word)
+            }
+        }
+        if flags.contains("--help") { return }
+        try checkOperands()
+        for option in syntax.options where option.isRequired && values[option.name] == nil {
+            throw wrong("The option \(option.notation) is missing.")
+        }
+    }
+
+    private mutating func readOption(_ word: String, from rest: inout ArraySlice<String>) throws(FerryError) {
+        let equals = word.firstIndex(of: "=")
+        let name = equals.map { String(word[..<$0]) } ?? word
+        guard let option = syntax.options.first(where: { $0.name == name }) else {
+            let nearest = NearestName(among: syntax.options.map(\.name)).nearest(to: name)
+            throw wrong("Unknown option \(name).", nearest.map { "Did you mean \($0)?" })
+        }
+        let attached = equals.map { String(word[word.index(after: $0)...]) }
+        guard option.kind != .flag else {
+            guard attached == nil else { throw wrong("The option \(name) takes no value.") }
+            flags.insert(name)
+            return
+        }
+        guard let value = attached ?? rest.popFirst(), attached != nil || !value.hasPrefix("--") else {
+            throw wrong("The option \(name) needs a value: \(option.notation).")
+        }
+        guard option.kind == .repeated || values[name] == nil else {
+            throw wrong("The option \(name) is given twice.")
+        }
+        values[name, default: []].append(value)
+    }
+
+    private func checkOperands() throws(FerryError) {
+        let needed = syntax.operands.filter { $0.count != .optional }
+        if operands.count < needed.count {
+            throw wrong("\(needed[operands.count].name) is missing.")
+        }
+        let isOpen = syntax.operands.contains { $0.count == .several }
+        if !isOpen, operands.count > syntax.operands.count {
+            throw wrong("There is one word too many: \"\(operands[syntax.operands.count])\".")
+        }
+    }
+
+    // MARK: Asking
+
+    /// Whether a flag is given.
+    package func has(_ flag: String) -> Bool {
+        precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
+        return flags.contains(flag)
+    }
+
+    /// The value of an option, or nil when it is not given.
+    package func value(_ name: String) -> String? {
+        precondition(syntax.options.contains { $0.name == name && $0.kind == .value }, "\(name) takes no value here")
+        return values[name]?.first
+    }
+
+    /// The values of an option that may be repeated, in their order.
+    package func values(_ name: String) -> [String] {
+        precondition(
+            syntax.options.contains { $0.name == name && $0.kind == .repeated }, "\(name) is not repeated here")
+        return values[name] ?? []
+    }
+
+    /// The operand at a place that the syntax makes sure of.
+    func operand(_ index: Int) -> String { operands[index] }
+
+    func optionalOperand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
+
+    /// The value of an option that must be one of a few words.
+    func choice<Choice: RawRepresentable>(
+        _ name: String, among choices: [Choice]
+    ) throws(FerryError) -> Choice? where Choice.RawValue == String {
+        guard let text = value(name) else { return nil }
+        if let choice = choices.first(where: { $0.rawValue == text }) { return choice }
+        let known = choices.map(\.rawValue).joined(separator: ", ")
+        throw wrong("\(name) cannot be \"\(text)\".", "It is one of: \(known).")
+    }
+
+    /// The value of an option that must be a whole number.
+    func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
+        guard let text = value(name) else { return nil }
+        guard let number = Quantity.count(text), range.contains(number) else {
+            // An upper bound that nobody would reach is not worth a word.
+            let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
+            throw wrong("\(name) cannot be \"\(text)\".", "It is a whole number from \(range.lowerBound) \(end).")
+        }
+        return number
+    }
+
+    /// The usage error of this command.
+    func wrong(_ message: String, _ remedy: String? = nil) -> FerryError {
+        FerryError(.usage, message, remedy: remedy ?? "See: ferry \(syntax.name) --help")
+    }
+}

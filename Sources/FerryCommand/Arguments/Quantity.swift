@@ -1,0 +1,78 @@
+/// Reads and writes the numbers of a command line: counts, sizes, durations.
+package enum Quantity {
+    // MARK: Reading
+
+    /// A whole number; underscores may group its digits.
+    package static func count(_ text: String) -> Int64? {
+        guard let first = text.first, first != "_", text.last != "_" else { return nil }
+        return Int64(text.filter { $0 != "_" })
+    }
+
+    /// A size: bytes, or a number with `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`.
+    package static func bytes(_ text: String) -> Int64? {
+        scaled(
+            text,
+            by: [
+                "": 1, "B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "KiB": 1 << 10, "MiB": 1 << 20,
+                "GiB": 1 << 30,
+            ])
+    }
+
+    /// A duration in nanoseconds: a number with `ms`, `s`, `min` or `h`.
+    package static func nanoseconds(_ text: String) -> Int64? {
+        scaled(
+            text, by: ["ms": 1_000_000, "s": 1_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000])
+    }
+
+    private static func scaled(_ text: String, by units: [String: Int64]) -> Int64? {
+        let digits = text.prefix { $0.isNumber || $0 == "_" || $0 == "." }
+        guard let unit = units[String(text.dropFirst(digits.count))] else { return nil }
+        if let whole = count(String(digits)) {
+            let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
+            return overflow || product < 0 ? nil : product
+        }
+        guard let number = Double(digits), number >= 0, number * Double(unit) < 0x1p62 else { return nil }
+        return Int64(number * Double(unit))
+    }
+
+    // MARK: Writing
+
+    /// `1,234,567`.
+    package static func grouped(_ number: Int64) -> String {
+        let digits = String(number.magnitude)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return number < 0 ? "-" + text : text
+    }
+
+    package static func sizeText(_ bytes: Int64) -> String {
+        for (unit, name) in [(Int64(1) << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where bytes >= unit {
+            return "\(decimal(Double(bytes) / Double(unit), places: 1)) \(name)"
+        }
+        return "\(bytes) B"
+    }
+
+    package static func durationText(seconds: Double) -> String {
+        if seconds < 1 { return "\(Int((seconds * 1_000).rounded())) ms" }
+        if seconds < 120 { return "\(decimal(seconds, places: 1)) s" }
+        let whole = Int(seconds)
+        if whole < 7_200 { return "\(whole / 60) min \(whole % 60) s" }
+        return "\(whole / 3_600) h \(whole % 3_600 / 60) min"
+    }
+
+    /// A number with a fixed number of decimal places, without Foundation's formatting.
+    package static func decimal(_ value: Double, places: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<places { scale *= 10 }
+        let scaled = (value.magnitude * scale).rounded()
+        guard scaled < 0x1p62 else { return String(value) }
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        let whole = Int64(scaled)
+        guard places > 0 else { return sign + String(whole) }
+        let fraction = String(whole % Int64(scale))
+        return "\(sign)\(whole / Int64(scale)).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
+    }
+}

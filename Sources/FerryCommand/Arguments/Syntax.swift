@@ -1,0 +1,88 @@
+/// What a command takes: the one description from which words are read and help is written.
+package struct Syntax: Sendable {
+    /// What is typed after `ferry`, for example `snapshot create`.
+    var name: String
+    /// One line for lists of commands.
+    var summary: String
+    /// A few lines of help: what happens, and what the reader must know before.
+    var discussion: String
+    var operands: [Operand]
+    var options: [Option]
+    var example: String
+
+    package init(
+        _ name: String, summary: String, discussion: String, operands: [Operand] = [], options: [Option] = [],
+        example: String
+    ) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        self.operands = operands
+        self.options = options + [.json, .help]
+        self.example = example
+    }
+
+    /// A word without dashes.
+    package struct Operand: Sendable {
+        package enum Count: Sendable { case one, optional, several }
+
+        var name: String
+        var count: Count
+        var summary: String
+
+        package init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
+
+        package init(_ name: String, _ count: Count, _ summary: String) {
+            self.name = name
+            self.count = count
+            self.summary = summary
+        }
+
+        var notation: String {
+            switch count {
+            case .one: name
+            case .optional: "[\(name)]"
+            case .several: "\(name)…"
+            }
+        }
+    }
+
+    /// A word with two dashes, with or without a value.
+    package struct Option: Sendable {
+        enum Kind: Sendable, Equatable { case flag, value, repeated }
+
+        var name: String
+        var kind: Kind
+        /// How help names the value.
+        var placeholder: String
+        var summary: String
+        var isRequired: Bool
+
+        private init(_ name: String, _ kind: Kind, _ placeholder: String, _ summary: String, isRequired: Bool = false) {
+            self.name = name
+            self.kind = kind
+            self.placeholder = placeholder
+            self.summary = summary
+            self.isRequired = isRequired
+        }
+
+        package static func flag(_ name: String, _ summary: String) -> Option { Option(name, .flag, "", summary) }
+
+        package static func value(_ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false)
+            -> Option
+        {
+            Option(name, .value, placeholder, summary, isRequired: isRequired)
+        }
+
+        package static func repeated(
+            _ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false
+        ) -> Option {
+            Option(name, .repeated, placeholder, summary, isRequired: isRequired)
+        }
+
+        static let json = flag("--json", "One JSON object on standard output instead of text.")
+        static let help = flag("--help", "This text.")
+
+        var notation: String { kind == .flag ? name : "\(name) \(placeholder)" }
+    }
+}

@@ -1,0 +1,56 @@
+internal import FerryBase
+
+/// A command and the words that follow its name.
+struct CommandCall {
+    private let command: any Command.Type
+    private let words: [String]
+
+    /// Finds the command that a command line names; names may be two words (`snapshot create`).
+    ///
+    /// - Returns: Nil when there is no word at all.
+    init?(_ words: [String], among commands: [any Command.Type]) throws(FerryError) {
+        // What people type where other programs want it.
+        let spellings = ["--help": "help", "-h": "help", "--version": "version"]
+        let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
+        guard let first = words.first, words != ["--json"] else { return nil }
+        let name = spellings[first] ?? first
+        if let command = commands.first(where: { $0.syntax.name == name }) {
+            self.command = command
+            self.words = Array(words.dropFirst())
+            return
+        }
+        let group = commands.filter { $0.syntax.name.hasPrefix(name + " ") }
+        guard group.isEmpty else {
+            let second = words.dropFirst().first ?? ""
+            if let command = group.first(where: { $0.syntax.name == "\(name) \(second)" }) {
+                self.command = command
+                self.words = Array(words.dropFirst(2))
+                return
+            }
+            if second == "--help" || second == "-h" {
+                command = HelpCommand.self
+                self.words = [name] + words.dropFirst(2)
+                return
+            }
+            let known = group.map { $0.syntax.name }.joined(separator: ", ")
+            throw FerryError(
+                .usage, second.isEmpty ? "\(name) what?" : "Unknown command \(name) \(second).",
+                remedy: "There are: \(known).")
+        }
+        let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
+        let nearest = NearestName(among: firsts).nearest(to: name)
+        throw FerryError(
+            .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name).",
+            remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "The commands are listed by: ferry help")
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        let arguments = try Arguments(words, for: command.syntax)
+        guard !arguments.has("--help") else {
+            let text = HelpText.command(command.syntax)
+            console.result([("help", .string(text.joined(separator: "\n")))], text: text)
+            return .success
+        }
+        return try command.init(from: arguments).run(on: console)
+    }
+}

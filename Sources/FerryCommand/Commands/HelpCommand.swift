@@ -1,0 +1,35 @@
+internal import FerryBase
+
+struct HelpCommand: Command {
+    static let syntax = Syntax(
+        "help", summary: "Lists the commands, or explains one.",
+        discussion: "Without a word: all commands in one line each. With the name of a command: what its --help says.",
+        operands: [
+            .init("COMMAND", .optional, "The command to explain."), .init("PART", .optional, "Its second word."),
+        ],
+        example: "ferry help snapshot create")
+
+    private let name: String
+
+    init(from arguments: Arguments) throws(FerryError) { name = arguments.operands.joined(separator: " ") }
+
+    func run(on console: Console) throws -> ExitCode {
+        let commands = FerryCommand.commands
+        if name.isEmpty {
+            let list = commands.map { $0.syntax }
+                .map { JSON.object([("name", .string($0.name)), ("summary", .string($0.summary))]) }
+            console.result([("commands", .array(list))], text: HelpText.overview(commands))
+            return .success
+        }
+        let chosen = commands.filter { $0.syntax.name == name || $0.syntax.name.hasPrefix(name + " ") }
+        guard !chosen.isEmpty else {
+            let nearest = NearestName(among: commands.map { $0.syntax.name }).nearest(to: name)
+            throw FerryError(
+                .usage, "Unknown command \(name).",
+                remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
+        }
+        let text = Array(chosen.map { HelpText.command($0.syntax) }.joined(separator: ["", "──", ""]))
+        console.result([("help", .string(text.joined(separator: "\n")))], text: text)
+        return .success
+    }
+}

@@ -1,0 +1,111 @@
+internal import Ferry
+internal import FerryBase
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+struct MigrateCommand: Command {
+    static let syntax = Syntax(
+        "migrate", summary: "Migrates a store, resumable at any moment.",
+        discussion: """
+            Takes a snapshot, writes the migrated store beside the old one in chunks, checks it against the old one, and \
+            puts it in its place by one rename. Until then the store is not changed. \
+            With --output the store is left alone and no snapshot is taken.
+            A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand; \
+            a second Ctrl-C stops at once.
+            """,
+        operands: [MigrationInput.store],
+        options: MigrationInput.options + [
+            .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
+            .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as go in good time."),
+            .flag("--restart", "Drop an unfinished run instead of going on with it."),
+            .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
+            .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
+            .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
+            .value("--verify", "MODE", "full (default), quick, or none."),
+            .flag("--dry-run", "Only show the plan."),
+            ProgressForm.option,
+            .flag("--trace", "Every SQL statement with its time on standard error."),
+        ],
+        example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
+
+    private let input: MigrationInput
+    private var configuration: Configuration
+    private let isDryRun: Bool
+    private let isTraced: Bool
+    private let progress: ProgressForm
+
+    init(from arguments: Arguments) throws(FerryError) {
+        input = MigrationInput(from: arguments)
+        isDryRun = arguments.has("--dry-run")
+        isTraced = arguments.has("--trace")
+        progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
+        configuration = Configuration(
+            target: input.target, output: arguments.value("--output").map { URL(filePath: $0) },
+            chunkSize: try MigrateCommand.chunkSize(arguments),
+            verify: try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode])
+                ?? .full,
+            takesSnapshot: !arguments.has("--no-snapshot"),
+            snapshotFolder: arguments.value("--snapshot-dir").map { URL(filePath: $0) },
+            snapshotLevel: try SnapshotOptions.level(arguments), restart: arguments.has("--restart"))
+        let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
+        if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
+            throw arguments.wrong(
+                "\(snapshotOption) has no meaning with \(configuration.output == nil ? "--no-snapshot" : "--output").",
+                "Leave one of the two out.")
+        }
+    }
+
+    private static func chunkSize(_ arguments: Arguments) throws(FerryError) -> Configuration.ChunkSize {
+        guard let text = arguments.value("--chunk-size"), text != "auto" else { return .automatic }
+        guard let rows = Quantity.count(text), (1...100_000_000).contains(rows) else {
+            throw arguments.wrong("--chunk-size cannot be \"\(text)\".", "It is a number of rows from 1 on, or auto.")
+        }
+        return .rows(Int(rows))
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        // The version that the plan found is told also when the run fails later.
+        let seen = Mutex<PlanReport?>(nil)
+        do {
+            let stop = StopRequest()
+            let migrator = try input.migrator()
+            if isDryRun { return PlanCommand.show(try migrator.plan(configuration), on: console) }
+            InterruptWatch.start(stop, on: console)
+            let renderer = progress.renderer(on: console)
+            defer { renderer?.finish() }
+            var configuration = configuration
+            if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
+            let report = try migrator.migrate(configuration, stop: stop) { event in
+                switch event {
+                case .planned(let plan): seen.withLock { $0 = plan }
+                case .phase(let phase, let step): renderer?.begin(phase, step: step)
+                case .progress(let update): renderer?.show(update)
+                case .warning(let text): console.note("ferry: warning: \(text)")
+                case .finished: break
+                }
+            }
+            renderer?.finish()
+            let rendering = MigrationRendering(report: report)
+            console.result(rendering.json, text: rendering.text)
+            return .success
+        } catch {
+            let error = FerryError.from(error)
+            let failure = MigrationFailure(
+                error: error, plan: seen.withLock { $0 }, store: configuration.output ?? input.store)
+            failure.show(on: console)
+            return ExitCode(error.code.consequence)
+        }
+    }
+
+    private static func traceHook(_ console: Console) -> TraceHook {
+        { event in
+            let microseconds = Quantity.decimal(Double(event.nanoseconds) / 1_000, places: 1)
+            console.note("trace \(event.kind.rawValue) \(microseconds) µs: \(event.text)")
+        }
+    }
+}

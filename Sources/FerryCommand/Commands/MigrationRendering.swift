@@ -1,0 +1,135 @@
+internal import Ferry
+internal import FerryBase
+
+/// The report of a finished migration as text and as JSON.
+struct MigrationRendering {
+    let report: MigrationReport
+
+    var json: [(String, JSON)] {
+        [
+            ("outcome", .string(report.outcome.rawValue)), ("from", .string(report.from)), ("to", .string(report.to)),
+            ("mode", .string(report.mode)), ("store", .string(report.store.filePath)),
+            ("entityMappings", .array(report.entityMappings.map(json))),
+            (
+                "unmapped",
+                .array(
+                    report.unmapped.map {
+                        .object([
+                            ("entity", .string($0.entity)), ("rows", .integer($0.rows)), ("step", .integer($0.step)),
+                        ])
+                    })
+            ),
+            (
+                "healed",
+                .array(
+                    report.healed.map {
+                        .object([
+                            ("kind", .string($0.kind)), ("entity", .string($0.entity)), ("rows", .integer($0.rows)),
+                            ("step", .integer($0.step)),
+                        ])
+                    })
+            ),
+            ("chunks", .integer(report.chunks.count)), ("resumed", .bool(report.resumed)),
+            ("wallSeconds", .number(report.wallSeconds)),
+            (
+                "phases",
+                .array(
+                    report.phases.map { .object([("name", .string($0.name)), ("seconds", .number($0.seconds))]) })
+            ),
+            ("peakResidentBytes", .integer(report.peakResidentBytes)),
+            ("snapshot", .string(report.snapshot?.filePath)),
+            ("verification", MigrationRendering.json(report.verification)),
+            ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings)),
+        ]
+    }
+
+    /// `differences` is how many there are; what they are stands in `found`.
+    static func json(_ summary: VerificationSummary) -> JSON {
+        let found = summary.differences.map { difference in
+            JSON.object([
+                ("check", .string(difference.check)), ("entity", .string(difference.entity)),
+                ("count", .integer(difference.count)), ("example", .string(difference.example)),
+            ])
+        }
+        return .object([
+            ("mode", .string(summary.mode.rawValue)), ("checked", .integer(summary.checked)),
+            ("notRecomputed", .integer(summary.notRecomputed)),
+            ("differences", .integer(summary.differences.reduce(Int64(0)) { $0 + $1.count })),
+            ("found", .array(found)),
+        ])
+    }
+
+    private func json(_ mapping: MigrationReport.EntityMappingReport) -> JSON {
+        .object([
+            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
+            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor)),
+            ("read", .integer(mapping.read)), ("created", .integer(mapping.created)),
+            ("written", .integer(mapping.written)), ("dropped", .integer(mapping.dropped)),
+            ("merged", .integer(mapping.merged)), ("step", .integer(mapping.step)),
+        ])
+    }
+
+    var text: [String] {
+        if report.outcome == .upToDate {
+            return ["\(report.store.filePath) has version \(report.to) already: there is nothing to do."]
+        }
+        var lines = [
+            "Migrated \(report.store.filePath): \(report.chain.joined(separator: " → "))"
+                + (report.resumed ? " (resumed)" : ""), "",
+        ]
+        lines += counts
+        for unmapped in report.unmapped {
+            lines.append(
+                "  step \(unmapped.step): \(Quantity.grouped(unmapped.rows)) of \(unmapped.entity): no mapping reads them"
+            )
+        }
+        for healed in report.healed {
+            lines.append(
+                "  step \(healed.step): \(healed.kind) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)")
+        }
+        lines += ["", "Chunks        " + chunks, "Time          " + times]
+        if let peak = report.peakResidentBytes { lines.append("Peak memory   " + Quantity.sizeText(peak)) }
+        lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
+        lines.append("Verification  " + verification)
+        if !report.warnings.isEmpty { lines += ["", "Warnings"] + report.warnings.map { "  " + $0 } }
+        return lines
+    }
+
+    private var counts: [String] {
+        var table = TextTable(
+            ["Step", "Entity mapping", "From", "To", "Read", "Created", "Written", "Dropped", "Merged"],
+            [.right, .left, .left, .left, .right, .right, .right, .right, .right])
+        for mapping in report.entityMappings {
+            let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
+            table.add(
+                ["\(mapping.step)", mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
+                    + numbers.map(Quantity.grouped))
+        }
+        return table.isEmpty ? [] : table.lines
+    }
+
+    private var chunks: String {
+        var text = Quantity.grouped(Int64(report.chunks.count))
+        if let median = report.chunks.medianSeconds, let tail = report.chunks.percentile90Seconds {
+            text += ", p50 \(Quantity.durationText(seconds: median)), p90 \(Quantity.durationText(seconds: tail))"
+        }
+        return text
+    }
+
+    private var times: String {
+        let phases = report.phases.map { "\($0.name) \(Quantity.durationText(seconds: $0.seconds))" }
+        return Quantity.durationText(seconds: report.wallSeconds)
+            + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
+    }
+
+    private var verification: String {
+        let summary = report.verification
+        if summary.mode == .none { return "none: nothing was checked" }
+        var text = "\(summary.mode.rawValue): \(Quantity.grouped(summary.checked)) rows compared, "
+        text += summary.differences.isEmpty ? "no differences" : "\(summary.differences.count) differences"
+        if summary.notRecomputed > 0 {
+            text += "; \(Quantity.grouped(summary.notRecomputed)) values of a policy not recomputed"
+        }
+        return text
+    }
+}

@@ -1,0 +1,33 @@
+internal import Ferry
+internal import FerryBase
+
+struct PlanCommand: Command {
+    static let syntax = Syntax(
+        "plan", summary: "Shows what a migration would do; touches nothing.",
+        discussion: "Finds the store's version, the chain of versions to the target, and the work of each step. "
+            + "What cannot be done is listed as a refusal (exit 2), each with what to do about it.",
+        operands: [MigrationInput.store],
+        options: MigrationInput.options + [
+            .flag("--check", "Also scan the rows, as a migration does before it starts.")
+        ],
+        example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
+
+    private let input: MigrationInput
+    private let checksRows: Bool
+
+    init(from arguments: Arguments) throws(FerryError) {
+        input = MigrationInput(from: arguments)
+        checksRows = arguments.has("--check")
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        try PlanCommand.show(
+            input.migrator().plan(Configuration(target: input.target), checksRows: checksRows), on: console)
+    }
+
+    static func show(_ plan: PlanReport, on console: Console) -> ExitCode {
+        let rendering = PlanRendering(plan: plan)
+        console.result(rendering.json, text: rendering.text)
+        return plan.refusals.isEmpty ? .success : .refused
+    }
+}

@@ -1,0 +1,87 @@
+internal import Ferry
+internal import FerryBase
+
+/// A plan as text and as JSON.
+struct PlanRendering {
+    let plan: PlanReport
+
+    var json: [(String, JSON)] {
+        [
+            ("store", .string(plan.store.filePath)), ("chain", .strings(plan.chain)),
+            ("steps", .array(plan.steps.map(json))), ("rows", .integer(plan.rows)),
+            (
+                "peakDiskBytes",
+                .object(plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
+            ),
+            ("longestUnit", .null), ("refusals", .array(plan.refusals.map(\.json))),
+            ("warnings", .strings(plan.warnings)),
+        ]
+    }
+
+    private func json(_ step: PlanReport.Step) -> JSON {
+        .object([
+            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings([step.from, step.to])),
+            ("mode", .string(step.mode)), ("mappingModels", .strings(step.mappingModels)),
+            (
+                "partitions",
+                .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
+            ),
+        ])
+    }
+
+    private func json(_ mapping: PlanReport.EntityMappingPlan) -> JSON {
+        .object([
+            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
+            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor)),
+            ("reason", .string(mapping.reason)), ("rows", .integer(mapping.rows)),
+            ("estimated", .bool(mapping.isEstimated)),
+        ])
+    }
+
+    var text: [String] {
+        var lines = ["Store    \(plan.store.filePath)"]
+        if plan.isUpToDate {
+            lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
+        } else if !plan.chain.isEmpty {
+            lines.append("Chain    " + plan.chain.joined(separator: " → "))
+            lines.append("Rows     " + Quantity.grouped(plan.rows))
+        }
+        for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
+            lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
+        }
+        for (index, step) in plan.steps.enumerated() {
+            lines += ["", "Step \(index + 1)   \(step.from) → \(step.to)  (\(modeText(step)))"]
+            lines += text(step)
+        }
+        if !plan.warnings.isEmpty { lines += ["", "Warnings"] + plan.warnings.map { "  " + $0 } }
+        if !plan.refusals.isEmpty {
+            lines += ["", "This cannot run:"]
+            for refusal in plan.refusals {
+                lines.append("  \(refusal.message)")
+                if !refusal.remedy.isEmpty { lines.append("    \(refusal.remedy)") }
+            }
+        }
+        return lines
+    }
+
+    private func modeText(_ step: PlanReport.Step) -> String {
+        let models = step.mappingModels.joined(separator: ", ")
+        return models.isEmpty ? step.mode : "\(step.mode), by \(models)"
+    }
+
+    private func text(_ step: PlanReport.Step) -> [String] {
+        var table = TextTable(
+            ["Part", "Entity mapping", "From", "To", "Rows", "Executor", "Why"],
+            [.right, .left, .left, .left, .right, .left, .left])
+        for (index, partition) in step.partitions.enumerated() {
+            for mapping in partition {
+                let rows = mapping.rows.map { (mapping.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
+                table.add([
+                    "\(index + 1)", mapping.name, mapping.source, mapping.destination, rows, mapping.executor,
+                    mapping.reason,
+                ])
+            }
+        }
+        return table.isEmpty ? [] : table.lines
+    }
+}

@@ -1,0 +1,55 @@
+internal import Ferry
+internal import FerryBase
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// The words that the commands about snapshots share.
+enum SnapshotOptions {
+    static let snapshot = Syntax.Operand(
+        "SNAPSHOT", .optional, "The archive (….sqlite.zst). Default: the newest in the folder.")
+    static let folder = Syntax.Option.value(
+        "--snapshot-dir", "DIR", "The folder of the snapshots. Default: STORE.snapshots.")
+
+    static func folder(_ arguments: Arguments) -> URL? { arguments.value("--snapshot-dir").map { URL(filePath: $0) } }
+
+    static func level(_ arguments: Arguments) throws(FerryError) -> Int {
+        guard let level = try arguments.count("--snapshot-level", in: 1...19) else { return 1 }
+        return Int(level)
+    }
+}
+
+/// Snapshots as text and as JSON.
+struct SnapshotRendering {
+    let entries: [SnapshotEntry]
+
+    var json: [(String, JSON)] {
+        let snapshots = entries.map { entry in
+            var members: [(String, JSON)] = [
+                ("path", .string(entry.url.filePath)), ("created", .string(entry.created)),
+                ("version", .string(entry.version)), ("bytes", .integer(entry.bytes)),
+                ("compressedBytes", .integer(entry.compressedBytes)),
+                ("verified", entry.verified.map { .bool($0) } ?? .null),
+            ]
+            if let problem = entry.problem { members.append(("problem", problem.json)) }
+            return JSON.object(members)
+        }
+        return [("snapshots", .array(snapshots))]
+    }
+
+    var table: [String] {
+        var table = TextTable(
+            ["Created", "Version", "Size", "Archive", "State", "Path"], [.left, .left, .right, .right, .left, .left])
+        for entry in entries {
+            let state = entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read"
+            table.add([
+                entry.created, entry.version ?? "?", Quantity.sizeText(entry.bytes),
+                Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
+            ])
+        }
+        return table.lines + entries.compactMap { $0.problem?.text }
+    }
+}

@@ -1,0 +1,54 @@
+internal import Ferry
+internal import FerryBase
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+struct StatusCommand: Command {
+    static let syntax = Syntax(
+        "status", summary: "Tells how far a run on a store is.",
+        discussion: "Reads the run folder beside the store (with --output: beside the new store) and changes nothing. "
+            + "The state is none, running or interrupted.",
+        operands: [MigrationInput.store], example: "ferry status App.sqlite")
+
+    private let store: URL
+
+    init(from arguments: Arguments) throws(FerryError) { store = URL(filePath: arguments.operand(0)) }
+
+    func run(on console: Console) throws -> ExitCode {
+        let status = try StoreFiles(store).status()
+        // With --output the new store is not there before the run has finished.
+        if status.state == .none { try store.checkStoreExists() }
+        console.result(
+            [
+                ("state", .string(status.state.rawValue)), ("phase", .string(status.phase)),
+                ("fraction", .number(status.fraction)), ("rowsPerSecond", .number(status.rowsPerSecond)),
+                ("etaSeconds", .number(status.etaSeconds)), ("runID", .string(status.runID)),
+            ], text: text(status))
+        return .success
+    }
+
+    private func text(_ status: RunStatus) -> [String] {
+        switch status.state {
+        case .none: ["No run of \(store.filePath) is under way or unfinished."]
+        case .running: ["A run of \(store.filePath) is under way" + details(status)]
+        case .interrupted:
+            [
+                "A run of \(store.filePath) was interrupted" + details(status),
+                "The same migrate command goes on with it; --restart drops it.",
+            ]
+        }
+    }
+
+    private func details(_ status: RunStatus) -> String {
+        var parts: [String] = []
+        if let phase = status.phase { parts.append("phase \(phase)") }
+        if let fraction = status.fraction { parts.append("\(Quantity.decimal(fraction * 100, places: 1)) %") }
+        if let rate = status.rowsPerSecond { parts.append("\(Quantity.grouped(Int64(rate))) rows/s") }
+        if let left = status.etaSeconds { parts.append("\(Quantity.durationText(seconds: left)) left") }
+        return parts.isEmpty ? "." : ": \(parts.joined(separator: ", "))."
+    }
+}

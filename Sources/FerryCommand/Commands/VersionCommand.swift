@@ -1,0 +1,14 @@
+internal import FerryBase
+
+struct VersionCommand: Command {
+    static let syntax = Syntax(
+        "version", summary: "Tells the version of Ferry; ferry --version is the same.",
+        discussion: "The version of this program. Stores are not touched.", example: "ferry --version")
+
+    init(from arguments: Arguments) throws(FerryError) {}
+
+    func run(on console: Console) throws -> ExitCode {
+        console.result([("version", .string(FerryVersion.text))], text: ["ferry \(FerryVersion.text)"])
+        return .success
+    }
+}

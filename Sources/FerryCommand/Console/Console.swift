@@ -1,0 +1,79 @@
+internal import FerryBase
+
+/// Where a command writes: text for people or one JSON object on standard output, everything else on standard error.
+package struct Console: Sendable {
+    package typealias Sink = @Sendable (String) -> Void
+
+    /// Whether `--json` was asked for: then text for people is left out.
+    let isJSON: Bool
+    private let output: Sink
+    private let diagnostics: Sink
+    /// Whether standard error is a terminal, where a line may be drawn again.
+    let isTerminal: Bool
+
+    /// The console of this process.
+    init(isJSON: Bool) {
+        self.init(
+            isJSON: isJSON, isTerminal: StandardStream.error.isTerminal, output: StandardStream.output.write,
+            diagnostics: StandardStream.error.write)
+    }
+
+    /// A console that hands its text to sinks.
+    package init(isJSON: Bool, isTerminal: Bool, output: @escaping Sink, diagnostics: @escaping Sink) {
+        self.isJSON = isJSON
+        self.isTerminal = isTerminal
+        self.output = output
+        self.diagnostics = diagnostics
+    }
+
+    /// A line of text for people; nothing when JSON was asked for.
+    func say(_ line: String = "") {
+        if !isJSON { output(line + "\n") }
+    }
+
+    /// The result: an object for machines, or its text for people.
+    func result(_ members: [(String, JSON)], text: @autoclosure () -> [String]) {
+        if isJSON {
+            output(JSON.object([("ferry", .integer(Int64(1)))] + members).pretty + "\n")
+        } else {
+            for line in text() { output(line + "\n") }
+        }
+    }
+
+    /// An object that another run of this program printed, handed on as it is.
+    func handOn(_ lines: [String]) {
+        if isJSON { output(lines.map { $0 + "\n" }.joined()) }
+    }
+
+    /// A line on standard error, whatever the form of the result.
+    func note(_ line: String) { diagnostics(line + "\n") }
+
+    /// Raw text on standard error, for lines that are drawn again.
+    func draw(_ text: String) { diagnostics(text) }
+
+    /// Tells why a command could not do its work, with what is known of the result all the same.
+    func fail(_ error: FerryError, _ members: [(String, JSON)] = []) {
+        if isJSON {
+            result(members + [("error", error.json)], text: [])
+        } else {
+            note(error.text)
+        }
+    }
+}
+
+extension FerryError {
+    var json: JSON {
+        .object([("code", .string(code.name)), ("message", .string(message)), ("remedy", .string(remedy))])
+    }
+
+    /// `ferry: what failed` with what to do next on a line of its own.
+    var text: String { "ferry: " + message + (remedy.isEmpty ? "" : "\n       " + remedy) }
+
+    /// Any error as the one that users meet.
+    static func from(_ error: any Error) -> FerryError {
+        if let error = error as? FerryError { return error }
+        return FerryError(
+            .internalError, "Ferry met an error that it does not know: \(error).",
+            remedy: "The store is as before. Please report this with the command that you ran.", cause: error)
+    }
+}

@@ -1,0 +1,26 @@
+internal import FerryBase
+
+/// How a command ended, for the shell.
+package enum ExitCode: Int32, Sendable {
+    case success = 0
+    /// Failed; the store is as before.
+    case failed = 1
+    /// Refused before anything changed.
+    case refused = 2
+    /// Something that was checked differs or is damaged.
+    case differs = 3
+    case usage = 64
+    /// Stopped early; the same command goes on.
+    case resumable = 75
+
+    init(_ consequence: FerryError.Consequence) {
+        self =
+            switch consequence {
+            case .refused: .refused
+            case .failed: .failed
+            case .differs: .differs
+            case .resumable: .resumable
+            case .usage: .usage
+            }
+    }
+}

@@ -1,0 +1,90 @@
+/// A JSON value whose keys stay in the order given, so that output can be compared.
+package indirect enum JSON: Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSON])
+    case object([(String, JSON)])
+
+    package static func string(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+    package static func integer(_ number: Int?) -> JSON { number.map { .integer(Int64($0)) } ?? .null }
+    package static func integer(_ number: Int64?) -> JSON { number.map { .integer($0) } ?? .null }
+    package static func number(_ number: Double?) -> JSON { number.map { .number($0) } ?? .null }
+    static func strings(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
+
+    /// One line, without spaces: for JSON Lines.
+    package var line: String {
+        var text = ""
+        write(to: &text, indent: nil)
+        return text
+    }
+
+    /// Indented by two spaces, for people who look at it.
+    package var pretty: String {
+        var text = ""
+        write(to: &text, indent: 0)
+        return text
+    }
+
+    private func write(to text: inout String, indent: Int?) {
+        switch self {
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        // JSON has neither infinities nor NaN; whole numbers keep no trailing ".0".
+        case .number(let value):
+            if !value.isFinite {
+                text += "null"
+            } else if let whole = Int64(exactly: value) {
+                text += String(whole)
+            } else {
+                text += "\(value)"
+            }
+        case .string(let value): JSON.quote(value, to: &text)
+        case .array(let values):
+            JSON.list(values.count, "[", "]", to: &text, indent: indent) { index, text, indent in
+                values[index].write(to: &text, indent: indent)
+            }
+        case .object(let members):
+            JSON.list(members.count, "{", "}", to: &text, indent: indent) { index, text, indent in
+                JSON.quote(members[index].0, to: &text)
+                text += indent == nil ? ":" : ": "
+                members[index].1.write(to: &text, indent: indent)
+            }
+        }
+    }
+
+    private static func list(
+        _ count: Int, _ open: String, _ close: String, to text: inout String, indent: Int?,
+        element: (Int, inout String, Int?) -> Void
+    ) {
+        text += open
+        for index in 0..<count {
+            if index > 0 { text += "," }
+            if let indent { text += "\n" + String(repeating: "  ", count: indent + 1) }
+            element(index, &text, indent.map { $0 + 1 })
+        }
+        if let indent, count > 0 { text += "\n" + String(repeating: "  ", count: indent) }
+        text += close
+    }
+
+    private static func quote(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case let control where control.value < 0x20:
+                let digits = String(control.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

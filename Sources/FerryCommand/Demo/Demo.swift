@@ -1,0 +1,178 @@
+internal import FerryBase
+internal import FerryModel
+internal import FerryStore
+
+/// The demo's play: what it does, and what it tells while doing it.
+struct Demo {
+    let folder: DemoFolder
+    let library: LibraryStore
+    let console: Console
+
+    // MARK: The library
+
+    func prepare() throws {
+        heading("A library store of model version Library1")
+        try folder.writeSources()
+        let version = try firstVersion()
+        let start = Clock.nanoseconds()
+        let bar = console.isTerminal && !console.isJSON ? BarProgress(console: console) : nil
+        defer { bar?.finish() }
+        try library.write(version, to: folder.store) { bar?.show($0) }
+        bar?.finish()
+        let seconds = Double(Clock.nanoseconds() - start) / 1e9
+        console.say(
+            "\(folder.store): \(Quantity.grouped(library.books)) books and "
+                + "\(Quantity.grouped(library.users)) users, "
+                + "\(Quantity.sizeText(try folder.size(of: folder.store))), "
+                + "written in \(Quantity.durationText(seconds: seconds)).")
+        for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store) { console.say(line) }
+        console.say("Three steps lead to Library4, each by a mapping file in \(folder.mappings):")
+        console.say("  1-rename.json    Library1 → Library2: renames two attributes, adds one, drops one")
+        console.say("  2-authors.json   Library2 → Library3: an Author for each different name, found or created")
+        console.say("  3-files.json     Library3 → Library4: a File for each book of each user")
+    }
+
+    func endPrepared() -> ExitCode {
+        console.say("\nTo migrate it:\n  \(shown(migrateWords))")
+        console.result(
+            [
+                ("store", .string(folder.store)), ("models", .string(folder.models)),
+                ("mappings", .string(folder.mappings)), ("books", .integer(library.books)),
+            ], text: [])
+        return .success
+    }
+
+    private func firstVersion() throws -> ModelVersion {
+        let versions = try ModelCatalog(paths: [folder.models]).versions
+        guard let first = versions.first(where: { $0.name == "Library1" }) else {
+            preconditionFailure("The demo writes the version Library1 itself.")
+        }
+        return first
+    }
+
+    private func joinTable(_ version: ModelVersion) throws -> String {
+        try StoreLayout.canonical(for: version.model).joinTables.first?.name ?? ""
+    }
+
+    // MARK: The play
+
+    func play() throws -> ExitCode {
+        let before = try folder.digest(of: folder.store)
+        if !console.isJSON {
+            heading("The plan")
+            try command(["plan", folder.store] + sources)
+        }
+        heading("The migration, killed half way")
+        try killHalfWay()
+        console.say("Until the last moment the store is the old one, byte for byte: \(try same(before)).")
+        if !console.isJSON { try command(["status", folder.store]) }
+
+        heading("The same command again goes on where it was killed")
+        let report = try migrate()
+        heading("What came out")
+        for line in try DemoFacts.after.lines(folder.store) { console.say(line) }
+
+        heading("And back again")
+        if console.isJSON {
+            try silently(["rollback", folder.store])
+        } else {
+            try command(["rollback", folder.store])
+        }
+        let isSame = try folder.digest(of: folder.store) == before
+        console.say("The store is the one from the beginning, byte for byte: \(isSame ? "yes" : "no").")
+        console.handOn(report)
+        tellTheEnd()
+        return isSame ? .success : .differs
+    }
+
+    /// Starts the migration in a process of its own and ends that as a crash would, in the middle of the authors.
+    private func killHalfWay() throws {
+        console.say("$ \(shown(migrateWords))")
+        var child = try ChildProcess(
+            ChildProcess.ownPath(), migrateWords + ["--progress", "json"], reading: .diagnostics)
+        var last: DemoProgress?
+        while let line = child.line() {
+            guard let progress = DemoProgress(line) else {
+                console.note(line)
+                continue
+            }
+            last = progress
+            guard progress.isHalfWay(of: library.books) else { continue }
+            child.kill()
+            break
+        }
+        let code = child.wait()
+        switch code {
+        case nil: console.say("kill -9 during \(last?.text ?? "its work").")
+        case 0: console.say("It was done before it could be killed; with more books (--books N) it is not so quick.")
+        case let code?:
+            throw FerryError(
+                .internalError, "The demo's migration ended with exit code \(code).",
+                remedy: "Its message stands above; the folder \(folder.path) is left as it is.")
+        }
+    }
+
+    /// Runs the migration to its end in a process of its own.
+    ///
+    /// - Returns: The lines of its JSON object; empty where its text went to standard output.
+    private func migrate() throws -> [String] {
+        console.say("$ \(shown(migrateWords))")
+        var lines: [String] = []
+        var child = try ChildProcess(
+            ChildProcess.ownPath(), migrateWords + (console.isJSON ? ["--json"] : []),
+            reading: console.isJSON ? .output : .nothing)
+        while let line = child.line() { lines.append(line) }
+        guard let code = child.wait(), code == 0 else {
+            throw FerryError(
+                .internalError, "The demo's migration did not come to its end.",
+                remedy: "Its message stands above; the folder \(folder.path) is left as it is.")
+        }
+        return lines
+    }
+
+    private func same(_ digest: String) throws -> String {
+        try folder.digest(of: folder.store) == digest ? "yes" : "no"
+    }
+
+    private func tellTheEnd() {
+        heading("The folder is yours to look at: \(folder.path)")
+        console.say("  \(shown(migrateWords + ["--output", folder.path + "/Migrated.sqlite"]))")
+        console.say("  ferry inspect \(folder.store)")
+        console.say("  ferry snapshot list \(folder.store)")
+        console.say("  sqlite3 \(folder.store) .schema")
+        console.say("  cat \(folder.mappings)/2-authors.json")
+    }
+
+    // MARK: Commands
+
+    private var sources: [String] { ["--models", folder.models, "--mappings", folder.mappings] }
+
+    /// Fifty chunks for the books, so that there is a middle to be killed in.
+    private var migrateWords: [String] {
+        ["migrate", folder.store] + sources + ["--chunk-size", String(max(20, library.books / 50))]
+    }
+
+    private func command(_ words: [String]) throws {
+        console.say("$ \(shown(words))")
+        let code = FerryCommand.run(words, on: console)
+        if code != .success { throw stopped(words, code) }
+    }
+
+    private func silently(_ words: [String]) throws {
+        let silent = Console(isJSON: false, isTerminal: false, output: { _ in }, diagnostics: { console.note($0) })
+        let code = FerryCommand.run(words, on: silent)
+        if code != .success { throw stopped(words, code) }
+    }
+
+    private func stopped(_ words: [String], _ code: ExitCode) -> FerryError {
+        FerryError(
+            .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
+            remedy: "The folder \(folder.path) is left as it is.")
+    }
+
+    private func shown(_ words: [String]) -> String {
+        (["ferry"] + words).map { $0.contains(" ") ? "'\($0)'" : $0 }.joined(separator: " ")
+    }
+
+    private func heading(_ text: String) { console.say("\n── \(text)") }
+}

@@ -1,0 +1,31 @@
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// A line of `--progress json`, as the demo reads it from its own migration.
+struct DemoProgress: Decodable {
+    private let phase: String
+    private let subject: String?
+    private let done: Int64
+    private let step: Int?
+
+    /// Nil for a line that is something else.
+    init?(_ line: String) {
+        guard line.hasPrefix("{") else { return nil }
+        do { self = try JSONDecoder().decode(DemoProgress.self, from: Data(line.utf8)) } catch { return nil }
+    }
+
+    /// Whether this is the middle of making the books' authors, or already beyond it.
+    func isHalfWay(of books: Int64) -> Bool {
+        guard let step, step >= 2 else { return false }
+        let isMakingAuthors = step == 2 && phase == "rows"
+        return !isMakingAuthors || (subject == "BookAuthor" && done * 2 >= books)
+    }
+
+    var text: String {
+        let rows = done > 0 ? ", after \(Quantity.grouped(done)) rows" : ""
+        return "step \(step ?? 0), \(phase)" + (subject.map { " of \($0)" } ?? "") + rows
+    }
+}

@@ -1,0 +1,40 @@
+internal import FerryBase
+
+/// The command line of Ferry.
+public enum FerryCommand {
+    /// Runs one command line, without the program's name.
+    ///
+    /// - Returns: The exit code for the shell.
+    public static func run(arguments: [String]) -> Int32 {
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        return run(arguments, on: Console(isJSON: isJSON)).rawValue
+    }
+
+    /// Every command, in the order of help.
+    static var commands: [any Command.Type] {
+        [
+            InspectCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self, StatusCommand.self,
+            SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
+            SnapshotRestoreCommand.self, RollbackCommand.self, GenerateCommand.self, DemoCommand.self,
+            HelpCommand.self, VersionCommand.self,
+        ]
+    }
+
+    /// What is typed after `ferry` for each command.
+    package static var commandNames: [String] { commands.map { $0.syntax.name } }
+
+    /// Runs one command line on a console; never throws.
+    package static func run(_ words: [String], on console: Console) -> ExitCode {
+        do {
+            guard let call = try CommandCall(words, among: commands) else {
+                for line in HelpText.overview(commands) { console.note(line) }
+                throw FerryError(.usage, "A command is missing.", remedy: "Start with: ferry help")
+            }
+            return try call.run(on: console)
+        } catch {
+            let error = FerryError.from(error)
+            console.fail(error)
+            return ExitCode(error.code.consequence)
+        }
+    }
+}

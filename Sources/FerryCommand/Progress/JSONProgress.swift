@@ -1,0 +1,32 @@
+internal import FerryBase
+internal import Synchronization
+
+/// JSON Lines: the start of every phase and every update, at once, each in one write.
+final class JSONProgress: ProgressRenderer {
+    private let console: Console
+    private let step = Mutex<Int?>(nil)
+
+    init(console: Console) { self.console = console }
+
+    func begin(_ phase: Phase, step: Int?) {
+        self.step.withLock { $0 = step }
+        write(ProgressUpdate(phase: phase))
+    }
+
+    func show(_ update: ProgressUpdate) {
+        // A room that tells the start of its phase once more says nothing new.
+        let isNews = update.subject != nil || update.done != 0 || update.total != nil
+        if isNews { write(update) }
+    }
+
+    private func write(_ update: ProgressUpdate) {
+        let line = JSON.object([
+            ("phase", .string(update.phase.rawValue)), ("subject", .string(update.subject)),
+            ("done", .integer(update.done)), ("total", .integer(update.total)),
+            ("step", .integer(step.withLock { $0 })),
+        ])
+        console.note(line.line)
+    }
+
+    func finish() {}
+}

@@ -1,0 +1,30 @@
+internal import FerryBase
+internal import Synchronization
+
+/// Lines for a log: one when a phase starts, then one every ten seconds.
+final class PlainProgress: ProgressRenderer {
+    private static let interval: UInt64 = 10_000_000_000
+
+    private let console: Console
+    private let state = Mutex<(rate: ProgressRate, last: UInt64)>((ProgressRate(), 0))
+
+    init(console: Console) { self.console = console }
+
+    func begin(_ phase: Phase, step: Int?) {
+        state.withLock { $0.last = Clock.nanoseconds() }
+        console.note(step.map { "step \($0): \(phase.label)" } ?? phase.label)
+    }
+
+    func show(_ update: ProgressUpdate) {
+        let now = Clock.nanoseconds()
+        let line = state.withLock { state -> String? in
+            state.rate.take(update, at: now)
+            guard now - state.last >= PlainProgress.interval else { return nil }
+            state.last = now
+            return state.rate.text(update)
+        }
+        if let line { console.note(line) }
+    }
+
+    func finish() {}
+}

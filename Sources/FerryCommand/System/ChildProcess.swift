@@ -1,0 +1,106 @@
+internal import FerryBase
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// Another run of this program, for the demo: started, read line by line, and killed where the demo wants it.
+struct ChildProcess: ~Copyable {
+    /// Which stream of the child is read here; the other one stays the parent's.
+    enum Read { case output, diagnostics, nothing }
+
+    private let identifier: pid_t
+    private let descriptor: Int32
+    private var rest: [UInt8] = []
+    private var isAtEnd: Bool
+
+    /// Starts the program with its output where the parent's goes, except the stream that is read.
+    init(_ program: String, _ words: [String], reading: Read) throws(FerryError) {
+        var ends: [Int32] = [-1, -1]
+        if reading != .nothing, pipe(&ends) != 0 { throw ChildProcess.failure("open a pipe", errno) }
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if reading != .nothing {
+            posix_spawn_file_actions_adddup2(&actions, ends[1], reading == .output ? 1 : 2)
+            posix_spawn_file_actions_addclose(&actions, ends[0])
+            posix_spawn_file_actions_addclose(&actions, ends[1])
+        }
+        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let code = posix_spawn(&child, program, &actions, nil, &arguments, environ)
+        if reading != .nothing { close(ends[1]) }
+        guard code == 0 else {
+            if reading != .nothing { close(ends[0]) }
+            throw ChildProcess.failure("start \(program)", code)
+        }
+        identifier = child
+        descriptor = ends[0]
+        isAtEnd = reading == .nothing
+    }
+
+    /// The path of the running program.
+    static func ownPath() throws(FerryError) -> String {
+        #if os(Linux)
+            let path = realpath("/proc/self/exe", nil)
+        #else
+            var size: UInt32 = 0
+            _NSGetExecutablePath(nil, &size)
+            var buffer = [CChar](repeating: 0, count: Int(size) + 1)
+            _NSGetExecutablePath(&buffer, &size)
+            let path = realpath(buffer, nil)
+        #endif
+        guard let path else { throw failure("find the running program", errno) }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    /// The next line of the stream that is read, without its end; nil when there is none any more.
+    mutating func line() -> String? {
+        while true {
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: rest[..<end], as: UTF8.self)
+                rest.removeFirst(end + 1)
+                return line
+            }
+            if isAtEnd {
+                defer { rest = [] }
+                return rest.isEmpty ? nil : String(decoding: rest, as: UTF8.self)
+            }
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            if count > 0 { rest += buffer[..<count] } else { isAtEnd = true }
+        }
+    }
+
+    /// Ends the child at once, as a crash would (`kill -9`).
+    func kill() { _ = signal(identifier, SIGKILL) }
+
+    /// Waits for the end.
+    ///
+    /// - Returns: The exit code, or nil when a signal ended the child.
+    consuming func wait() -> Int32? {
+        if descriptor >= 0 { close(descriptor) }
+        var status: Int32 = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        // The low seven bits name the signal that ended the process; the next byte is the exit code.
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : nil
+    }
+
+    private static func failure(_ action: String, _ code: Int32) -> FerryError {
+        FerryError(.fileFailed, "Ferry could not \(action): \(String(cString: strerror(code))).")
+    }
+}
+
+/// `kill(2)`, named apart from the method above.
+private func signal(_ identifier: pid_t, _ number: Int32) -> Int32 { kill(identifier, number) }

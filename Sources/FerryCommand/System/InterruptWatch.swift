@@ -1,0 +1,72 @@
+internal import FerryBase
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// Turns Ctrl-C and SIGTERM into a request to stop after the unit at work; the second one ends the process at once.
+///
+/// The signals are blocked for all threads and taken by one that waits for them, so nothing of ours runs inside a
+/// signal handler. Start it before other threads exist: they inherit what is blocked.
+struct InterruptWatch {
+    private static let signals = [SIGINT, SIGTERM]
+
+    /// Watches for the rest of the process's life.
+    static func start(_ stop: StopRequest, on console: Console) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        let watch = Unmanaged.passRetained(Body(stop: stop, console: console, set: set))
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        let code = pthread_create(&thread, nil, { InterruptWatch.wait($0) }, watch.toOpaque())
+        if code != 0 {
+            // Without the thread Ctrl-C must keep its ordinary meaning: a run survives that too.
+            watch.release()
+            pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        }
+    }
+
+    #if canImport(Darwin)
+        private static func wait(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().wait()
+        }
+    #else
+        private static func wait(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+            guard let context else { return nil }
+            return Unmanaged<Body>.fromOpaque(context).takeRetainedValue().wait()
+        }
+    #endif
+
+    private final class Body {
+        private let stop: StopRequest
+        private let console: Console
+        private var set: sigset_t
+
+        init(stop: StopRequest, console: Console, set: sigset_t) {
+            self.stop = stop
+            self.console = console
+            self.set = set
+        }
+
+        func wait() -> UnsafeMutableRawPointer? {
+            var signal: Int32 = 0
+            while sigwait(&set, &signal) != 0 {}
+            stop.request(
+                FerryError(
+                    .interrupted, "The run was interrupted; what is done so far is kept.",
+                    remedy: "Run the same command again to go on, or with --restart to begin again."))
+            console.note("\nStopping after the work at hand; once more to stop at once. Both can be resumed.")
+            while sigwait(&set, &signal) != 0 {}
+            _exit(ExitCode.resumable.rawValue)
+        }
+    }
+}

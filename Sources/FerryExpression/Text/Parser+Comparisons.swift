@@ -1,0 +1,69 @@
+internal import FerryBase
+
+/// Comparisons that are others in short: they are read as what they stand for.
+extension Parser {
+    /// `a BEGINSWITH 'x'` and its kin: `a MATCHES` the pattern that says the same.
+    mutating func comparison(_ left: Node, by pattern: TextOperator) throws(FerryError) -> Node {
+        try advance()
+        let options = try options()
+        let right = try read(Level.comparison.tighter)
+        guard case .constant(.string(let text)) = try expression(right), !text.isEmpty || pattern == .like else {
+            throw lexer.error(
+                "\(pattern.rawValue) is supported only with a text in quotes that is not empty", at: right.position,
+                remedy: Self.remedy)
+        }
+        let comparison = Predicate.Comparison(
+            left: try expression(left), comparator: .matches, right: .constant(.string(pattern.pattern(for: text))),
+            options: options)
+        return try join(.predicate(.comparison(comparison)), [left, right])
+    }
+
+    /// `a IN {x, y}`: `a == x OR a == y`.
+    mutating func membership(of left: Node) throws(FerryError) -> Node {
+        try advance()
+        let options = try options()
+        let elements = try list("IN")
+        let value = try expression(left)
+        var comparisons: [Predicate] = []
+        for element in elements {
+            comparisons.append(
+                .comparison(.init(left: value, comparator: .equal, right: try expression(element), options: options)))
+        }
+        let predicate: Predicate =
+            switch comparisons.count {
+            case 0: .constant(false)
+            case 1: comparisons[0]
+            default: .or(comparisons)
+            }
+        return try join(.predicate(predicate), [left] + elements)
+    }
+
+    /// `a BETWEEN {x, y}`: `a >= x AND a <= y`.
+    mutating func range(of left: Node) throws(FerryError) -> Node {
+        try advance()
+        let start = token.position
+        let bounds = try list("BETWEEN")
+        guard bounds.count == 2 else { throw lexer.error("BETWEEN needs two bounds", at: start) }
+        let value = try expression(left)
+        let predicate = Predicate.and([
+            .comparison(.init(left: value, comparator: .greaterOrEqual, right: try expression(bounds[0]))),
+            .comparison(.init(left: value, comparator: .lessOrEqual, right: try expression(bounds[1]))),
+        ])
+        return try join(.predicate(predicate), [left] + bounds)
+    }
+
+    private mutating func list(_ word: String) throws(FerryError) -> [Node] {
+        guard token.kind == .symbol("{") else { throw unsupported("\(word) with anything but a list in braces") }
+        try advance()
+        var nodes: [Node] = []
+        if token.kind != .symbol("}") {
+            nodes.append(try read(Level.comparison.tighter))
+            while token.kind == .symbol(",") {
+                try advance()
+                nodes.append(try read(Level.comparison.tighter))
+            }
+        }
+        try pass("}")
+        return nodes
+    }
+}

@@ -1,0 +1,72 @@
+internal import FerryBase
+
+/// Both hashes of an archive: of its own bytes and of what they decode to.
+struct ArchiveHashes: ~Copyable {
+    var archive = SHA256()
+    var content = SHA256()
+
+    consuming func finalize() -> (archive: [UInt8], content: [UInt8]) { (archive.finalize(), content.finalize()) }
+}
+
+/// Decodes an archive from front to end in flat memory.
+struct ArchiveReader {
+    let files: FileLayer
+    let stop: StopRequest
+    /// Whether the content's own hash is wanted; zstd checks its content either way.
+    var hashesContent = true
+
+    /// Large enough that the calls do not count; the decoder's own window at level 1 is of the same size.
+    private static let pieceBytes = 256 << 10
+
+    /// Decodes the first bytes of an archive and hands over the content piece by piece.
+    ///
+    /// - Parameters:
+    ///   - path: The archive.
+    ///   - count: How many of its bytes belong to it; a shorter file is damaged, what follows them is not looked at.
+    ///   - limit: The most content that it may hold.
+    ///   - hashes: Go on with both kinds of bytes.
+    ///   - body: Takes each piece of the content.
+    /// - Returns: Bytes of the content.
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, the reason of the stop request, or what the body throws.
+    func decode(
+        _ path: String, bytes count: Int64, limit: Int64, hashes: inout ArchiveHashes,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> Int64 {
+        let input = try files.open(path)
+        guard try input.size() >= count else { throw Self.damaged(path, "it is cut off") }
+        var decompressor = try Decompressor()
+        let encoded = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
+        let decoded = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
+        defer {
+            encoded.deallocate()
+            decoded.deallocate()
+        }
+        var offset: Int64 = 0
+        var total: Int64 = 0
+        while offset < count {
+            try stop.check()
+            let wanted = UnsafeMutableRawBufferPointer(
+                rebasing: encoded[..<Int(min(Int64(encoded.count), count - offset))])
+            let found = try input.read(into: wanted, at: offset)
+            guard found == wanted.count else { throw Self.damaged(path, "it is cut off") }
+            offset += Int64(found)
+            var rest = UnsafeRawBufferPointer(wanted)
+            hashes.archive.update(rest)
+            var produced: Int
+            repeat {
+                produced = try decompressor.decompress(&rest, into: decoded)
+                total += Int64(produced)
+                guard total <= limit else { throw Self.damaged(path, "it holds more than its manifest says") }
+                let piece = UnsafeRawBufferPointer(rebasing: decoded[..<produced])
+                if hashesContent { hashes.content.update(piece) }
+                if produced > 0 { try body(piece) }
+            } while !rest.isEmpty || produced == decoded.count
+        }
+        guard decompressor.isAtFrameEnd else { throw Self.damaged(path, "its last frame is not whole") }
+        return total
+    }
+
+    static func damaged(_ path: String, _ how: String) -> FerryError {
+        FerryError(.snapshotDamaged, "The snapshot \(path) is damaged: \(how).", remedy: "Use another snapshot.")
+    }
+}

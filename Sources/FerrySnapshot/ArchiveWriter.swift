@@ -1,0 +1,250 @@
+internal import Dispatch
+internal import FerryBase
+internal import Foundation
+internal import Synchronization
+
+/// How far an unfinished archive is; kept beside it.
+struct ArchiveState: Codable, Equatable {
+    var ferry = 1
+    var name: String
+    var createdSeconds: Int64
+    var fingerprint: String?
+    var level: Int
+    var frameBytes: Int64
+    var contentBytes: Int64
+    /// Whole frames that are durable, the content that they hold and the room that they take.
+    var frames = 0
+    var contentOffset: Int64 = 0
+    var archiveOffset: Int64 = 0
+}
+
+/// Writes the frames of an archive on two threads.
+///
+/// The caller's thread reads the content and compresses it; a second one writes what was compressed, decodes it again,
+/// compares it with the content and hashes both. They share ``slotCount`` slots, so memory is fixed: per slot one piece
+/// of content and its compressed form, besides one decoded piece and the two contexts about 3 MiB.
+struct ArchiveWriter {
+    let files: FileLayer
+    let progress: ProgressHook?
+    let stop: StopRequest
+
+    /// A multiple of zstd's blocks of 128 KiB, so that ending each piece costs no compression.
+    private static let pieceBytes = 256 << 10
+    /// One at each thread and one between them.
+    private static let slotCount = 3
+
+    struct Result {
+        var archiveSHA256: [UInt8]
+        var contentSHA256: [UInt8]
+        var state: ArchiveState
+    }
+
+    /// Writes all frames that are missing.
+    ///
+    /// - Parameters:
+    ///   - source: The content.
+    ///   - output: The unfinished archive, at the end of its last durable frame.
+    ///   - state: How far it is.
+    ///   - hashes: Of what it holds so far.
+    ///   - recordState: Makes the state durable; called after each frame, on the second thread.
+    /// - Returns: Both hashes and the last state.
+    /// - Throws: What the source throws, ``FerryError``, or the reason of the stop request, between two frames.
+    func write(
+        _ source: some PageSource, to output: consuming OutputFile, from state: ArchiveState,
+        hashes: consuming ArchiveHashes, recordState: @escaping @Sendable (ArchiveState) throws -> Void
+    ) throws -> Result {
+        let checker = try Checker(
+            output: output, state: state, hashes: hashes, slots: Self.slotCount, pieceBytes: Self.pieceBytes,
+            recordState: recordState)
+        let thread = Thread { checker.run() }
+        thread.name = "ferry snapshot"
+        thread.start()
+        do {
+            try compress(source, from: state, for: checker)
+        } catch {
+            // Only what was handed over is finished, then the second thread is gone.
+            _ = checker.end()
+            throw checker.failure ?? error
+        }
+        guard let result = checker.end() else {
+            throw checker.failure ?? FerryError(.internalError, "The snapshot's second thread left no result.")
+        }
+        return result
+    }
+
+    private func compress(_ source: some PageSource, from state: ArchiveState, for checker: Checker) throws {
+        var compressor = try Compressor(level: state.level)
+        var offset = state.contentOffset
+        var isFirst = state.frames == 0
+        // An empty store still gets a frame, so that its archive decodes.
+        while offset < state.contentBytes || isFirst {
+            try stop.check()
+            isFirst = false
+            let frameEnd = min(offset + state.frameBytes, state.contentBytes)
+            try compressor.begin(frameBytes: frameEnd - offset)
+            repeat {
+                let slot = checker.freeSlot()
+                let count = Int(min(Int64(Self.pieceBytes), frameEnd - offset))
+                let piece = UnsafeMutableRawBufferPointer(rebasing: slot.content[..<count])
+                do {
+                    if let failure = checker.failure { throw failure }
+                    try source.read(into: piece, at: offset)
+                    offset += Int64(count)
+                    slot.contentCount = count
+                    slot.endsFrame = offset == frameEnd
+                    slot.encodedCount = try compressor.compress(
+                        UnsafeRawBufferPointer(piece), into: slot.encoded, endsFrame: slot.endsFrame)
+                } catch {
+                    checker.giveBack()
+                    throw error
+                }
+                checker.handOver()
+            } while offset < frameEnd
+            progress?(ProgressUpdate(phase: .snapshot, done: offset, total: state.contentBytes))
+        }
+    }
+}
+
+/// A piece of content on its way.
+private final class Slot {
+    let content: UnsafeMutableRawBufferPointer
+    let encoded: UnsafeMutableRawBufferPointer
+    var contentCount = 0
+    var encodedCount = 0
+    var endsFrame = false
+    /// Nothing more comes, and this slot holds nothing.
+    var isLast = false
+
+    init(pieceBytes: Int) {
+        content = .allocate(byteCount: pieceBytes, alignment: 4096)
+        encoded = .allocate(byteCount: Compressor.bound(pieceBytes), alignment: 16)
+    }
+
+    deinit {
+        content.deallocate()
+        encoded.deallocate()
+    }
+}
+
+/// The second thread's side.
+///
+/// Unchecked, because semaphores make it true: a slot belongs to the first thread from `free` to `filled` and to the
+/// second from `filled` to `free`; `output`, `state`, `hashes` and the decompressor are used by the second thread from
+/// its start until `ended`, by the first one afterwards; `problem` has its lock.
+private final class Checker: @unchecked Sendable {
+    private let slots: [Slot]
+    private let free: DispatchSemaphore
+    private let filled = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private var nextFree = 0
+    private let problem = Mutex<(any Error)?>(nil)
+
+    private var output: OutputFile
+    private var state: ArchiveState
+    private var hashes: ArchiveHashes
+    private var decompressor: Decompressor
+    private let decoded: UnsafeMutableRawBufferPointer
+    private let recordState: @Sendable (ArchiveState) throws -> Void
+
+    init(
+        output: consuming OutputFile, state: ArchiveState, hashes: consuming ArchiveHashes, slots count: Int,
+        pieceBytes: Int, recordState: @escaping @Sendable (ArchiveState) throws -> Void
+    ) throws {
+        decompressor = try Decompressor()
+        slots = (0..<count).map { _ in Slot(pieceBytes: pieceBytes) }
+        // Raised afterwards: a semaphore must not be freed below the value that it was created with.
+        free = DispatchSemaphore(value: 0)
+        for _ in 0..<count { free.signal() }
+        decoded = .allocate(byteCount: pieceBytes + 1, alignment: 16)
+        self.output = output
+        self.state = state
+        self.hashes = hashes
+        self.recordState = recordState
+    }
+
+    deinit { decoded.deallocate() }
+
+    // MARK: The first thread
+
+    var failure: (any Error)? { problem.withLock { $0 } }
+
+    /// Waits for a slot to fill.
+    func freeSlot() -> Slot {
+        free.wait()
+        return slots[nextFree]
+    }
+
+    /// Puts back a slot that was not filled.
+    func giveBack() { free.signal() }
+
+    func handOver() {
+        nextFree = (nextFree + 1) % slots.count
+        filled.signal()
+    }
+
+    /// Waits until all that was handed over is done.
+    ///
+    /// - Returns: Nil when it failed or a frame is not whole.
+    func end() -> ArchiveWriter.Result? {
+        freeSlot().isLast = true
+        handOver()
+        ended.wait()
+        guard failure == nil, decompressor.isAtFrameEnd else { return nil }
+        var whole = ArchiveHashes()
+        swap(&whole, &hashes)
+        let (archive, content) = whole.finalize()
+        return ArchiveWriter.Result(archiveSHA256: archive, contentSHA256: content, state: state)
+    }
+
+    // MARK: The second thread
+
+    func run() {
+        var next = 0
+        while true {
+            filled.wait()
+            let slot = slots[next]
+            if slot.isLast { break }
+            attempt { try take(slot) }
+            next = (next + 1) % slots.count
+            free.signal()
+        }
+        attempt { try output.close() }
+        ended.signal()
+    }
+
+    /// Runs the body unless something failed before it; the first failure is kept.
+    private func attempt(_ body: () throws -> Void) {
+        guard failure == nil else { return }
+        do {
+            try body()
+        } catch {
+            problem.withLock { $0 = error }
+        }
+    }
+
+    private func take(_ slot: Slot) throws {
+        let content = UnsafeRawBufferPointer(rebasing: slot.content[..<slot.contentCount])
+        var encoded = UnsafeRawBufferPointer(rebasing: slot.encoded[..<slot.encodedCount])
+        try output.write(encoded)
+        hashes.archive.update(encoded)
+        hashes.content.update(content)
+        // Room for one byte more, so that too much is seen and the end of a frame is taken in.
+        let room = UnsafeMutableRawBufferPointer(rebasing: decoded[...content.count])
+        let done = try decompressor.decompress(&encoded, into: room)
+        guard encoded.isEmpty, done == content.count, memcmp(decoded.baseAddress!, slot.content.baseAddress!, done) == 0
+        else {
+            throw FerryError(
+                .snapshotFailed, "What was written to \(output.path) does not decode to the store's content.",
+                remedy: "Check the memory and the disk of this machine.")
+        }
+        state.contentOffset += Int64(content.count)
+        guard slot.endsFrame else { return }
+        guard decompressor.isAtFrameEnd else {
+            throw FerryError(.internalError, "A frame of \(output.path) is not whole.")
+        }
+        try output.sync()
+        state.frames += 1
+        state.archiveOffset = output.offset
+        try recordState(state)
+    }
+}

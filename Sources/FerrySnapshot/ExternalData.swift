@@ -1,0 +1,112 @@
+internal import FerryBase
+
+/// The external data of a store, or of its snapshot: a folder with a file per large value.
+///
+/// Core Data never changes such a file, it writes a new one under a new name; so a second name of the same file is as
+/// good as a copy.
+struct ExternalData {
+    let files: FileLayer
+    let stop: StopRequest
+
+    /// Folders in folders that are followed; Core Data makes one.
+    private static let deepest = 8
+
+    /// Copies all files from one folder to another and reports each with its size and hash; one at a time in memory.
+    ///
+    /// What an interrupted call has copied already is kept where it is equal.
+    func copy(from source: String, to destination: String, report: (Manifest.ExternalFile) throws -> Void) throws {
+        try copy(from: source, to: destination, prefix: "", depth: 0, report: report)
+    }
+
+    private func copy(
+        from source: String, to destination: String, prefix: String, depth: Int,
+        report: (Manifest.ExternalFile) throws -> Void
+    ) throws {
+        guard depth < Self.deepest else {
+            throw FerryError(
+                .snapshotFailed, "The external data has folders deeper than \(Self.deepest): \(source).",
+                remedy: "Check what is in the folder beside the store.")
+        }
+        try files.createDirectory(destination, mode: 0o700)
+        try files.forEachEntry(in: source) { entry in
+            try stop.check()
+            let (from, to) = (source + "/" + entry.name, destination + "/" + entry.name)
+            if entry.isDirectory {
+                try copy(from: from, to: to, prefix: prefix + entry.name + "/", depth: depth + 1, report: report)
+                return
+            }
+            guard try files.attributesIfPresent(from)?.isRegularFile == true else { return }
+            if try place(from, at: to) { try report(described(to, as: prefix + entry.name)) }
+        }
+        try files.syncFolder(destination)
+    }
+
+    /// Puts one file at its place.
+    ///
+    /// - Returns: False when it is gone: an app that could not save takes back what it had written.
+    private func place(_ source: String, at destination: String) throws(FerryError) -> Bool {
+        if let there = try files.attributesIfPresent(destination) {
+            let here = try files.attributes(source)
+            if here.device == there.device, here.inode == there.inode { return true }
+            if here.size == there.size, try hash(source) == hash(destination) { return true }
+            // Cut off, or damaged; replaced in one step, in case that a store names it.
+            let aside = destination + ".new"
+            try files.removeIfPresent(aside)
+            try files.copy(source, to: aside, allowsLink: true)
+            try files.rename(aside, to: destination)
+            return true
+        }
+        do {
+            try files.copy(source, to: destination, allowsLink: true)
+            return true
+        } catch {
+            if error.code == .notFound, try !files.exists(source) { return false }
+            throw error
+        }
+    }
+
+    /// Puts a file of a snapshot, whose name and hash its manifest gives, into the external data of a store.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when it is not what the manifest says.
+    func restore(_ file: Manifest.ExternalFile, from source: String, to destination: String) throws {
+        try check(file, in: source)
+        let target = destination + "/" + file.name
+        try files.createDirectory(FileLayer.parent(of: target))
+        _ = try place(source + "/" + file.name, at: target)
+    }
+
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when a file is not what the manifest says.
+    func check(_ file: Manifest.ExternalFile, in folder: String) throws {
+        try stop.check()
+        let parts = file.name.split(separator: "/", omittingEmptySubsequences: false)
+        guard !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }), !file.name.utf8.contains(0) else {
+            throw ArchiveReader.damaged(folder, "its manifest names a file outside of it")
+        }
+        let path = folder + "/" + file.name
+        guard let attributes = try files.attributesIfPresent(path) else {
+            throw ArchiveReader.damaged(path, "it is missing")
+        }
+        guard attributes.size == file.bytes, try hash(path).hexadecimal == file.sha256 else {
+            throw ArchiveReader.damaged(path, "it is not the file that was copied")
+        }
+    }
+
+    private func described(_ path: String, as name: String) throws -> Manifest.ExternalFile {
+        Manifest.ExternalFile(
+            name: name, bytes: try files.attributes(path).size, sha256: try hash(path).hexadecimal)
+    }
+
+    private func hash(_ path: String) throws(FerryError) -> [UInt8] {
+        let input = try files.open(path)
+        var hash = SHA256()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try input.read(into: buffer, at: offset)
+            if count == 0 { return hash.finalize() }
+            hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+    }
+}

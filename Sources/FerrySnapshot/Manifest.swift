@@ -1,0 +1,203 @@
+internal import FerryBase
+internal import Foundation
+
+/// The manifest of a snapshot.
+///
+/// Valid JSON, written and read line by line, because a store can have as many external files as rows: the first line
+/// holds ``Head``, then comes one line per external file, and the last line holds the SHA-256 of all bytes before it.
+enum Manifest {
+    struct Head: Codable {
+        var ferry = 1
+        var created: String
+        var createdSeconds: Int64
+        var tool: String
+        var store: String
+        var version: String?
+        /// Per entity, base64.
+        var versionHashes: [String: String]
+        var rows: [String: Int64]
+        var archive: Archive
+        var content: Content
+        /// The folder's name, when there is external data.
+        var external: String?
+
+        struct Archive: Codable {
+            var file: String
+            var bytes: Int64
+            var sha256: String
+            var frames: Int
+        }
+
+        struct Content: Codable {
+            var bytes: Int64
+            var sha256: String
+        }
+    }
+
+    /// An external file: its path below the folder, with its content's size and hash.
+    struct ExternalFile: Codable {
+        var name: String
+        var bytes: Int64
+        var sha256: String
+    }
+
+    fileprivate static let openList = ",\"externalFiles\":["
+    fileprivate static let closeList = "],"
+    fileprivate static let lastLineStart = "\"sha256\":\""
+    fileprivate static let lastLineEnd = "\"}"
+    /// Entities, hashes and counts of the largest model fit many times over.
+    fileprivate static let longestLine = 16 << 20
+
+    fileprivate static func encoder() -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+}
+
+/// Writes a manifest from front to end.
+struct ManifestWriter: ~Copyable {
+    private var output: OutputFile
+    private var hash = SHA256()
+    private var hasFiles = false
+    private let encoder = Manifest.encoder()
+    /// Lines that are not written yet, 64 KiB at most.
+    private var pending: [UInt8] = []
+
+    private init(_ output: consuming OutputFile) { self.output = output }
+
+    /// Begins a manifest in a new file.
+    static func begin(_ path: String, head: Manifest.Head, files: FileLayer) throws -> ManifestWriter {
+        var writer = ManifestWriter(try files.create(path, mode: 0o600))
+        var line = try [UInt8](writer.encoder.encode(head))
+        // The object goes on with the lines that follow.
+        line.removeLast()
+        try writer.add(line + Array(Manifest.openList.utf8))
+        return writer
+    }
+
+    mutating func add(_ file: Manifest.ExternalFile) throws {
+        let separator = hasFiles ? "\n," : "\n"
+        hasFiles = true
+        try add(Array(separator.utf8) + [UInt8](encoder.encode(file)))
+    }
+
+    /// Ends the manifest and makes it durable.
+    mutating func finish() throws {
+        try add(Array("\n\(Manifest.closeList)\n".utf8))
+        try flush()
+        var whole = SHA256()
+        swap(&whole, &hash)
+        try output.write(Manifest.lastLineStart + whole.finalize().hexadecimal + Manifest.lastLineEnd + "\n")
+        try output.sync()
+        try output.close()
+    }
+
+    private mutating func add(_ bytes: [UInt8]) throws {
+        pending += bytes
+        if pending.count >= 64 << 10 { try flush() }
+    }
+
+    private mutating func flush() throws {
+        hash.update(pending)
+        try output.write(pending)
+        pending.removeAll(keepingCapacity: true)
+    }
+}
+
+extension Manifest {
+    /// Reads a manifest, checks its own hash, and hands over the external files.
+    ///
+    /// The hash comes last, so a body that acts on a file acts before it is known to hold; read once without one to
+    /// check first.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when it is not what was written.
+    static func read(
+        _ path: String, files: FileLayer, _ body: (ExternalFile) throws -> Void = { _ in }
+    ) throws -> Head {
+        let input = try files.open(path)
+        var lines = LineReader(input)
+        var hash = SHA256()
+        let decoder = JSONDecoder()
+        var head: Head?
+        var isListClosed = false
+        while let line = try lines.next(limit: longestLine) {
+            if isListClosed {
+                guard line == Array((lastLineStart + hash.finalize().hexadecimal + lastLineEnd).utf8), let head,
+                    try lines.next(limit: 1) == nil
+                else { throw damaged(path, "its bytes are not those that were written") }
+                return head
+            }
+            hash.update(line)
+            hash.update([UInt8(ascii: "\n")])
+            if head == nil {
+                let end = Array(openList.utf8)
+                guard line.count > end.count, line[(line.count - end.count)...].elementsEqual(end) else {
+                    throw damaged(path, "it does not begin like one")
+                }
+                head = try decode(Head.self, from: line.dropLast(end.count) + [UInt8(ascii: "}")], decoder, path)
+            } else if line == Array(closeList.utf8) {
+                isListClosed = true
+            } else {
+                let text = line.first == UInt8(ascii: ",") ? line.dropFirst() : line[...]
+                try body(decode(ExternalFile.self, from: text, decoder, path))
+            }
+        }
+        throw damaged(path, "it is cut off")
+    }
+
+    private static func decode<Part: Decodable>(
+        _ type: Part.Type, from bytes: some Sequence<UInt8>, _ decoder: JSONDecoder, _ path: String
+    ) throws(FerryError) -> Part {
+        do {
+            return try decoder.decode(type, from: Data(bytes))
+        } catch {
+            var failure = damaged(path, "a line of it is not readable")
+            failure.cause = error
+            throw failure
+        }
+    }
+
+    private static func damaged(_ path: String, _ how: String) -> FerryError {
+        FerryError(
+            .snapshotDamaged, "The manifest \(path) is damaged: \(how).", remedy: "Use another snapshot.")
+    }
+}
+
+/// The lines of a file, one after another, without their ends.
+private struct LineReader: ~Copyable {
+    private let input: InputFile
+    private var offset: Int64 = 0
+    private var buffer: [UInt8] = []
+    private var position = 0
+
+    init(_ input: consuming InputFile) { self.input = input }
+
+    /// The next line, or nil at the end of the file; a line without an end counts as one.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when it is longer than the limit.
+    mutating func next(limit: Int) throws(FerryError) -> [UInt8]? {
+        var line: [UInt8] = []
+        while true {
+            if position == buffer.count {
+                buffer = try input.read(count: 64 << 10, at: offset)
+                offset += Int64(buffer.count)
+                position = 0
+                if buffer.isEmpty { return line.isEmpty ? nil : line }
+            }
+            let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n"))
+            line += buffer[position..<(end ?? buffer.count)]
+            guard line.count <= limit else {
+                throw FerryError(
+                    .snapshotDamaged,
+                    "The manifest \(input.path) is damaged: it has a line of more than \(limit) bytes.",
+                    remedy: "Use another snapshot.")
+            }
+            if let end {
+                position = end + 1
+                return line
+            }
+            position = buffer.count
+        }
+    }
+}

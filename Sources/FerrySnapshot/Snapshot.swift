@@ -1,0 +1,143 @@
+package import FerryBase
+package import FerrySQLite
+
+/// What a snapshot is made from: bytes that can be read in order, and again from any offset.
+package protocol PageSource {
+    var byteCount: Int64 { get }
+
+    /// Fills the buffer with the content from an offset; both lie within ``byteCount``.
+    ///
+    /// - Throws: Anything; the snapshot then fails with it as its cause and can be resumed.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws
+}
+
+extension PageReader: PageSource {}
+
+/// What the manifest of a new snapshot says about its store; nothing of it is interpreted.
+package struct SnapshotDescription: Sendable {
+    /// Seconds since 1970.
+    package var created: Int64
+    /// The store's file name.
+    package var store: String
+    /// The name of its model version; nil when it is unknown.
+    package var version: String?
+    package var versionHashes: [String: [UInt8]]
+    /// Rows per entity.
+    package var rows: [String: Int64]
+    /// The tool that makes it, with its version.
+    package var tool: String
+    /// The folder of its external data (`.NAME_SUPPORT`); nil when it has none.
+    package var externalFolder: String?
+
+    package init(
+        created: Int64, store: String, version: String?, versionHashes: [String: [UInt8]] = [:],
+        rows: [String: Int64] = [:], tool: String, externalFolder: String? = nil
+    ) {
+        self.created = created
+        self.store = store
+        self.version = version
+        self.versionHashes = versionHashes
+        self.rows = rows
+        self.tool = tool
+        self.externalFolder = externalFolder
+    }
+}
+
+/// How a snapshot is made.
+package struct SnapshotOptions: Sendable {
+    /// zstd's level.
+    package var level = 1
+    /// Content bytes per frame: what is done again at most when a snapshot is resumed.
+    package var frameBytes: Int64 = 64 << 20
+    /// Names the state of the store: an unfinished snapshot is gone on with only when it has the same; nil never is.
+    package var fingerprint: String?
+    package var progress: ProgressHook?
+    package var stop = StopRequest()
+
+    package init(fingerprint: String? = nil) { self.fingerprint = fingerprint }
+}
+
+/// A finished snapshot, as its manifest describes it.
+package struct Snapshot: Sendable {
+    package var folder: String
+    /// What its files are named by: `20261120T101500Z-Model2`.
+    package var name: String
+    /// Seconds since 1970.
+    package var created: Int64
+    package var version: String?
+    package var versionHashes: [String: [UInt8]]
+    package var rows: [String: Int64]
+    package var store: String
+    package var tool: String
+    /// Bytes of the database.
+    package var bytes: Int64
+    package var compressedBytes: Int64
+    package var hasExternalData: Bool
+    /// What is wrong with it as far as its names, sizes and manifest show; only verifying reads the archive.
+    package var problem: FerryError?
+
+    package var archivePath: String { folder + "/" + name + SnapshotNames.archive }
+    package var manifestPath: String { folder + "/" + name + SnapshotNames.manifest }
+    package var externalPath: String { folder + "/" + name + SnapshotNames.external }
+}
+
+/// What the files of a snapshot are called behind its name.
+enum SnapshotNames {
+    static let archive = ".sqlite.zst"
+    static let manifest = ".json"
+    static let external = "_SUPPORT"
+    static let partialArchive = ".sqlite.zst.partial"
+    static let partialManifest = ".json.new"
+    static let partialState = ".partial.json"
+
+    /// The first part of a name: the time in UTC, `20261120T101500Z`.
+    static func stamp(_ seconds: Int64) -> String {
+        time(seconds).filter { $0 != "-" && $0 != ":" }
+    }
+
+    /// The time in UTC, `2026-11-20T10:15:00Z`.
+    static func time(_ seconds: Int64) -> String {
+        func padded(_ number: Int64, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        let (year, month, day) = date(daysSince1970: (seconds - modulo(seconds, 86400)) / 86400)
+        let second = modulo(seconds, 86400)
+        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T" + padded(second / 3600, 2) + ":"
+            + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "Z"
+    }
+
+    /// The date of a day, with years that begin in March so that the leap day comes last.
+    private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468  // days since 0000-03-01
+        let era = (shifted - modulo(shifted, 146_097)) / 146_097
+        let dayOfEra = modulo(shifted, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (
+            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        )
+    }
+
+    private static func modulo(_ number: Int64, _ divisor: Int64) -> Int64 {
+        let rest = number % divisor
+        return rest < 0 ? rest + divisor : rest
+    }
+
+    /// A version's name as part of a file name.
+    static func file(version: String?) -> String {
+        guard let version else { return "unknown" }
+        let safe = version.unicodeScalars.map { scalar -> Character in
+            switch scalar {
+            case "/", "\\", ":", "\0", "*", "?", "\"", "<", ">", "|": "_"
+            default: scalar.value < 32 ? "_" : Character(scalar)
+            }
+        }
+        // File names hold 255 bytes; leave room for the time and the endings.
+        var name = String(safe)
+        while name.utf8.count > 150 { name.removeLast() }
+        return name
+    }
+}

@@ -1,0 +1,183 @@
+internal import FerryBase
+internal import Foundation
+
+extension SnapshotStore {
+    /// Makes a snapshot, or goes on with one that was begun from the same state of the store.
+    ///
+    /// The archive is decoded and compared while it is written. A call that fails leaves nothing that looks like a
+    /// finished snapshot; with a fingerprint, the next call does again at most one frame.
+    ///
+    /// - Parameters:
+    ///   - source: The database's content.
+    ///   - description: What the manifest says about the store.
+    ///   - options: Level, fingerprint, progress, stop request.
+    /// - Returns: The finished, verified snapshot.
+    /// - Throws: ``FerryError`` `.snapshotFailed` with the file's or the database's error as its cause; or the reason
+    ///   of the stop request, which is looked at between frames and external files.
+    package func create(
+        from source: some PageSource, description: SnapshotDescription, options: SnapshotOptions = SnapshotOptions()
+    ) throws -> Snapshot {
+        do {
+            return try createOrResume(from: source, description, options)
+        } catch let error as FerryError {
+            guard error.code == .fileFailed || error.code == .notFound else { throw error }
+            throw FerryError(
+                .snapshotFailed, "The snapshot in \(folder) could not be made. \(error.message)",
+                remedy: error.remedy, cause: error)
+        } catch {
+            throw FerryError(
+                .snapshotFailed, "The snapshot in \(folder) could not be made: the store could not be read.",
+                remedy: "Check the volume of the store and run the command again.", cause: error)
+        }
+    }
+
+    private func createOrResume(
+        from source: some PageSource, _ description: SnapshotDescription, _ options: SnapshotOptions
+    ) throws -> Snapshot {
+        precondition(options.frameBytes > 0, "a frame holds something")
+        try files.createDirectory(folder, mode: 0o755)
+        try files.syncFolder(FileLayer.parent(of: folder))
+
+        var found: ArchiveState?
+        for state in try states() where state.matches(source.byteCount, options) {
+            if try files.exists(folder + "/" + state.name + SnapshotNames.manifest) {
+                // Only its clean-up was missing.
+                let snapshot = try load(state.name)
+                try removeState(of: state.name)
+                if snapshot.problem == nil { return snapshot }
+            } else {
+                found = state
+                break
+            }
+        }
+        let begun = try found ?? begin(source, description, options)
+        let result = try writeArchive(source, from: begun, options)
+        try finish(result, description, options)
+        let snapshot = try load(result.state.name)
+        // The last thing that can fail: until then the next call finds what this one has done.
+        try removeState(of: result.state.name)
+        return snapshot
+    }
+
+    // MARK: Beginning
+
+    private func begin(
+        _ source: some PageSource, _ description: SnapshotDescription, _ options: SnapshotOptions
+    ) throws -> ArchiveState {
+        let state = ArchiveState(
+            name: try freeName(description), createdSeconds: description.created, fingerprint: options.fingerprint,
+            level: options.level, frameBytes: options.frameBytes, contentBytes: source.byteCount)
+        try record(state)
+        return state
+    }
+
+    private func freeName(_ description: SnapshotDescription) throws -> String {
+        let wanted = SnapshotNames.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
+        let endings = [
+            SnapshotNames.manifest, SnapshotNames.archive, SnapshotNames.external, SnapshotNames.partialArchive,
+            SnapshotNames.partialState,
+        ]
+        var name = wanted
+        var number = 1
+        while try endings.contains(where: { try files.exists(folder + "/" + name + $0) }) {
+            number += 1
+            name = "\(wanted)-\(number)"
+        }
+        return name
+    }
+
+    @Sendable private func record(_ state: ArchiveState) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try files.replace(
+            folder + "/" + state.name + SnapshotNames.partialState, with: [UInt8](encoder.encode(state)), mode: 0o600)
+    }
+
+    /// Not synced: should the state come back after a crash, the next call finds its manifest and removes it again.
+    private func removeState(of name: String) throws {
+        try files.removeIfPresent(folder + "/" + name + SnapshotNames.partialState)
+    }
+
+    // MARK: The archive
+
+    private func writeArchive(
+        _ source: some PageSource, from begun: ArchiveState, _ options: SnapshotOptions
+    ) throws -> ArchiveWriter.Result {
+        let path = folder + "/" + begun.name + SnapshotNames.partialArchive
+        let finished = folder + "/" + begun.name + SnapshotNames.archive
+        if try !files.exists(path), try files.exists(finished) {
+            // The last call came as far as the archive's rename, not to the manifest's.
+            try files.rename(finished, to: path)
+        }
+        var state = begun
+        var hashes = ArchiveHashes()
+        if try !isWhole(path, state, &hashes, options.stop) {
+            hashes = ArchiveHashes()
+            state.frames = 0
+            state.contentOffset = 0
+            state.archiveOffset = 0
+        }
+        var output = try files.exists(path) ? files.append(to: path) : files.create(path, mode: 0o600)
+        try output.truncate(to: state.archiveOffset)
+        let writer = ArchiveWriter(files: files, progress: options.progress, stop: options.stop)
+        return try writer.write(source, to: output, from: state, hashes: hashes, recordState: record)
+    }
+
+    /// Reads again what is said to be done, which takes up both hashes too.
+    private func isWhole(
+        _ path: String, _ state: ArchiveState, _ hashes: inout ArchiveHashes, _ stop: StopRequest
+    ) throws -> Bool {
+        guard state.frames > 0, try files.exists(path) else { return false }
+        do {
+            let bytes = try ArchiveReader(files: files, stop: stop).decode(
+                path, bytes: state.archiveOffset, limit: state.contentOffset, hashes: &hashes
+            ) { _ in }
+            return bytes == state.contentOffset
+        } catch let error as FerryError where error.code == .snapshotDamaged {
+            return false
+        }
+    }
+
+    // MARK: Finishing
+
+    private func finish(
+        _ result: ArchiveWriter.Result, _ description: SnapshotDescription, _ options: SnapshotOptions
+    ) throws {
+        let path = folder + "/" + result.state.name
+        var externalFolder: String?
+        if let given = description.externalFolder, try files.exists(given) { externalFolder = given }
+        let head = Manifest.Head(
+            created: SnapshotNames.time(result.state.createdSeconds), createdSeconds: result.state.createdSeconds,
+            tool: description.tool, store: description.store, version: description.version,
+            versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },
+            rows: description.rows,
+            archive: .init(
+                file: result.state.name + SnapshotNames.archive, bytes: result.state.archiveOffset,
+                sha256: result.archiveSHA256.hexadecimal, frames: result.state.frames),
+            content: .init(bytes: result.state.contentBytes, sha256: result.contentSHA256.hexadecimal),
+            external: externalFolder.map { _ in result.state.name + SnapshotNames.external })
+
+        try files.removeIfPresent(path + SnapshotNames.partialManifest)
+        var manifest = try ManifestWriter.begin(path + SnapshotNames.partialManifest, head: head, files: files)
+        if let externalFolder {
+            try ExternalData(files: files, stop: options.stop).copy(
+                from: externalFolder, to: path + SnapshotNames.external
+            ) { try manifest.add($0) }
+        }
+        try manifest.finish()
+
+        // The manifest last: it is what makes a snapshot.
+        try files.rename(path + SnapshotNames.partialArchive, to: path + SnapshotNames.archive)
+        try files.syncFolder(folder)
+        try files.rename(path + SnapshotNames.partialManifest, to: path + SnapshotNames.manifest)
+        try files.syncFolder(folder)
+    }
+}
+
+extension ArchiveState {
+    /// Whether it can be gone on with.
+    fileprivate func matches(_ bytes: Int64, _ options: SnapshotOptions) -> Bool {
+        fingerprint != nil && fingerprint == options.fingerprint && level == options.level
+            && frameBytes == options.frameBytes && contentBytes == bytes
+    }
+}

@@ -1,0 +1,117 @@
+package import FerryBase
+
+extension SnapshotStore {
+    /// Reads a whole snapshot: manifest with its own hash, archive with its hash, content with size and hash, and every
+    /// external file.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
+    package func verify(
+        _ snapshot: Snapshot, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
+    ) throws {
+        do {
+            let head = try Manifest.read(snapshot.manifestPath, files: files)
+            try decode(snapshot, head, hashesContent: true, progress, stop) { _ in }
+            guard head.external != nil else { return }
+            let external = ExternalData(files: files, stop: stop)
+            _ = try Manifest.read(snapshot.manifestPath, files: files) {
+                try external.check($0, in: snapshot.externalPath)
+            }
+        } catch let error as FerryError where error.code == .notFound {
+            throw FerryError(
+                .snapshotDamaged, "The snapshot \(snapshot.name) is not whole. \(error.message)",
+                remedy: "Use another snapshot.", cause: error)
+        }
+    }
+
+    /// Restores the database of a snapshot, and its external data.
+    ///
+    /// The database appears at its path only when it is whole, verified and durable.
+    ///
+    /// - Parameters:
+    ///   - snapshot: What to restore.
+    ///   - path: The new database file; nothing may be there.
+    ///   - externalFolder: Gets the external files beside those that it has; nil leaves them out.
+    ///   - progress: Receives the bytes that are restored.
+    ///   - stop: Ends it early, with nothing at the path.
+    /// - Throws: ``FerryError`` `.badSnapshot` for a damaged one, `.outputExists`, `.fileFailed`, or the reason of the
+    ///   stop request.
+    package func restore(
+        _ snapshot: Snapshot, to path: String, externalFolder: String?, progress: ProgressHook? = nil,
+        stop: StopRequest = StopRequest()
+    ) throws {
+        guard try !files.exists(path) else {
+            throw FerryError(.outputExists, "There is something at \(path).", remedy: "Give the path of a new file.")
+        }
+        do {
+            let head = try Manifest.read(snapshot.manifestPath, files: files)
+            let aside = path + ".partial"
+            try files.removeIfPresent(aside)
+            do {
+                var output = try files.create(aside, mode: 0o600)
+                // The same archive decodes to the same content: its hash and zstd's checksums are enough, and the
+                // content's own hash would cost as much again.
+                try decode(snapshot, head, hashesContent: false, progress, stop) { try output.write($0) }
+                try output.sync()
+                try output.close()
+                if head.external != nil, let externalFolder {
+                    let external = ExternalData(files: files, stop: stop)
+                    _ = try Manifest.read(snapshot.manifestPath, files: files) {
+                        try external.restore($0, from: snapshot.externalPath, to: externalFolder)
+                    }
+                    try syncFolders(below: externalFolder)
+                }
+                try files.rename(aside, to: path)
+                try files.syncFolder(FileLayer.parent(of: path))
+            } catch {
+                // Cleaning up must not hide why it failed.
+                _ = try? files.removeIfPresent(aside)
+                throw error
+            }
+        } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .notFound {
+            throw FerryError(
+                .badSnapshot, "The snapshot \(snapshot.name) cannot be restored. \(error.message)",
+                remedy: "Name another one; `ferry snapshot verify` tells which are whole.", cause: error)
+        }
+    }
+
+    /// Decodes the archive and checks it against its manifest.
+    private func decode(
+        _ snapshot: Snapshot, _ head: Manifest.Head, hashesContent: Bool, _ progress: ProgressHook?,
+        _ stop: StopRequest, _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let path = snapshot.archivePath
+        guard try files.attributes(path).size == head.archive.bytes else {
+            throw ArchiveReader.damaged(path, "it has another size than its manifest says")
+        }
+        var hashes = ArchiveHashes()
+        var done: Int64 = 0
+        var reported: Int64 = 0
+        let bytes = try ArchiveReader(files: files, stop: stop, hashesContent: hashesContent).decode(
+            path, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes
+        ) { piece in
+            try body(piece)
+            done += Int64(piece.count)
+            // As often as while it was made.
+            if done - reported >= 64 << 20 || done == head.content.bytes {
+                reported = done
+                progress?(
+                    ProgressUpdate(phase: .snapshot, subject: snapshot.name, done: done, total: head.content.bytes))
+            }
+        }
+        let (archive, content) = hashes.finalize()
+        guard archive.hexadecimal == head.archive.sha256 else {
+            throw ArchiveReader.damaged(path, "its bytes are not those that were written")
+        }
+        guard bytes == head.content.bytes, !hashesContent || content.hexadecimal == head.content.sha256 else {
+            throw ArchiveReader.damaged(path, "it does not hold what its manifest says")
+        }
+    }
+
+    private func syncFolders(below folder: String) throws {
+        guard try files.exists(folder) else { return }
+        try files.forEachEntry(in: folder) { entry in
+            if entry.isDirectory { try syncFolders(below: folder + "/" + entry.name) }
+        }
+        try files.syncFolder(folder)
+    }
+}

@@ -1,0 +1,130 @@
+package import FerryBase
+internal import Foundation
+
+/// The folder with the snapshots of one store.
+///
+/// A snapshot is there when its manifest is: that is renamed into place last, after the archive has been decoded and
+/// compared while it was written. Whatever else is in the folder is unfinished.
+package struct SnapshotStore: Sendable {
+    package let folder: String
+    let files: FileLayer
+
+    package init(folder: String, files: FileLayer) {
+        self.folder = folder
+        self.files = files
+    }
+
+    /// All snapshots, newest first; damage that shows without reading archives is in ``Snapshot/problem``.
+    ///
+    /// - Throws: ``FerryError`` `.fileFailed`; a missing folder holds no snapshots.
+    package func list() throws -> [Snapshot] {
+        guard try files.exists(folder) else { return [] }
+        var snapshots: [Snapshot] = []
+        for entry in try files.list(folder) where Self.isManifest(entry) {
+            snapshots.append(try load(String(entry.name.dropLast(SnapshotNames.manifest.count))))
+        }
+        return snapshots.sorted { ($0.created, $0.name.count, $0.name) > ($1.created, $1.name.count, $1.name) }
+    }
+
+    /// The snapshot of a name, or whose archive or manifest is at a path.
+    ///
+    /// - Throws: ``FerryError`` `.noSnapshot`.
+    package func snapshot(_ nameOrPath: String) throws -> Snapshot {
+        var name = FileLayer.name(of: nameOrPath)
+        for ending in [SnapshotNames.archive, SnapshotNames.manifest] where name.hasSuffix(ending) {
+            name.removeLast(ending.count)
+            break
+        }
+        guard try files.exists(folder + "/" + name + SnapshotNames.manifest) else {
+            throw FerryError(
+                .noSnapshot, "There is no snapshot \(name) in \(folder).",
+                remedy: "`ferry snapshot list` shows those that there are.")
+        }
+        return try load(name)
+    }
+
+    /// An unfinished snapshot: left by a call that was stopped or failed.
+    package struct Unfinished: Sendable {
+        package var name: String
+        /// The state of the store that it was begun from.
+        package var fingerprint: String?
+        package var bytes: Int64
+        package var bytesDone: Int64
+    }
+
+    package func unfinished() throws -> [Unfinished] {
+        try states().map {
+            Unfinished(
+                name: $0.name, fingerprint: $0.fingerprint, bytes: $0.contentBytes, bytesDone: $0.contentOffset)
+        }
+    }
+
+    /// Removes the files of an unfinished snapshot.
+    package func discard(_ unfinished: Unfinished) throws {
+        let path = folder + "/" + unfinished.name
+        // Not when all but the last clean-up was done.
+        if try !files.exists(path + SnapshotNames.manifest) {
+            try files.removeIfPresent(path + SnapshotNames.partialArchive)
+            try files.removeIfPresent(path + SnapshotNames.archive)
+            try files.removeIfPresent(path + SnapshotNames.partialManifest)
+            try files.removeTree(path + SnapshotNames.external)
+        }
+        try files.removeIfPresent(path + SnapshotNames.partialState)
+        try files.syncFolder(folder)
+    }
+
+    // MARK: Within the room
+
+    /// The states of unfinished archives, by name.
+    func states() throws -> [ArchiveState] {
+        guard try files.exists(folder) else { return [] }
+        var states: [ArchiveState] = []
+        for entry in try files.list(folder) where entry.name.hasSuffix(SnapshotNames.partialState) {
+            let bytes = try files.read(folder + "/" + entry.name)
+            // One that is not ours, or of another version of Ferry, is left alone.
+            guard let state = try? JSONDecoder().decode(ArchiveState.self, from: Data(bytes)), state.ferry == 1,
+                state.name + SnapshotNames.partialState == entry.name
+            else { continue }
+            states.append(state)
+        }
+        return states.sorted { $0.name < $1.name }
+    }
+
+    /// Reads a manifest, and looks whether the archive is there.
+    func load(_ name: String) throws -> Snapshot {
+        var snapshot = Snapshot(
+            folder: folder, name: name, created: 0, versionHashes: [:], rows: [:], store: "", tool: "", bytes: 0,
+            compressedBytes: 0, hasExternalData: false)
+        do {
+            let head = try Manifest.read(snapshot.manifestPath, files: files)
+            snapshot.fill(from: head)
+            let found = try files.attributesIfPresent(snapshot.archivePath)?.size
+            if found != head.archive.bytes {
+                snapshot.problem = ArchiveReader.damaged(
+                    snapshot.archivePath, found == nil ? "it is missing" : "it has another size than its manifest says")
+            }
+        } catch let error as FerryError where error.code == .snapshotDamaged {
+            snapshot.problem = error
+        }
+        return snapshot
+    }
+
+    private static func isManifest(_ entry: FolderEntry) -> Bool {
+        !entry.isDirectory && entry.name.hasSuffix(SnapshotNames.manifest)
+            && !entry.name.hasSuffix(SnapshotNames.partialState)
+    }
+}
+
+extension Snapshot {
+    fileprivate mutating func fill(from head: Manifest.Head) {
+        created = head.createdSeconds
+        version = head.version
+        versionHashes = head.versionHashes.compactMapValues { Data(base64Encoded: $0).map(Array.init) }
+        rows = head.rows
+        store = head.store
+        tool = head.tool
+        bytes = head.content.bytes
+        compressedBytes = head.archive.bytes
+        hasExternalData = head.external != nil
+    }
+}

@@ -1,0 +1,90 @@
+internal import FerryBase
+internal import FerryCommand
+internal import Testing
+
+@Suite("Arguments")
+struct ArgumentsTests {
+    private static let syntax = Syntax(
+        "carry", summary: "For tests.", discussion: "For tests.",
+        operands: [.init("STORE", "A store."), .init("MORE", .optional, "Another one.")],
+        options: [
+            .repeated("--models", "PATH", "Models.", isRequired: true), .value("--to", "VERSION", "The target."),
+            .flag("--restart", "Begins again."),
+        ], example: "ferry carry App.sqlite")
+
+    struct Reading: Sendable {
+        var words: String
+        var operands: [String] = ["S"]
+        var models: [String] = ["M"]
+        var target: String?
+        var restarts = false
+    }
+
+    @Test(
+        "Words are read in every spelling",
+        arguments: [
+            Reading(words: "S --models M"),
+            Reading(words: "--models M S"),
+            Reading(words: "--models=M S"),
+            Reading(words: "S --models M --models=N", models: ["M", "N"]),
+            Reading(words: "S T --models M", operands: ["S", "T"]),
+            Reading(words: "S --models M --to 3", target: "3"),
+            Reading(words: "S --models M --to=3", target: "3"),
+            Reading(words: "S --models M --to=--3", target: "--3"),
+            Reading(words: "S --models M --to=a=b", target: "a=b"),
+            Reading(words: "S --models M --to -1", target: "-1"),
+            Reading(words: "S --models M --to=", target: ""),
+            Reading(words: "--restart S --models M", restarts: true),
+            Reading(words: "--models M -- S --restart", operands: ["S", "--restart"]),
+            Reading(words: "- --models M", operands: ["-"]),
+        ])
+    func reads(_ reading: Reading) throws {
+        let words = reading.words.split(separator: " ").map(String.init)
+        let arguments = try Arguments(words, for: Self.syntax)
+        #expect(arguments.operands == reading.operands)
+        #expect(arguments.values("--models") == reading.models)
+        #expect(arguments.value("--to") == reading.target)
+        #expect(arguments.has("--restart") == reading.restarts)
+    }
+
+    @Test(
+        "What the syntax does not allow is a usage error that says what is wrong",
+        arguments: [
+            ("", "STORE is missing."),
+            ("S", "The option --models PATH is missing."),
+            ("S --models", "The option --models needs a value: --models PATH."),
+            ("S --models --restart", "The option --models needs a value: --models PATH."),
+            ("S T U --models M", "There is one word too many: \"U\"."),
+            ("S --models M --to 1 --to 2", "The option --to is given twice."),
+            ("S --models M --restart=yes", "The option --restart takes no value."),
+            ("S --models M --restrat", "Unknown option --restrat."),
+            ("S --models M --budget 15s", "Unknown option --budget."),
+            ("S --models M -x", "Unknown option -x."),
+        ])
+    func refuses(_ words: String, _ message: String) throws {
+        let error = try #require(throws: FerryError.self) {
+            try Arguments(words.split(separator: " ").map(String.init), for: Self.syntax)
+        }
+        #expect(error.code == .usage)
+        #expect(error.message == message)
+        #expect(!error.remedy.isEmpty)
+    }
+
+    @Test(
+        "A misspelt option is answered with the nearest one, a strange one with where to look",
+        arguments: [
+            ("--restrat", "Did you mean --restart?"), ("--model", "Did you mean --models?"),
+            ("--jsno", "Did you mean --json?"), ("--something-else", "See: ferry carry --help"),
+        ])
+    func suggests(_ option: String, _ remedy: String) throws {
+        let error = try #require(throws: FerryError.self) {
+            try Arguments(["S", "--models", "M", option], for: Self.syntax)
+        }
+        #expect(error.remedy == remedy)
+    }
+
+    @Test("Help needs nothing else", arguments: [["--help"], ["-h"], ["S", "--help"]])
+    func readsHelp(_ words: [String]) throws {
+        #expect(try Arguments(words, for: Self.syntax).has("--help"))
+    }
+}

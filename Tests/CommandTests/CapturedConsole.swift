@@ -1,0 +1,25 @@
+internal import FerryCommand
+internal import Synchronization
+
+/// What a command wrote, kept for assertions.
+struct Captured {
+    var exitCode: ExitCode
+    var output: String
+    var diagnostics: String
+
+    /// Runs a command line inside this process.
+    static func run(_ words: [String], isJSON: Bool = false) -> Captured {
+        let texts = Texts()
+        let console = Console(
+            isJSON: isJSON, isTerminal: false, output: { text in texts.output.withLock { $0 += text } },
+            diagnostics: { text in texts.diagnostics.withLock { $0 += text } })
+        let code = FerryCommand.run(words, on: console)
+        return Captured(
+            exitCode: code, output: texts.output.withLock { $0 }, diagnostics: texts.diagnostics.withLock { $0 })
+    }
+
+    private final class Texts: Sendable {
+        let output = Mutex("")
+        let diagnostics = Mutex("")
+    }
+}

@@ -1,0 +1,31 @@
+internal import FerryCommand
+internal import Testing
+
+@Suite("Help")
+struct HelpTests {
+    @Test("ferry help lists every command", arguments: [["help"], ["--help"], ["-h"]])
+    func listsCommands(_ words: [String]) throws {
+        let captured = Captured.run(words)
+        #expect(captured.exitCode == .success)
+        #expect(captured.diagnostics.isEmpty)
+        try Golden.expect(captured.output, is: "help")
+    }
+
+    @Test("Each command explains itself, the same by both ways to ask", arguments: FerryCommand.commandNames)
+    func explains(_ name: String) throws {
+        let words = name.split(separator: " ").map(String.init)
+        let captured = Captured.run(words + ["--help"])
+        #expect(captured.exitCode == .success)
+        #expect(Captured.run(["help"] + words).output == captured.output)
+        #expect(captured.output.contains("\nExample:\n  ferry "))
+        let longest = captured.output.split(separator: "\n").map(\.count).max() ?? 0
+        #expect(longest <= 120)
+        try Golden.expect(captured.output, is: "help-" + words.joined(separator: "-"))
+    }
+
+    @Test("ferry --version tells the version in both forms")
+    func tellsVersion() {
+        #expect(Captured.run(["--version"]).output.hasPrefix("ferry "))
+        #expect(Captured.run(["--version", "--json"], isJSON: true).output.contains("\"version\""))
+    }
+}

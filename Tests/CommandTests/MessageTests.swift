@@ -1,0 +1,48 @@
+internal import FerryCommand
+internal import Foundation
+internal import Testing
+
+/// Wrong command lines, told as the user meets them.
+@Suite("Messages")
+struct MessageTests {
+    private static let wrong = [
+        "", "migrat App.sqlite", "--verison", "frobnicate", "snapshot", "snapshot crate App.sqlite", "migrate",
+        "migrate App.sqlite", "migrate App.sqlite --models", "migrate App.sqlite --models M --chunk-size 0",
+        "migrate App.sqlite --models M --chunk-size many", "migrate App.sqlite --models M --verify half",
+        "migrate App.sqlite --models M --progress loud", "migrate App.sqlite --models M --snapshot-level 20",
+        "migrate App.sqlite --models M --budget 15s", "migrate App.sqlite --models M --hold-swap",
+        "migrate App.sqlite --models M --executor set", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",
+        "plan App.sqlite --models M --sql", "plan A.sqlite B.sqlite --models M", "help frobnicate",
+        "snapshot restore App.sqlite", "generate Model.xcdatamodeld --rows 10",
+        "generate Model.xcdatamodeld --rows ten --output New.sqlite",
+        "generate Model.xcdatamodeld --rows 10 --rows-of Book --output New.sqlite", "demo --books none",
+    ]
+
+    @Test("Wrong command lines exit with 64 and say what to do")
+    func tellsUsage() throws {
+        var text = ""
+        for line in Self.wrong {
+            let captured = Captured.run(line.split(separator: " ").map(String.init))
+            #expect(captured.exitCode == .usage, "ferry \(line)")
+            #expect(captured.output.isEmpty, "ferry \(line)")
+            text += "$ ferry \(line)\n\(captured.diagnostics)\n"
+        }
+        try Golden.expect(text, is: "wrong-command-lines")
+    }
+
+    @Test("With --json a wrong command line is one object with an error", arguments: wrong)
+    func tellsUsageAsJSON(_ line: String) throws {
+        let captured = Captured.run(line.split(separator: " ").map(String.init) + ["--json"], isJSON: true)
+        #expect(captured.exitCode == .usage)
+        let failure = try JSONDecoder().decode(Failure.self, from: Data(captured.output.utf8))
+        #expect(failure.ferry == 1)
+        #expect(failure.error.code == "usage")
+        #expect(!failure.error.message.isEmpty && !failure.error.remedy.isEmpty)
+    }
+
+    struct Failure: Decodable {
+        struct Told: Decodable { var code, message, remedy: String }
+        var ferry: Int
+        var error: Told
+    }
+}

@@ -1,0 +1,178 @@
+internal import FerryBase
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// The built program on a small library: exit codes, JSON, and stores that stay as they are.
+@Suite("The program")
+struct ProgramTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = Library(folder: folder.path)
+        let made = try FerryBinary.run(["demo", library.path, "--books", "300", "--prepare"], in: folder.path)
+        try #require(made.exitCode == 0, "\(made.diagnostics)")
+    }
+
+    @Test(
+        "A path that leads nowhere is refused with 2 and a remedy",
+        arguments: [
+            "inspect none.sqlite", "plan none.sqlite --models library/Library.xcdatamodeld",
+            "migrate none.sqlite --models library/Library.xcdatamodeld", "status none.sqlite",
+            "snapshot create none.sqlite", "snapshot list none.sqlite", "snapshot verify none.sqlite",
+            "snapshot restore none.sqlite --to new.sqlite", "rollback none.sqlite", "hashes none.xcdatamodeld",
+            "inspect library/Library.sqlite --models none.xcdatamodeld",
+            "plan library/Library.sqlite --models none.xcdatamodeld",
+            "migrate library/Library.sqlite --models none.xcdatamodeld",
+            "migrate library/Library.sqlite --models library/Library.xcdatamodeld --mappings none.json",
+            "generate none.xcdatamodeld --rows 1 --output new.sqlite",
+        ])
+    func refusesMissingPaths(_ line: String) throws {
+        let words = line.split(separator: " ").map(String.init)
+        let before = try library.digest()
+        let text = try FerryBinary.run(words, in: folder.path)
+        #expect(text.exitCode == 2, "\(text.diagnostics)")
+        #expect(text.output.isEmpty)
+        #expect(text.diagnostics.hasPrefix("ferry: ") && text.diagnostics.contains("\n       "))
+        let json = try FerryBinary.run(words + ["--json"], in: folder.path)
+        #expect(json.exitCode == 2)
+        let failure = try JSONDecoder().decode(MessageTests.Failure.self, from: Data(json.output.utf8))
+        #expect(failure.ferry == 1 && !failure.error.message.isEmpty && !failure.error.remedy.isEmpty)
+        #expect(try library.digest() == before)
+        #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
+    }
+
+    @Test("A file that is no store is refused with 2 and stays as it is", arguments: ["inspect", "plan", "migrate"])
+    func refusesOtherFiles(_ command: String) throws {
+        let text = Data("just a text, and long enough to be looked at as a database: \(UUID())".utf8)
+        try text.write(to: URL(fileURLWithPath: folder.file("notes.txt")))
+        let outcome = try FerryBinary.run([command, "notes.txt"] + ["--models", library.models], in: folder.path)
+        #expect(outcome.exitCode == 2, "\(outcome.diagnostics)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("notes.txt"))) == text)
+    }
+
+    @Test("An unknown target and a missing edge are refused with 2; the store stays as it is")
+    func refusesUnreachableTargets() throws {
+        let before = try library.digest()
+        for words in [
+            ["migrate", library.store] + library.sources + ["--to", "Library9"],
+            ["migrate", library.store, "--models", library.models],
+            ["plan", library.store, "--models", library.models],
+        ] {
+            let outcome = try FerryBinary.run(words, in: folder.path)
+            #expect(outcome.exitCode == 2, "\(words): \(outcome.diagnostics)")
+        }
+        #expect(try library.digest() == before)
+        #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
+    }
+
+    @Test("Every command prints one JSON object with its keys in their order")
+    func printsJSON() throws {
+        let migrate = ["migrate", library.store] + library.sources + ["--progress", "none"]
+        let calls: [(words: [String], keys: [String])] = [
+            (
+                ["inspect", library.store, "--models", library.models],
+                [
+                    "ferry", "store", "uuid", "version", "model", "frameworkVersion", "bytes", "walBytes",
+                    "externalFiles", "entities", "features", "unknownTables", "problems",
+                ]
+            ),
+            (["hashes", library.models], ["ferry", "versions"]),
+            (
+                ["plan", library.store] + library.sources,
+                [
+                    "ferry", "store", "chain", "steps", "rows", "peakDiskBytes", "longestUnit", "refusals", "warnings",
+                ]
+            ),
+            (
+                migrate,
+                [
+                    "ferry", "outcome", "from", "to", "mode", "store", "entityMappings", "unmapped", "healed", "chunks",
+                    "resumed", "wallSeconds", "phases", "peakResidentBytes", "snapshot", "verification",
+                ]
+            ),
+            (
+                ["status", library.store],
+                ["ferry", "state", "phase", "fraction", "rowsPerSecond", "etaSeconds", "runID"]
+            ),
+            (["snapshot", "list", library.store], ["ferry", "snapshots"]),
+            (["snapshot", "verify", library.store], ["ferry", "snapshots"]),
+            (["snapshot", "restore", library.store, "--to", folder.file("restored.sqlite")], ["ferry", "snapshots"]),
+            (["rollback", library.store], ["ferry", "outcome", "store", "snapshot", "replaced"]),
+            (["snapshot", "create", library.store], ["ferry", "snapshots"]),
+            (
+                ["generate", library.models, "--rows", "5", "--output", folder.file("small.sqlite")],
+                ["ferry", "store", "rows", "seed", "bytes"]
+            ),
+            (["help"], ["ferry", "commands"]), (["--version"], ["ferry", "version"]),
+        ]
+        for (words, keys) in calls {
+            let outcome = try FerryBinary.run(words + ["--json"], in: folder.path)
+            #expect(outcome.exitCode == 0, "\(words): \(outcome.diagnostics)")
+            let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+            #expect(object?["ferry"] as? Int == 1, "\(words)")
+            // Ours come first, in the order of the contract; what was added later follows.
+            let told = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  \"") }
+                .compactMap { $0.split(separator: "\"").dropFirst().first.map(String.init) }
+            #expect(Array(told.prefix(keys.count)) == keys, "\(words)")
+        }
+    }
+
+    @Test("A migration goes through, and the second one has nothing to do")
+    func migratesOnce() throws {
+        let words = ["migrate", library.store] + library.sources + ["--progress", "json", "--chunk-size", "50"]
+        let first = try FerryBinary.run(words + ["--json"], in: folder.path)
+        #expect(first.exitCode == 0, "\(first.diagnostics)")
+        #expect(first.output.contains("\"outcome\": \"migrated\""))
+        let lines = first.diagnostics.split(separator: "\n")
+        for line in lines where line.hasPrefix("{") {
+            _ = try JSONDecoder().decode(Line.self, from: Data(line.utf8))
+        }
+        let phases = Set(lines.compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)).phase })
+        #expect(phases.isSuperset(of: ["snapshot", "rows", "verify", "swap"]), "\(phases)")
+
+        let after = try library.digest()
+        let second = try FerryBinary.run(words + ["--json"], in: folder.path)
+        #expect(second.exitCode == 0, "\(second.diagnostics)")
+        #expect(second.output.contains("\"outcome\": \"upToDate\""))
+        #expect(try library.digest() == after)
+    }
+
+    @Test("The demo plays to its end: killed, resumed, rolled back")
+    func playsDemo() throws {
+        let outcome = try FerryBinary.run(["demo", "played", "--books", "2000"], in: folder.path)
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        #expect(outcome.output.contains("kill -9 during step 2"))
+        #expect(outcome.output.contains("byte for byte: yes"))
+        #expect(!outcome.output.contains("byte for byte: no"))
+        #expect(outcome.output.contains("(resumed)"))
+        let again = try FerryBinary.run(["demo", "played"], in: folder.path)
+        #expect(again.exitCode == 2)
+    }
+
+    private struct Line: Decodable {
+        var phase: String
+        var subject: String?
+        var done: Int64
+        var total: Int64?
+    }
+
+    /// A prepared library of the demo.
+    struct Library {
+        let path: String
+        var store: String { path + "/Library.sqlite" }
+        var models: String { path + "/Library.xcdatamodeld" }
+        var sources: [String] { ["--models", models, "--mappings", path + "/Mappings"] }
+
+        init(folder: String) { path = folder + "/library" }
+
+        func digest() throws -> String {
+            SHA256.hash(Array(try Data(contentsOf: URL(fileURLWithPath: store)))).hexadecimal
+        }
+
+        func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    }
+}

@@ -1,0 +1,124 @@
+import FerryBase
+import FerrySQLite
+import TestSupport
+import Testing
+
+@testable import Ferry
+
+@Suite("The guard of a store")
+struct SourceGuardTests {
+    @Test("A guarded store keeps its bytes, lets readers in and writers out", arguments: TinyStore.Form.allCases)
+    func keepsWritersOut(_ form: TinyStore.Form) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try TinyStore.make(path, title: "old", form: form)
+        let before = try StoreBytes(path)
+
+        let guardian = try SourceGuard(path: path, purpose: .migrating, files: FileLayer())
+        #expect(guardian.access == .readWrite)
+        do {
+            let app = try Connection(path: path, mode: .readWrite)
+            #expect(try app.integer("SELECT count(*) FROM ZNOTE") == 40)
+            let error = #expect(throws: DatabaseError.self) { try app.execute("DELETE FROM ZNOTE") }
+            #expect(error?.isBusy == true)
+        }
+        let error = #expect(throws: FerryError.self) {
+            try SourceGuard(path: path, purpose: .migrating, files: FileLayer())
+        }
+        #expect(error?.code == .storeInUse)
+        try guardian.close()
+
+        #expect(try StoreBytes(path) == before)
+        #expect(try TinyStore.title(path) == (form == .filledLog ? "old late" : "old"))
+    }
+
+    @Test("Side files that another program uses stay", arguments: [TinyStore.Form.closedLog, .filledLog])
+    func leavesSideFilesInUse(_ form: TinyStore.Form) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try TinyStore.make(path, title: "old", form: form)
+        let guardian = try SourceGuard(path: path, purpose: .migrating, files: FileLayer())
+        let app = try Connection(path: path, mode: .readWrite)
+        #expect(try app.integer("SELECT count(*) FROM ZNOTE") == 40)
+        try guardian.close()
+        #expect(try FileLayer().exists(path + "-shm"))
+        try app.execute("UPDATE ZNOTE SET ZTITLE = 'app'")
+        #expect(try TinyStore.title(path) == "app")
+    }
+
+    private static let otherFiles: [String: [UInt8]] = [
+        "empty": [], "text": Array("Just a text, and no database at all.".utf8),
+        "encrypted": (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ $0 >> 5) },
+        "cut off": Array("SQLite format 3\0".utf8),
+    ]
+
+    @Test("What is no database is refused and stays as it is", arguments: ["empty", "text", "encrypted", "cut off"])
+    func refusesOtherFiles(_ name: String) throws {
+        let bytes = try #require(Self.otherFiles[name])
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try FileLayer().replace(path, with: bytes)
+        let error = #expect(throws: FerryError.self) {
+            try SourceGuard(path: path, purpose: .migrating, files: FileLayer())
+        }
+        #expect(error?.code == .notADatabase)
+        #expect(error?.remedy.isEmpty == false)
+        #expect(try FileLayer().read(path) == bytes)
+        #expect(try FileLayer().list(folder.path).map(\.name) == ["App.sqlite"])
+    }
+
+    @Test("A missing file, a folder and a database of something else are refused")
+    func refusesOtherThings() throws {
+        let folder = try TemporaryFolder()
+        func code(_ path: String) -> FerryError.Code? {
+            #expect(throws: FerryError.self) {
+                try SourceGuard(path: path, purpose: .reading, files: FileLayer())
+            }?.code
+        }
+        #expect(code(folder.file("none.sqlite")) == .notFound)
+        #expect(code(folder.path) == .notADatabase)
+        let other = try Connection(path: folder.file("other.sqlite"), mode: .create)
+        try other.execute("CREATE TABLE note (title)")
+        #expect(code(folder.file("other.sqlite")) == .notACoreDataStore)
+    }
+
+    @Test("A hot journal is refused before it is played back")
+    func refusesHotJournal() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try TinyStore.make(path, title: "old")
+        do {
+            // A writer that has spilled into the main file, photographed in the middle.
+            let writer = try Connection(path: path, mode: .readWrite)
+            try writer.execute("PRAGMA cache_size = 1; BEGIN; UPDATE ZNOTE SET ZTITLE = hex(randomblob(4000))")
+            let files = FileLayer()
+            for suffix in ["", "-journal"] {
+                try files.replace(folder.file("Hot.sqlite") + suffix, with: files.read(path + suffix))
+            }
+        }
+        let hot = folder.file("Hot.sqlite")
+        let before = try StoreBytes(hot)
+        #expect(before.journal?.isEmpty == false)
+        let error = #expect(throws: FerryError.self) {
+            try SourceGuard(path: hot, purpose: .migrating, files: FileLayer())
+        }
+        #expect(error?.code == .hotJournal)
+        #expect(try StoreBytes(hot) == before)
+    }
+
+    @Test("A writer at work is a store in use, not a hot journal")
+    func tellsWriterFromHotJournal() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try TinyStore.make(path, title: "old")
+        let writer = try Connection(path: path, mode: .readWrite)
+        try writer.execute("BEGIN; UPDATE ZNOTE SET ZTITLE = 'app'")
+        #expect(try FileLayer().exists(path + "-journal"))
+        let error = #expect(throws: FerryError.self) {
+            try SourceGuard(path: path, purpose: .migrating, files: FileLayer())
+        }
+        #expect(error?.code == .storeInUse)
+        try writer.execute("COMMIT")
+        #expect(try TinyStore.title(path) == "app")
+    }
+}

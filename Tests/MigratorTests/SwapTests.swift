@@ -1,0 +1,138 @@
+import FerryBase
+import FerrySQLite
+import FerryStore
+import TestSupport
+import Testing
+
+@testable import Ferry
+
+/// One store, one finished destination in a run folder, and the command that swaps them.
+private struct SwapStage {
+    let folder: TemporaryFolder
+    var path: String { folder.file("App.sqlite") }
+    static let oldFile = "11111111-0000-4000-8000-000000000001"
+    static let newFile = "22222222-0000-4000-8000-000000000002"
+
+    init(_ form: TinyStore.Form) throws {
+        folder = try TemporaryFolder()
+        try TinyStore.make(path, title: "old", form: form, external: [Self.oldFile])
+        let files = FileLayer()
+        try files.createDirectory(external)
+        try files.replace(external + "/" + Self.oldFile, with: [1, 2, 3])
+        try files.setMode(0o640, of: path)
+        try begin()
+    }
+
+    var external: String { ExternalData.folder(forStore: path) }
+    private var destination: String { RunFolder.path(beside: path) + "/step-1/destination.sqlite" }
+
+    /// What a migration has done when its last step is verified.
+    private func begin() throws {
+        let files = FileLayer()
+        let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
+        let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
+        try run.save(
+            RunRecord(
+                kind: .migration, tool: "test", id: "run", folder: run.place, store: path,
+                source: guardian.fingerprint(), sideFiles: guardian.sideFiles, phase: .verify,
+                migration: RunRecord.Migration(
+                    options: .init(target: "2", output: nil, verify: .full, takesSnapshot: false), from: "1", to: "2",
+                    chain: ["1", "2"], now: 0)))
+        try guardian.close()
+        try files.createDirectory(run.stepFolder(1))
+        try TinyStore.make(destination, title: "new", external: [Self.newFile])
+        let newFiles = ExternalData.folder(forStore: destination)
+        try files.createDirectory(newFiles)
+        try files.replace(newFiles + "/" + Self.newFile, with: [4, 5, 6])
+    }
+
+    /// The part of a command from the swap on, as every command that meets this run does it.
+    func command(faults: FaultPlan? = nil) throws {
+        let files = FileLayer(faults: faults)
+        let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
+        guard var record = try run.load() else { return try run.remove() }
+        if try !SwapIntent.isDone(record, at: path, files: files) {
+            let guardian = try SourceGuard(
+                path: path, purpose: .migrating, files: files, sideFiles: record.sideFiles,
+                vfs: try faults.map { try VFS(temporaryFolder: nil, faults: $0) })
+            do {
+                var now = try guardian.fingerprint()
+                now.inputs = record.source.inputs
+                #expect(record.comparison(with: now) == .same)
+                try RecordedSwap(sourceGuard: guardian, destination: destination, folder: run, files: files).run(
+                    &record)
+            } catch {
+                do { try guardian.close() } catch {}
+                throw error
+            }
+        }
+        try CleanUp(store: path, files: files).run(record, in: run)
+        try run.remove()
+    }
+
+    func checkDone() throws {
+        let files = FileLayer()
+        #expect(try TinyStore.title(path) == "new")
+        #expect(try files.attributes(path).mode == 0o640)
+        #expect(try files.list(external).map(\.name) == [Self.newFile])
+        #expect(try !files.exists(RunFolder.path(beside: path)))
+        let names = try files.list(folder.path).map(\.name).sorted()
+        #expect(names == [".App_SUPPORT", "App.sqlite", "App.sqlite.ferry-log.json"])
+    }
+}
+
+@Suite("The swap")
+struct SwapTests {
+    @Test("It puts the new store in place and leaves nothing behind", arguments: TinyStore.Form.allCases)
+    func swaps(_ form: TinyStore.Form) throws {
+        let stage = try SwapStage(form)
+        try stage.command()
+        try stage.checkDone()
+    }
+
+    @Test(
+        "Failing at any operation leaves the old or the new store, whole, and can be gone on with",
+        arguments: TinyStore.Form.allCases)
+    func survivesFaults(_ form: TinyStore.Form) throws {
+        let count = FaultPlan()
+        try SwapStage(form).command(faults: count)
+        #expect(count.count > 30)
+        var seen: Set<String> = []
+        for operation in 1...count.count {
+            let stage = try SwapStage(form)
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                try stage.command(faults: FaultPlan(trigger: operation))
+            }
+            let title = try TinyStore.title(stage.path)
+            let old = form == .filledLog ? "old late" : "old"
+            #expect(title == old || title == "new", "operation \(operation)")
+            // Every file that the store names must be there.
+            let file = title == "new" ? SwapStage.newFile : SwapStage.oldFile
+            #expect(try FileLayer().exists(stage.external + "/" + file), "operation \(operation)")
+            seen.insert(title)
+            try stage.command()
+            try stage.checkDone()
+        }
+        #expect(seen.count == 2)
+    }
+
+    @Test(
+        "A store that an app has open is left alone, and the same command succeeds later",
+        arguments: [TinyStore.Form.closedLog, .filledLog])
+    func waitsForApp(_ form: TinyStore.Form) throws {
+        let stage = try SwapStage(form)
+        let old = try TinyStore.title(stage.path)
+        do {
+            let app = try Connection(path: stage.path, mode: .readWrite)
+            app.keepWriteAheadLogOnClose()
+            #expect(try app.integer("SELECT count(*) FROM ZNOTE") == 40)
+            let error = #expect(throws: FerryError.self) { try stage.command() }
+            #expect(error?.code == .storeInUseAtSwap)
+            #expect(error?.code.consequence == .resumable)
+            #expect(try app.integer("SELECT count(*) FROM ZNOTE") == 40)
+        }
+        #expect(try TinyStore.title(stage.path) == old)
+        try stage.command()
+        try stage.checkDone()
+    }
+}
