@@ -100,7 +100,7 @@ package struct RunRecord: Codable, Sendable {
 
     /// The run folder's own identity: journals in it name each other by absolute path.
     package struct Place: Codable, Hashable, Sendable {
-        var path: String
+        package var path: String
         var device: UInt64
         var inode: UInt64
     }
