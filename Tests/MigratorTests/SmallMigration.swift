@@ -11,7 +11,7 @@ struct SmallMigration {
     let folder: TemporaryFolder
     var store: String { folder.file("App.sqlite") }
 
-    /// - Parameter rows: Books of the store; every fifth has no author.
+    /// Writes models, mapping files and a store of so many books, of which every fifth has no author.
     init(rows: Int64 = 12, form: TinyStore.Form = .plain) throws {
         folder = try TemporaryFolder()
         try writeModels()

@@ -45,6 +45,7 @@ package struct RunRecord: Codable, Sendable {
     ///   - sourceGuard: The store's guard.
     ///   - inputs: Digests of the models and mapping models, by path.
     ///   - migration: Nil for a rollback.
+    /// - Throws: ``FerryError`` when store or folder cannot be looked at.
     package init(
         _ kind: Kind, in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:],
         migration: Migration? = nil
