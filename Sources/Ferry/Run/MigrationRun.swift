@@ -85,12 +85,10 @@ final class MigrationRun {
             .plan(from: version, to: target, rows: rows, areRowsEstimated: false)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
-        var fingerprint = try sourceGuard.fingerprint()
-        fingerprint.inputs = inputs.digests
         let folder: RunFolder
         var record: RunRecord
         if let known, let found {
-            try checkSame(known, plan, fingerprint)
+            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try found.checkPlace()
             (folder, record) = (found, found.record ?? known)
             isResumed = true
@@ -101,7 +99,7 @@ final class MigrationRun {
             try preflight(store, layout, rows: rows, plan)
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
-                record = try newRecord(plan, fingerprint, sourceGuard, folder)
+                record = try newRecord(plan, sourceGuard, folder)
             } catch {
                 // A run that could not begin leaves nothing behind.
                 if folder.record == nil { try folder.remove() }
