@@ -72,7 +72,8 @@ package struct Planner: Sendable {
                     })
             }
             let step = StepPlan(
-                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck)
+                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck,
+                needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
             return (step, [])
         } catch {
             return (nil, [error])
