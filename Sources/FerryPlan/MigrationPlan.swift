@@ -31,6 +31,8 @@ package struct StepPlan: Sendable {
     package var needsEmptySource: [MappingResolution.EmptyCheck]
     /// New uniqueness constraints: harmless only while no rows break them.
     package var needsUniqueValues: [MappingResolution.UniquenessCheck]
+    /// Rows of each entity that the step reads, where they are known for certain beforehand.
+    package var sourceRows: [String: Int64]?
 
     package init(
         mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan],
