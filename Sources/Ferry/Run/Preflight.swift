@@ -19,7 +19,8 @@ struct Preflight {
     func check() throws -> (refusals: [FerryError], warnings: [String]) {
         do {
             var (refusals, warnings) = valuesWithoutSource()
-            refusals += try nullsInMandatoryAttributes()
+            refusals += try nullsInMandatoryAttributes() + emptyMandatoryRelationships()
+            refusals += rowsOfAbstractEntities() + (try duplicates())
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {
@@ -113,25 +114,5 @@ struct Preflight {
                 + "filled from it.",
             remedy: "Repair these rows with the app, or give \(destination) an expression that stands in.", place: place
         )
-    }
-
-    // MARK: Damage
-
-    private func unknownEntity(_ damage: StoreDamage) -> FerryError {
-        FerryError(
-            .damagedSource,
-            "\(damage.rows) rows in the table of \(damage.entity) have a Z_ENT that is no entity of that table.",
-            remedy: "Remove or repair these rows with the app, or restore a backup of the store.",
-            place: .init(entity: damage.entity))
-    }
-
-    private static func words(for damage: StoreDamage) -> String {
-        let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
-        return switch damage.kind {
-        case .danglingKey: "\(property) leads nowhere in \(damage.rows) rows; it is left empty there."
-        case .oneSidedInverse: "The inverse of \(property) does not lead back in \(damage.rows) rows; it is set anew."
-        case .lowMaximumKey: "Z_MAX of \(property) is below its highest key; it is set anew."
-        case .missingValue, .unknownEntity: "\(property) is damaged in \(damage.rows) rows."
-        }
     }
 }
