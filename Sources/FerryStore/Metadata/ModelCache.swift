@@ -38,7 +38,7 @@ package enum ModelCache {
     }
 
     /// The keyed archive, inflated.
-    private static func archive(in connection: Connection, schema: String) throws -> [UInt8]? {
+    package static func archive(in connection: Connection, schema: String = "main") throws -> [UInt8]? {
         guard try hasTable(connection, schema: schema) else { return nil }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
         let rows = try connection.prepare(
@@ -54,6 +54,40 @@ package enum ModelCache {
             }
             return archive
         }
+    }
+
+    /// Writes a model over the store's cached one.
+    ///
+    /// - Precondition: The store has the table.
+    /// - Throws: `unsupported` when the model has no known archived form; nothing is written then; ``DatabaseError``.
+    package static func write(_ model: ManagedObjectModel, on connection: Connection, schema: String = "main") throws {
+        let content = deflated(try ArchivedModel.encode(model))
+        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+        try connection.execute("DELETE FROM \(table)")
+        try connection.run("INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(content)])
+    }
+
+    /// Raw DEFLATE data, without a header.
+    private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+        var stream = z_stream()
+        let code = ferry_deflate_init_raw(&stream)
+        precondition(code == Z_OK, "zlib could not begin.")
+        defer { deflateEnd(&stream) }
+        var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+        let produced = bytes.withUnsafeBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { buffer in
+                stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.avail_in = UInt32(input.count)
+                stream.next_out = buffer.baseAddress
+                stream.avail_out = UInt32(buffer.count)
+                // The bound was asked for, so one call takes everything.
+                let code = deflate(&stream, Z_FINISH)
+                precondition(code == Z_STREAM_END, "zlib gave more than its own bound.")
+                return buffer.count - Int(stream.avail_out)
+            }
+        }
+        output.removeSubrange(produced...)
+        return output
     }
 
     private static func damaged(_ path: String, _ reason: String) -> FerryError {
