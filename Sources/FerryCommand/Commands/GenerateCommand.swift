@@ -48,7 +48,6 @@ struct GenerateCommand: Command {
         let version = try currentVersion()
         try checkEntities(of: version.model)
         let renderer = progress.renderer(on: console)
-        renderer?.begin(.rows, step: nil)
         defer { renderer?.finish() }
         let files = FileLayer()
         let options = GenerationOptions(rows: rows, rowsOfEntity: rowsOfEntity, seed: seed)

@@ -36,7 +36,6 @@ struct SnapshotCreateCommand: Command {
         let stop = StopRequest()
         InterruptWatch.start(stop, on: console)
         let renderer = progress.renderer(on: console)
-        renderer?.begin(.snapshot, step: nil)
         defer { renderer?.finish() }
         let entry = try StoreFiles(store).createSnapshot(in: folder, level: level, stop: stop) { renderer?.show($0) }
         renderer?.finish()

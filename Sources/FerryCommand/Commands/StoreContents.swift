@@ -77,7 +77,8 @@ struct StoreContents {
             while let parent = parents[root], parent < root { root = parent }
             let table = names[root].flatMap { catalog.table("Z" + $0.uppercased()) }?.name
             let count = try table.flatMap {
-                try connection.integer("SELECT count(*) FROM \(SQLName.quoted($0)) WHERE Z_ENT = ?", [.integer(number)])
+                try connection.integer(
+                    "SELECT count(*) FROM \(Connection.quoted($0)) WHERE Z_ENT = ?", [.integer(number)])
             }
             entities.append(EntityRows(name: name, number: number, table: table, rows: count))
         }

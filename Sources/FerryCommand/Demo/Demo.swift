@@ -97,7 +97,7 @@ struct Demo {
                 continue
             }
             last = progress
-            guard progress.isHalfWay else { continue }
+            guard progress.isHalfWay(of: library.books) else { continue }
             child.kill()
             break
         }

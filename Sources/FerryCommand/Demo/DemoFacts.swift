@@ -1,5 +1,12 @@
+internal import Ferry
 internal import FerryBase
 internal import FerrySQLite
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// A few questions in SQL whose answers show what a migration did.
 struct DemoFacts {
@@ -27,19 +34,12 @@ struct DemoFacts {
 
     /// Asks a store; a line for each question, its answer first.
     func lines(_ store: String) throws -> [String] {
-        let connection = try Connection(path: store, mode: .readOnly)
         var table = TextTable(["", "", ""], [.right, .left, .left])
-        for (meaning, sql) in questions {
-            let row = try connection.rows(sql).first ?? []
-            let answer = row.map { value in
-                switch value {
-                case .integer(let number): Quantity.grouped(number)
-                case .text(let text): text
-                case .real(let number): Quantity.decimal(number, places: 2)
-                case .null, .blob: "–"
-                }
+        // Not by a connection of our own: that would leave a -wal and a -shm beside the store.
+        try StoreFiles(URL(filePath: store)).read { connection in
+            for (meaning, sql) in questions {
+                table.add([Quantity.grouped(try connection.integer(sql) ?? 0), meaning, sql])
             }
-            table.add([answer.joined(separator: ", "), meaning, sql])
         }
         return Array(table.lines.dropFirst())
     }

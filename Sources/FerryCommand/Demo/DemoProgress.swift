@@ -9,7 +9,6 @@ struct DemoProgress: Decodable {
     private let phase: String
     private let subject: String?
     private let done: Int64
-    private let total: Int64?
     private let step: Int?
 
     /// Nil for a line that is something else.
@@ -18,15 +17,15 @@ struct DemoProgress: Decodable {
         do { self = try JSONDecoder().decode(DemoProgress.self, from: Data(line.utf8)) } catch { return nil }
     }
 
-    /// Whether this is the middle of making authors, or already beyond it.
-    var isHalfWay: Bool {
-        guard let step else { return false }
-        if step > 2 || (step == 2 && phase != "rows") { return true }
-        return step == 2 && (subject ?? "").contains("BookAuthor") && done * 2 >= (total ?? 0) && done > 0
+    /// Whether this is the middle of making the books' authors, or already beyond it.
+    func isHalfWay(of books: Int64) -> Bool {
+        guard let step, step >= 2 else { return false }
+        let isMakingAuthors = step == 2 && phase == "rows"
+        return !isMakingAuthors || (subject == "BookAuthor" && done * 2 >= books)
     }
 
     var text: String {
-        let share = total.flatMap { $0 > 0 ? ", \(done * 100 / $0) % done" : nil } ?? ""
-        return "step \(step ?? 0), \(phase)" + (subject.map { " of \($0)" } ?? "") + share
+        let rows = done > 0 ? ", after \(Quantity.grouped(done)) rows" : ""
+        return "step \(step ?? 0), \(phase)" + (subject.map { " of \($0)" } ?? "") + rows
     }
 }

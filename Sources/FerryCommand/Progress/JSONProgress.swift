@@ -10,10 +10,16 @@ final class JSONProgress: ProgressRenderer {
 
     func begin(_ phase: Phase, step: Int?) {
         self.step.withLock { $0 = step }
-        show(ProgressUpdate(phase: phase))
+        write(ProgressUpdate(phase: phase))
     }
 
     func show(_ update: ProgressUpdate) {
+        // A room that tells the start of its phase once more says nothing new.
+        let isNews = update.subject != nil || update.done != 0 || update.total != nil
+        if isNews { write(update) }
+    }
+
+    private func write(_ update: ProgressUpdate) {
         let line = JSON.object([
             ("phase", .string(update.phase.rawValue)), ("subject", .string(update.subject)),
             ("done", .integer(update.done)), ("total", .integer(update.total)),

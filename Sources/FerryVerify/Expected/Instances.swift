@@ -7,8 +7,8 @@ struct Instances {
 
     /// Calls the body with each instance, in order.
     ///
-    /// - Parameter body: Gets the scope of its expressions, the index of the element (0 without iteration), and whether
-    ///   the mapping's filter lets it through.
+    /// The body gets the scope of its expressions, the index of the element (0 without iteration), and whether the
+    /// mapping's filter lets it through.
     func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
         let scope = PlainScope(source: object)
         guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }

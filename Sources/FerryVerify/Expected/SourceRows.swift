@@ -20,9 +20,7 @@ final class SourceRows {
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// - Parameters:
-    ///   - mappings: Mappings whose source is below one root.
-    ///   - entity: Only rows of exactly this entity; nil for all.
+    /// The rows that mappings below one source root read: those of exactly one entity, or all.
     init(
         for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, objects: SourceObjects,
         in context: VerificationContext

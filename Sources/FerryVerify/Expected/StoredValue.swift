@@ -70,7 +70,7 @@ enum StoredValue {
         }
     }
 
-    /// Whether two columns hold the same value: same storage class, same bytes. Nothing is copied.
+    /// Whether two columns hold the same value, same storage class and same bytes; nothing is copied.
     static func isEqual(_ left: Statement, _ leftColumn: Int, _ right: Statement, _ rightColumn: Int) -> Bool {
         let storageClass = left.storageClass(leftColumn)
         guard storageClass == right.storageClass(rightColumn) else { return false }

@@ -16,7 +16,7 @@ final class UniqueLookups {
     /// By destination entity.
     private var lookups: [String: [Lookup]] = [:]
 
-    /// - Parameter number: Keeps the tables of one root table apart from those of the others.
+    /// The number keeps the tables of one root table apart from those of the others.
     init(_ mappings: [ResolvedEntityMapping], number: Int, on connection: Connection) throws {
         self.connection = connection
         for mapping in mappings where !mapping.unique.isEmpty {

@@ -21,7 +21,9 @@ enum PlainNumber {
         }
     }
 
-    /// The exact order: no integer is rounded to a double. Nil when one of the two is NaN.
+    /// The exact order: no integer is rounded to a double.
+    ///
+    /// - Returns: Negative, zero or positive; nil when one of the two is NaN.
     func order(to other: PlainNumber) -> Int? {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): return left < right ? -1 : left > right ? 1 : 0
