@@ -62,6 +62,11 @@ struct ArchiveGraph {
             var parts = values.filter { $0.key != "$class" }
             if parts["NS.length"] == .integer(0) { parts["NS.exponent"] = nil }
             return .object(name, parts)
+        case "_NSPropertyDescriptionProxy":
+            // Stands for an inherited property, of which newer archives hold a copy.
+            guard case .object(let own, var copied)? = values["NSUnderlyingProperty"].map(node) else { return .nothing }
+            copied["NSEntity"] = values["NSEntityDescription"]
+            return .object(own, copied)
         default:
             return .object(name, values.filter { $0.key != "$class" })
         }
@@ -105,7 +110,7 @@ private struct Comparison {
         case (.object(let name, let ones), .object(let otherName, let others)):
             if name != otherName { differences.append("\(path): \(name), \(otherName)") }
             compare(ones, others, path)
-        case (let one, let other): if one != other { differences.append("\(path): \(one), \(other)") }
+        case (let one, let other): if one != other { differences.append("\(path.suffix(90)): \("\(one)".prefix(60)), \("\(other)".prefix(60))") }
         }
     }
 

@@ -19,7 +19,7 @@ struct ModelCacheTests {
             else { continue }
             let own = try ArchivedModel.encode(model)
             let differences = try ArchiveGraph(archive).differences(from: ArchiveGraph(own))
-            #expect(differences.isEmpty, "\(store): \(differences.count) \(differences.prefix(6))")
+            if !differences.isEmpty { Issue.record("\(store): \(differences.count) \(differences.prefix(6))") }
             #expect(try ArchivedModel.decode(KeyedArchive(own)) == model, "\(store)")
             compared += 1
         }

@@ -2,7 +2,7 @@ package import FerryBase
 
 /// Writes a model as Core Data archives it in a store's model cache.
 ///
-/// Values under keys that only an archive has (`_P`, `NSReferenceID`) follow what real archives show.
+/// Values under keys that only an archive has (`_P`) follow what real archives show.
 struct ArchivedModelEncoder {
     private let model: ManagedObjectModel
     private var archive = KeyedArchiveWriter()
@@ -24,7 +24,7 @@ struct ArchivedModelEncoder {
         let names = model.sortedEntityNames
         for name in names { entities[name] = archive.reserve() }
         for entity in names.compactMap({ model.entities[$0] }) {
-            for name in declared(by: entity) {
+            for name in propertyNames(of: entity.name) {
                 properties[Key(entity: entity.name, property: name)] = archive.reserve()
             }
         }
@@ -66,23 +66,30 @@ struct ArchivedModelEncoder {
         entity.flatMap { entities[$0] } ?? KeyedArchiveWriter.null
     }
 
-    /// Own properties; fetched ones only where their request is known.
-    private func declared(by entity: Entity) -> [String] {
-        let fetched = entity.fetchedProperties.filter { $0.archived != nil }.map(\.name)
-        return entity.attributes.map(\.name) + entity.relationships.map(\.name) + fetched
+    /// All properties of an entity; of inherited ones every entity has a description of its own.
+    ///
+    /// Fetched properties are left out where their request is not known.
+    private func propertyNames(of entity: String) -> [String] {
+        model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
+            + fetchedProperties(of: entity).map(\.name)
+    }
+
+    private func fetchedProperties(of entity: String) -> [FetchedProperty] {
+        model.lineage(of: entity).flatMap { $0.fetchedProperties.filter { $0.archived != nil } }
     }
 
     // MARK: Entities
 
     private mutating func write(_ entity: Entity) throws(FerryError) {
         var own: [String: PropertyTree] = [:]
-        for attribute in entity.attributes { own[attribute.name] = try write(attribute, of: entity.name) }
-        for relationship in entity.relationships { own[relationship.name] = write(relationship, of: entity) }
-        for fetched in entity.fetchedProperties {
-            if let archived = fetched.archived { own[fetched.name] = write(fetched.name, archived, of: entity.name) }
+        for attribute in model.attributes(of: entity.name) {
+            own[attribute.name] = try write(attribute, of: entity.name)
         }
-        for (position, inherited) in PropertyOrder(model, entity.name).names.enumerated() where own[inherited] == nil {
-            own[inherited] = proxy(of: inherited, in: entity, position: position)
+        for relationship in model.relationships(of: entity.name) {
+            own[relationship.name] = write(relationship, of: entity.name)
+        }
+        for fetched in fetchedProperties(of: entity.name) {
+            if let archived = fetched.archived { own[fetched.name] = write(fetched.name, archived, of: entity.name) }
         }
         var subentities: [String: PropertyTree] = [:]
         for name in model.subentities(of: entity.name) { subentities[name] = reference(name) }
@@ -106,17 +113,6 @@ struct ArchivedModelEncoder {
         }
         guard let reserved = entities[entity.name] else { return }
         archive.fill(reserved, ["NSEntityDescription", "NSObject"], values)
-    }
-
-    private mutating func proxy(of name: String, in entity: Entity, position: Int) -> PropertyTree {
-        let declaring = model.lineage(of: entity.name).first { properties[Key(entity: $0.name, property: name)] != nil }
-        let property = declaring.flatMap { properties[Key(entity: $0.name, property: name)] }
-        return archive.object(
-            ["_NSPropertyDescriptionProxy", "NSObject"],
-            [
-                "NSEntityDescription": reference(entity.name), "NSReferenceID": .integer(Int64(position)),
-                "NSUnderlyingProperty": property ?? KeyedArchiveWriter.null,
-            ])
     }
 
     private mutating func lists(_ lists: [[String]]) -> PropertyTree {
@@ -196,7 +192,7 @@ struct ArchivedModelEncoder {
     private mutating func write(_ attribute: Attribute, of entity: String) throws(FerryError) -> PropertyTree {
         let values = try values(of: attribute, entity)
         guard let reserved = properties[Key(entity: entity, property: attribute.name)] else {
-            preconditionFailure("Every declared property is reserved.")
+            preconditionFailure("Every property is reserved.")
         }
         archive.fill(reserved, Self.lineage(of: attribute), values)
         return reserved
@@ -250,10 +246,10 @@ struct ArchivedModelEncoder {
         return values
     }
 
-    private mutating func write(_ relationship: Relationship, of entity: Entity) -> PropertyTree {
+    private mutating func write(_ relationship: Relationship, of entity: String) -> PropertyTree {
         let info = relationship.userInfo.isEmpty ? nil : userInfo(relationship.userInfo)
         var values = common(
-            relationship.name, of: entity.name, isOptional: relationship.isOptional,
+            relationship.name, of: entity, isOptional: relationship.isOptional,
             isTransient: relationship.isTransient, renamed: relationship.renamingIdentifier,
             modifier: relationship.versionHashModifier, info: info, flags: relationship.isOrdered ? 0x400 : 0)
         values["NSDeleteRule"] = .integer(Int64(relationship.deleteRule.rawValue))
@@ -270,8 +266,8 @@ struct ArchivedModelEncoder {
             values["NSInverseRelationship"] = inverse
         }
         if relationship.isOrdered { values["NSIsOrdered"] = .bool(true) }
-        guard let reserved = properties[Key(entity: entity.name, property: relationship.name)] else {
-            preconditionFailure("Every declared property is reserved.")
+        guard let reserved = properties[Key(entity: entity, property: relationship.name)] else {
+            preconditionFailure("Every property is reserved.")
         }
         archive.fill(reserved, ["NSRelationshipDescription"] + Self.description, values)
         return reserved
@@ -281,34 +277,15 @@ struct ArchivedModelEncoder {
         _ name: String, _ archived: [String: ArchivedValue], of entity: String
     ) -> PropertyTree {
         guard let reserved = properties[Key(entity: entity, property: name)] else {
-            preconditionFailure("Every declared property is reserved.")
+            preconditionFailure("Every property is reserved.")
         }
         var values: [String: PropertyTree] = [:]
         for (key, value) in archived.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
             values[key] = archive.inner(value) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
         }
+        values["NSEntity"] = reference(entity)
         archive.fill(reserved, ["NSFetchedPropertyDescription"] + Self.description, values)
         return reserved
-    }
-}
-
-/// The properties of an entity, inherited ones included, in the order in which the framework counts them.
-private struct PropertyOrder {
-    let names: [String]
-
-    init(_ model: ManagedObjectModel, _ entity: String) {
-        let levels = Array(model.lineage(of: entity).reversed())
-        let attributes = levels.flatMap { $0.attributes.sorted { codeUnitOrder($0.name, $1.name) } }
-        let relationships = levels.flatMap { $0.relationships.sorted { codeUnitOrder($0.name, $1.name) } }
-        let fetched = levels.flatMap { $0.fetchedProperties.filter { $0.archived != nil } }
-        let isManyToMany = { (relationship: Relationship) in
-            model.inverse(of: relationship)?.isToMany == true
-        }
-        names =
-            attributes.filter { !$0.isTransient }.map(\.name) + attributes.filter(\.isTransient).map(\.name)
-            + relationships.filter { !$0.isToMany }.map(\.name)
-            + relationships.filter { $0.isToMany && !isManyToMany($0) }.map(\.name)
-            + relationships.filter { $0.isToMany && isManyToMany($0) }.map(\.name) + fetched.map(\.name)
     }
 }
 

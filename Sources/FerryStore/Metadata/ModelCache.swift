@@ -17,7 +17,14 @@ package enum ModelCache {
             > 0
     }
 
-    /// The cached model, or nil when the store has none (before framework 637, or after a migration by Ferry).
+    /// Whether the store has the table with a model in it.
+    package static func hasModel(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
+        guard try hasTable(connection, schema: schema) else { return false }
+        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+        return try connection.integer("SELECT 1 FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1") != nil
+    }
+
+    /// The cached model, or nil when the store has none (before framework 637).
     ///
     /// - Throws: `badArchive` when there is one that cannot be read; ``DatabaseError``.
     package static func model(
@@ -58,13 +65,29 @@ package enum ModelCache {
 
     /// Writes a model over the store's cached one.
     ///
+    /// A model that has no known archived form leaves the table empty: Core Data then asks for the model itself.
+    ///
     /// - Precondition: The store has the table.
-    /// - Throws: `unsupported` when the model has no known archived form; nothing is written then; ``DatabaseError``.
-    package static func write(_ model: ManagedObjectModel, on connection: Connection, schema: String = "main") throws {
-        let content = deflated(try ArchivedModel.encode(model))
+    /// - Returns: Whether the model was written.
+    /// - Throws: ``DatabaseError``, and what archiving throws but for `unsupported`.
+    @discardableResult
+    package static func write(
+        _ model: ManagedObjectModel, on connection: Connection, schema: String = "main"
+    ) throws -> Bool {
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
         try connection.execute("DELETE FROM \(table)")
+        guard let archive = try archive(of: model) else { return false }
+        let content = deflated(archive)
         try connection.run("INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(content)])
+        return true
+    }
+
+    private static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
+        do {
+            return try ArchivedModel.encode(model)
+        } catch where error.code == .unsupported {
+            return nil
+        }
     }
 
     /// Raw DEFLATE data, without a header.
