@@ -46,7 +46,12 @@ package struct StepRun {
             try phase(.relationships, in: &report) { report in
                 try RelationshipsPhase(context: context).run(report: &report)
             }
-            try phase(.indexes, in: &report) { _ in try IndexesPhase(context: context).run() }
+            try phase(.indexes, in: &report) { _ in
+                try IndexesPhase(context: context).run()
+                let derived = DerivedAttributesPhase(context: context)
+                try derived.fill()
+                try derived.makeTriggers()
+            }
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {

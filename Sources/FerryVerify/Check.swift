@@ -20,6 +20,7 @@ let allChecks: [any Check.Type] = [
     CountsCheck.self,
     ReferencesCheck.self,
     ConstraintsCheck.self,
+    DerivedAttributesCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,
 ]

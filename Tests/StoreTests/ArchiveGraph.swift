@@ -110,7 +110,10 @@ private struct Comparison {
         case (.object(let name, let ones), .object(let otherName, let others)):
             if name != otherName { differences.append("\(path): \(name), \(otherName)") }
             compare(ones, others, path)
-        case (let one, let other): if one != other { differences.append("\(path.suffix(90)): \("\(one)".prefix(60)), \("\(other)".prefix(60))") }
+        case (let one, let other):
+            if one != other {
+                differences.append("\(path.suffix(90)): \("\(one)".prefix(60)), \("\(other)".prefix(60))")
+            }
         }
     }
 

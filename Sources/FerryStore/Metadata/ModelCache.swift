@@ -85,7 +85,7 @@ package enum ModelCache {
     private static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
         do {
             return try ArchivedModel.encode(model)
-        } catch where error.code == .unsupported {
+        } catch  where error.code == .unsupported {
             return nil
         }
     }

@@ -54,7 +54,8 @@ struct MetadataCheck: Check {
         var isRight = false
         do {
             let cached = try ModelCache.version(in: context.connection, schema: "destination")
-            isRight = try cached?.hashes == context.step.destination.hashes
+            isRight =
+                try cached?.hashes == context.step.destination.hashes
                 && ModelCache.hasModel(context.connection, schema: "source")
         } catch let error as FerryError where error.code == .badArchive || error.code == .badModel {
             isRight = false
