@@ -8,16 +8,19 @@ extension StepContext {
     ///   - unit: The unit's name.
     ///   - schema: The name under which the table's database is attached.
     ///   - table: The table, as it is written in SQL.
-    ///   - body: Does the work for the rows with `rowid` above the first number up to the second one.
+    ///   - rowID: The name under which the number of a row is reached.
+    ///   - body: Does the work for the rows with numbers above the first number up to the second one.
     func walk(
-        _ unit: String, schema: String = "main", table: String, phase: Phase, subject: String?,
+        _ unit: String, schema: String = "main", table: String, rowID: String = "rowid", phase: Phase,
+        subject: String?,
         _ body: (Int64, Int64) throws -> Void
     ) throws {
         var entry = try progress.entry(unit)
         guard !entry.isDone else { return }
         let next = try connection.prepare(
             """
-            SELECT max(k), count(*) FROM (SELECT rowid AS k FROM \(schema).\(table) WHERE rowid > ? ORDER BY rowid LIMIT ?)
+            SELECT max(k), count(*) FROM (
+                SELECT \(rowID) AS k FROM \(schema).\(table) WHERE \(rowID) > ? ORDER BY \(rowID) LIMIT ?)
             """)
         var sizer = ChunkSizer(options.chunkSize)
         var low = entry.chunks == 0 ? Int64.min : entry.mark

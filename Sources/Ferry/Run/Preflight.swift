@@ -20,6 +20,9 @@ struct Preflight {
         do {
             var (refusals, warnings) = valuesWithoutSource()
             refusals += try nullsInMandatoryAttributes()
+            let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
+            refusals += carried.refusals
+            warnings += carried.warnings
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {
