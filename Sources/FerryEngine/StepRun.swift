@@ -42,11 +42,19 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
+            let carried = try CarriedObjectsPhase(context: context)
             try phase(.rows, in: &report) { report in try RowsPhase(context: context).run(report: &report) }
             try phase(.relationships, in: &report) { report in
                 try RelationshipsPhase(context: context).run(report: &report)
             }
-            try phase(.indexes, in: &report) { _ in try IndexesPhase(context: context).run() }
+            try phase(.indexes, in: &report) { report in
+                try IndexesPhase(context: context).run()
+                try carried.run(report: &report)
+                let derived = DerivedAttributesPhase(context: context)
+                try derived.fill()
+                try derived.makeTriggers()
+                try carried.makeTriggers()
+            }
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {

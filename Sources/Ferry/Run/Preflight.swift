@@ -21,6 +21,9 @@ struct Preflight {
             var (refusals, warnings) = valuesWithoutSource()
             refusals += try nullsInMandatoryAttributes() + emptyMandatoryRelationships()
             refusals += rowsOfAbstractEntities() + (try duplicates())
+            let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
+            refusals += carried.refusals
+            warnings += carried.warnings
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {

@@ -93,13 +93,15 @@ struct RunDatabase {
     ) throws {
         let resolved = run.step.resolved
         let metadata = try StoreMetadata.read(from: connection, schema: "source").restamped(for: resolved.destination)
-        let hasModelCache =
-            try connection.integer("SELECT 1 FROM source.sqlite_master WHERE name = 'Z_MODELCACHE'") != nil
+        let hasModelCache = try ModelCache.hasTable(connection, schema: "source")
         try StoreCreation.prepare(connection)
         try connection.transaction("BEGIN IMMEDIATE") {
             try StoreCreation.createTables(of: destination, on: connection, hasModelCache: hasModelCache)
             try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
             try metadata.write(to: connection)
+            if try ModelCache.hasModel(connection, schema: "source") {
+                try ModelCache.write(resolved.destination.model, on: connection)
+            }
             try ProgressTable.create(on: connection)
             try dropScratch(connection)
             try ScratchDatabase.createUnit(on: connection)

@@ -26,8 +26,6 @@ struct ExpectedRow {
     let columns: [Column]
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
-    /// Values of each row that are not recomputed.
-    let notRecomputed: Int64
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
@@ -37,17 +35,16 @@ struct ExpectedRow {
         // What is no property of the entity belongs to a relative in the same table and is empty.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
-        var notRecomputed: Int64 = 0
         for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
             guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
                 let place = byName[column.name]
             else { continue }
             places[attribute.name] = place
-            if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
-                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
-            } else if attribute.isDerived {
+            if attribute.isDerived {
+                // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
-                notRecomputed += 1
+            } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
+                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
             }
         }
         for relationship in context.destinationModel.relationships(of: mapping.destination) {
@@ -58,7 +55,6 @@ struct ExpectedRow {
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
         self.cells = cells
         self.places = places
-        self.notRecomputed = notRecomputed
     }
 
     private static func cell(
