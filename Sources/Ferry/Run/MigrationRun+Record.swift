@@ -66,7 +66,7 @@ extension MigrationRun {
 extension RunRecord {
     /// Compares the store with what the run began with, or with what the run's own swap made of it.
     package func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
-        if let checkpointed, checkpointed.compare(with: now) == .same { return .same }
+        if let checkpointed, checkpointed.with(inputs: source.inputs).compare(with: now) == .same { return .same }
         return source.compare(with: now)
     }
 }

@@ -79,10 +79,12 @@ final class MigrationRun {
         if version.hashes == target.hashes {
             return try upToDate(sourceGuard, target, leftover: found, record: known)
         }
-        let (inspection, layout) = try store.inspect(version, counting: .exact)
+        // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
+        let isPastSnapshot = (known?.phase.order ?? 0) > Phase.snapshot.order
+        let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
-            .plan(from: version, to: target, rows: rows, areRowsEstimated: false)
+            .plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder

@@ -29,7 +29,8 @@ package final class RunFolder {
                 .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
                 remedy: "Move it elsewhere.")
         }
-        try files.createDirectory(path)
+        // The rows in it are nobody else's, whatever the permissions of the store's folder.
+        try files.createDirectory(path, mode: 0o700)
         guard let lock = try files.lock(path + "/lock") else {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
             throw FerryError(

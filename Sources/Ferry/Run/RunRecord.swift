@@ -45,6 +45,7 @@ package struct RunRecord: Codable, Sendable {
     ///   - sourceGuard: The store's guard.
     ///   - inputs: Digests of the models and mapping models, by path.
     ///   - migration: Nil for a rollback.
+    /// - Throws: ``FerryError`` when store or folder cannot be looked at.
     package init(
         _ kind: Kind, in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:],
         migration: Migration? = nil
@@ -100,7 +101,7 @@ package struct RunRecord: Codable, Sendable {
 
     /// The run folder's own identity: journals in it name each other by absolute path.
     package struct Place: Codable, Hashable, Sendable {
-        var path: String
+        package var path: String
         var device: UInt64
         var inode: UInt64
     }

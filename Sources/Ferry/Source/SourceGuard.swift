@@ -32,7 +32,11 @@ package final class SourceGuard {
     ///
     /// - Parameters:
     ///   - path: The store's main file, without symbolic links.
+    ///   - purpose: Whether writers are kept out.
+    ///   - files: The file layer.
     ///   - sideFiles: Those that an earlier call of the same run found; nil to look now.
+    ///   - vfs: A VFS with faults, for tests.
+    ///   - trace: Receives the statements.
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`, `.storeInUse`.
     package init(
         path: String, purpose: Purpose, files: FileLayer, sideFiles: SideFiles? = nil, vfs: VFS? = nil,
@@ -74,8 +78,8 @@ package final class SourceGuard {
             throw FerryError(
                 .notADatabase, "\(path) is a folder, not a store.", remedy: "Name the store's main file in it.")
         }
-        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "it is no regular file") }
-        guard attributes.size > 0 else { throw FerryError.notADatabase(path, "it is empty") }
+        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "not a regular file") }
+        guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
     }
 
     private static func open(
@@ -120,12 +124,8 @@ package final class SourceGuard {
     }
 
     private static func checkHeader(of connection: Connection, _ store: StoreFileNames) throws {
-        let header = try connection.rawBytes(count: 100, at: 0)
-        guard header.starts(with: Array("SQLite format 3\0".utf8)) else {
-            throw FerryError.notADatabase(
-                store.main, "it begins with other bytes, as an encrypted or a foreign file does")
-        }
-        guard header.count == 100 else { throw FerryError.notADatabase(store.main, "it is cut off") }
+        let start = try connection.rawBytes(count: DatabaseHeader.byteCount, at: 0)
+        if DatabaseHeader(start) == nil { throw FerryError.notADatabase(store.main, DatabaseFiles.guess(start)) }
     }
 
     /// A journal that a crashed writer left: SQLite's next reader would change the store by it.

@@ -19,6 +19,7 @@ struct Rollback {
     var trace: TraceHook?
 
     /// - Parameter archive: The name or path of the snapshot to put back; nil takes the newest.
+    /// - Returns: What was put back.
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged: nothing was changed then.
     func run(to archive: String?) throws -> RollbackReport {
         let folder = try RunFolder(path: RunFolder.path(beside: store), files: files)
