@@ -12,35 +12,6 @@ import Testing
 /// What a store holds beside its entities, through a whole step.
 @Suite("Carried objects")
 struct CarriedTests {
-    /// A step in code: entities map to those of the same name.
-    private func run(
-        _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
-        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize = .rows(7)
-    ) throws -> (connection: Connection, report: StepReport) {
-        let target = ModelVersion(of: model, name: "New")
-        var mapping = MappingModel(
-            name: "Step", path: "", sourceVersion: source.name, destinationVersion: target.name, entityMappings: [])
-        for entity in source.model.sortedEntityNames where !dropped.contains(entity) {
-            guard source.model.entities[entity]?.isAbstract == false, model.entities[entity] != nil else { continue }
-            mapping.entityMappings.append(EntityMapping(name: entity, source: entity, destination: entity))
-        }
-        let plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
-            .plan(from: source, to: target, rows: [:], areRowsEstimated: true)
-        if let refusal = plan.refusals.first { throw refusal }
-        let step = plan.steps[0]
-        let run = StepRun(
-            step: step, sourcePath: store, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: 0))
-        let report = try run.run()
-        let verification = try Verification(
-            mode: .full, step: step.resolved, sourcePath: store, isSourcePrivate: true,
-            destinationPath: run.destinationPath, workFolder: folder.path, counts: report.counts, now: 0
-        ).run()
-        #expect(verification.differences.isEmpty, "\(verification.differences)")
-        try run.finish()
-        return (try Connection(path: run.destinationPath, mode: .readOnly), report)
-    }
-
     private static let historyStores = [
         "nomodel-coredataplus-samplemodel2/SampleModel2_V1.sqlite", "cartkit/CartKitSwiftData_v1.sqlite",
     ]
@@ -65,7 +36,7 @@ struct CarriedTests {
         entities.sort { $0.name < $1.name }
         let model = ManagedObjectModel(
             versionIdentifiers: [], entities: entities, composites: version.model.composites)
-        let (new, report) = try run(
+        let (new, report) = try CodedStep.run(
             store, version, to: model, dropping: ["Feedback"], in: folder, chunkSize: .rows(1000))
         let query = """
             SELECT c.Z_PK, p.Z_NAME, c.ZENTITYPK, c.ZCHANGETYPE, c.ZTRANSACTIONID FROM ACHANGE AS c
@@ -137,7 +108,7 @@ struct CarriedTests {
     func appObjects() throws {
         let store = try library()
         let model = model(adding: "text", to: "Note", of: store)
-        let (new, _) = try run(store.path, store.version, to: model, in: TemporaryFolder())
+        let (new, _) = try CodedStep.run(store.path, store.version, to: model, in: TemporaryFolder())
         for table in ["app log", "pairs", "sums"] {
             let query = "SELECT * FROM \"\(table)\" ORDER BY 1"
             #expect(try new.rows(query) == store.connection.rows(query), "\(table)")
@@ -161,7 +132,7 @@ struct CarriedTests {
         let renamed = ManagedObjectModel(
             versionIdentifiers: [], entities: [Entity(name: "Volume"), Entity(name: "Note")])
         let error = #expect(throws: FerryError.self) {
-            _ = try run(store.path, store.version, to: renamed, in: TemporaryFolder())
+            _ = try CodedStep.run(store.path, store.version, to: renamed, in: TemporaryFolder())
         }
         #expect(error?.code == .unknownObject)
         #expect(error?.message.contains("ZBOOK") == true)
@@ -173,7 +144,7 @@ struct CarriedTests {
         try store.execute("CREATE TABLE ANSCKRECORDMETADATA (Z_PK INTEGER PRIMARY KEY)")
         let model = model(adding: "text", to: "Note", of: store)
         let error = #expect(throws: FerryError.self) {
-            _ = try run(store.path, store.version, to: model, in: TemporaryFolder())
+            _ = try CodedStep.run(store.path, store.version, to: model, in: TemporaryFolder())
         }
         #expect(error?.code == .unsupported)
         #expect(error?.message.contains("CloudKit") == true)

@@ -13,6 +13,8 @@ struct ExpectedRow {
         case copyUnlessNull(Int, PlainValue)
         /// The raw value of an attribute at the end of a path of to-one relationships.
         case carry(Expression, attribute: String)
+        /// The same, where only one of the two attributes may keep its values in files.
+        case restore(Expression, attribute: String, toExternal: Bool)
         case compute(Expression, AttributeType)
         case constant(PlainValue)
         /// A relationship's column, or one that only the store or a policy can fill.
@@ -62,7 +64,9 @@ struct ExpectedRow {
         _ rows: SourceRows, _ context: VerificationContext
     ) throws -> Cell {
         guard let expression else {
-            return .constant(StoredValue.stored(value(of: attribute.defaultValue), in: column))
+            var value = value(of: attribute.defaultValue)
+            if attribute.allowsExternalStorage, case .blob(let bytes) = value { value = .blob([1] + bytes) }
+            return .constant(StoredValue.stored(value, in: column))
         }
         if let source = SourceAttribute(expression, mapping, context.sourceModel),
             source.attribute.type == attribute.type,
@@ -72,6 +76,12 @@ struct ExpectedRow {
                 return .copy(place)
             }
             return .carry(source.object, attribute: source.attribute.name)
+        }
+        if let source = SourceAttribute(expression, mapping, context.sourceModel),
+            source.attribute.allowsExternalStorage != attribute.allowsExternalStorage
+        {
+            return .restore(
+                source.object, attribute: source.attribute.name, toExternal: attribute.allowsExternalStorage)
         }
         if case .constant(let constant) = expression {
             let value = PlainEvaluator.value(ofConstant: constant)
@@ -144,6 +154,11 @@ struct ExpectedRow {
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             return StoredValue.stored(try objects.rawValue(of: attribute, in: object), in: columns[place])
+        case .restore(let path, let attribute, let toExternal):
+            guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
+            let raw = try objects.rawValue(of: attribute, in: object)
+            guard case .blob(let bytes) = raw else { return raw }
+            return .blob(toExternal ? [1] + bytes : try objects.contents(ofExternal: bytes))
         case .compute(let expression, let type):
             let value = try evaluator.value(of: expression, in: scope)
             return StoredValue.stored(try PlainConversion.stored(value, as: type), in: columns[place])
