@@ -65,8 +65,8 @@ struct Partitioning {
                 }
                 let sharesRoot =
                     destinationModel.root(of: other.destination) == destinationModel.root(of: mapping.destination)
-                if sharesRoot, !mapping.keepsPrimaryKey, !other.keepsPrimaryKey, other.position < mapping.position,
-                    !(mapping.unique.isEmpty && !other.unique.isEmpty && other.destination == mapping.destination)
+                if sharesRoot, !mapping.keepsPrimaryKey, !other.keepsPrimaryKey,
+                    keyRank(of: other, in: mappings) < keyRank(of: mapping, in: mappings)
                 {
                     result[mapping.position, default: [:]][other.position] =
                         "its new objects get keys after those of \(other.name)"
@@ -74,6 +74,15 @@ struct Partitioning {
             }
         }
         return result
+    }
+
+    /// The order in which mappings give new keys: by position, but finding after all that can be found.
+    private static func keyRank(
+        of mapping: ResolvedEntityMapping, in mappings: [ResolvedEntityMapping]
+    ) -> (Int, Int, Int) {
+        guard !mapping.unique.isEmpty else { return (mapping.position, 0, mapping.position) }
+        let carrying = mappings.filter { $0.unique.isEmpty && $0.destination == mapping.destination }.map(\.position)
+        return (max(mapping.position, carrying.max() ?? 0), 1, mapping.position)
     }
 
     /// Mappings that are connected by dependencies, in either direction; in the order of their first positions.

@@ -92,7 +92,8 @@ package struct DatabaseFiles: Sendable, Hashable {
         return try input.read(count: 1, at: 0).first != 0
     }
 
-    private static func guess(_ start: [UInt8]) -> String {
+    /// What a file is that does not begin like a database, in words.
+    package static func guess(_ start: [UInt8]) -> String {
         if start.starts(with: Array("SQLite format 3\0".utf8)) {
             return start.count < DatabaseHeader.byteCount ? "cut off within its header" : "damaged in its header"
         }

@@ -32,6 +32,13 @@ struct OpenFile {
         return size
     }
 
+    /// Whether some connection, of any process, holds the RESERVED lock.
+    func isReserved() throws(DatabaseError) -> Bool {
+        var result: Int32 = 0
+        try check(file.pointee.pMethods.pointee.xCheckReservedLock(file, &result), "the locks")
+        return result != 0
+    }
+
     /// Fills the bytes from a place in the file, which must have them.
     func read(_ bytes: inout [UInt8], at offset: Int64) throws(DatabaseError) {
         let code = bytes.withUnsafeMutableBytes {

@@ -31,27 +31,39 @@ enum FerryBinary {
         return FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// Runs a command line to its end; both streams go through files, so that neither can block the other.
-    static func run(_ words: [String], in folder: String) throws -> Outcome {
+    /// Runs a command line to its end; standard output goes through a file, so that neither stream can block the other.
+    ///
+    /// A signal is sent once, as soon as standard error holds the given text.
+    static func run(
+        _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = ""
+    ) throws -> Outcome {
         let program = try #require(path, "the program ferry stands beside the test bundle")
-        let name = UUID().uuidString
-        let output = URL(fileURLWithPath: folder).appendingPathComponent("\(name).out")
-        let diagnostics = URL(fileURLWithPath: folder).appendingPathComponent("\(name).err")
-        for file in [output, diagnostics] { try Data().write(to: file) }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("\(UUID().uuidString).out")
+        try Data().write(to: file)
         let process = Process()
+        let diagnostics = Pipe()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = words
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: diagnostics)
+        process.standardOutput = try FileHandle(forWritingTo: file)
+        process.standardError = diagnostics
         try process.run()
-        process.waitUntilExit()
-        defer {
-            for file in [output, diagnostics] { try? FileManager.default.removeItem(at: file) }
+        var told = Data()
+        var pending = signal
+        while true {
+            let part = diagnostics.fileHandleForReading.availableData
+            if part.isEmpty { break }
+            told += part
+            if let signal = pending, String(decoding: told, as: UTF8.self).contains(text) {
+                kill(process.processIdentifier, signal)
+                pending = nil
+            }
         }
+        process.waitUntilExit()
+        let output = try String(contentsOf: file, encoding: .utf8)
+        try FileManager.default.removeItem(at: file)
         return Outcome(
-            exitCode: process.terminationStatus, output: try String(contentsOf: output, encoding: .utf8),
-            diagnostics: try String(contentsOf: diagnostics, encoding: .utf8))
+            exitCode: process.terminationStatus, output: output, diagnostics: String(decoding: told, as: UTF8.self))
     }
 }

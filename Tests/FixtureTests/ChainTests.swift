@@ -52,7 +52,8 @@ struct RealChainTests {
         #expect(posts > 1000)
         #expect(try after.integer("SELECT count(*) FROM ZPOST") == posts)
         let pairs = try after.integer(
-            "SELECT count(*) FROM ZPOST p JOIN ZCOLOR c ON c.Z_PK = p.ZCOLOR AND c.ZPOST = p.Z_PK WHERE c.ZHEX IS NOT NULL")
+            "SELECT count(*) FROM ZPOST p JOIN ZCOLOR c ON c.Z_PK = p.ZCOLOR AND c.ZPOST = p.Z_PK WHERE c.ZHEX IS NOT NULL"
+        )
         #expect(pairs == posts)
     }
 

@@ -1,9 +1,8 @@
+import Ferry
 import FerryBase
 import FerrySQLite
 import TestSupport
 import Testing
-
-@testable import Ferry
 
 @Suite("The fingerprint of a store")
 struct FingerprintTests {

@@ -1,9 +1,8 @@
+import Ferry
 import FerryBase
 import FerrySQLite
 import TestSupport
 import Testing
-
-@testable import Ferry
 
 @Suite("The guard of a store")
 struct SourceGuardTests {

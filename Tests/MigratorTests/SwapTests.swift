@@ -1,10 +1,9 @@
+import Ferry
 import FerryBase
 import FerrySQLite
 import FerryStore
 import TestSupport
 import Testing
-
-@testable import Ferry
 
 /// One store, one finished destination in a run folder, and the command that swaps them.
 private struct SwapStage {
@@ -33,11 +32,8 @@ private struct SwapStage {
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
         try run.save(
             RunRecord(
-                kind: .migration, tool: "test", id: "run", folder: run.place, store: path,
-                source: guardian.fingerprint(), sideFiles: guardian.sideFiles, phase: .verify,
-                migration: RunRecord.Migration(
-                    options: .init(target: "2", output: nil, verify: .full, takesSnapshot: false), from: "1", to: "2",
-                    chain: ["1", "2"], now: 0)))
+                .migration, in: run, on: guardian,
+                migration: .init(options: .init(target: "2"), chain: ["1", "2"], now: 0)))
         try guardian.close()
         try files.createDirectory(run.stepFolder(1))
         try TinyStore.make(destination, title: "new", external: [Self.newFile])

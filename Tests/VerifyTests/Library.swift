@@ -33,7 +33,7 @@ struct Library {
             metadata.restamped(for: step.destination), Library.destinationRows)
     }
 
-    private static func create(
+    static func create(
         _ path: String, _ layout: StoreLayout, _ maximumKeys: [String: Int64], _ metadata: StoreMetadata, _ rows: String
     ) throws {
         let connection = try Connection(path: path, mode: .create)

@@ -83,7 +83,7 @@ struct VerificationTests {
             sql: "UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL WHERE Z_PK = 1", check: "relationships",
             entity: "Book", isQuick: false),
         Damage(
-            sql: "UPDATE ZFILE SET ZBOOK = 1, Z_FOK_BOOK = 2048 WHERE Z_PK = 3", check: "relationships", entity: "File",
+            sql: "UPDATE ZFILE SET ZBOOK = 1, Z_FOK_BOOK = 3072 WHERE Z_PK = 3", check: "relationships", entity: "File",
             isQuick: false),
         Damage(
             sql: "DELETE FROM Z_2BOOKS WHERE Z_3BOOKS = 5", check: "relationships", entity: "Author", isQuick: false),

@@ -56,6 +56,7 @@ public struct Migrator: Sendable {
     /// - Parameters:
     ///   - configuration: How the migration would run.
     ///   - checksRows: Whether the scans of preflight run too; without them large tables are estimated.
+    /// - Returns: The plan.
     /// - Throws: ``FerryError`` when the store or its version cannot be made out at all.
     public func plan(_ configuration: Configuration = Configuration(), checksRows: Bool = false) throws -> PlanReport {
         let run = try MigrationRun(
@@ -86,6 +87,7 @@ public struct Migrator: Sendable {
     ///   - configuration: How it runs.
     ///   - stop: Asks for a stop after the unit at work; the run then stays resumable.
     ///   - onEvent: Receives what happens, on the thread where it happens.
+    /// - Returns: What was done, or that there was nothing to do.
     /// - Throws: ``FerryError``: every code of its `consequence` says what became of the store. The cause of a refusal is
     ///   ``PlanRefusals`` when there are several, that of `.verificationFailed` is ``VerificationDifferences``.
     public func migrate(

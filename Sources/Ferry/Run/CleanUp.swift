@@ -1,15 +1,21 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryStore
 
 /// What is left to do once the rename of a swap has happened; any later command may do it.
-struct CleanUp {
+package struct CleanUp {
     let store: String
     let files: FileLayer
     /// Whether the external files beside the store are its own alone.
-    var ownsExternalFiles = true
+    var ownsExternalFiles: Bool
+
+    package init(store: String, files: FileLayer, ownsExternalFiles: Bool = true) {
+        self.store = store
+        self.files = files
+        self.ownsExternalFiles = ownsExternalFiles
+    }
 
     /// Removes external files that no row names, and writes the log; the run folder is the caller's to remove.
-    func run(_ record: RunRecord, in folder: RunFolder) throws {
+    package func run(_ record: RunRecord, in folder: RunFolder) throws {
         if ownsExternalFiles {
             try ExternalFiles(store: store, files: files).removeUnnamed(workFolder: folder.path)
         }

@@ -22,6 +22,8 @@ struct DiskNeed {
     ///   - steps: The steps that will run.
     ///   - runFolder: Where destinations and scratch databases are made.
     ///   - snapshotFolder: Nil without a snapshot.
+    ///   - files: The file layer.
+    /// - Throws: ``FerryError`` when a folder cannot be looked at.
     init(
         contentBytes: Int64, steps: Int, runFolder: String, snapshotFolder: String?, files: FileLayer
     ) throws(FerryError) {

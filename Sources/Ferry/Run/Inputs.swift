@@ -6,7 +6,7 @@ internal import FerryModel
 struct Inputs: Sendable {
     var catalog: ModelCatalog
     var mappingModels: [MappingModel]
-    /// Path to the SHA-256 of what was read there, in hexadecimal.
+    /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
 
     init(models: [ModelSource], mappings: [MappingSource], files: FileLayer) throws(FerryError) {
@@ -16,9 +16,9 @@ struct Inputs: Sendable {
         digests = [:]
         // Versions that are not used count too: with them the same command can find another chain.
         for version in catalog.versions {
-            digests[version.path] = try InputDigest(files: files).digest(of: version.path)
+            digests[try files.realPath(version.path)] = try InputDigest(files: files).digest(of: version.path)
         }
-        for mapping in mappingModels { digests[mapping.path] = mapping.fingerprint.hexadecimal }
+        for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
 
     /// The version that a migration leads to.

@@ -10,6 +10,7 @@ extension MigrationRun {
     /// - Parameters:
     ///   - store: The store, opened for reading.
     ///   - checksRows: Whether rows are counted and scanned as the run itself would do first.
+    /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         let target = try inputs.target(named: configuration.target)

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryPlan
 
 #if canImport(FoundationEssentials)
@@ -18,13 +18,12 @@ extension MigrationRun {
 
     /// Begins a run: from here on the folder is known as this run's.
     func newRecord(
-        _ plan: MigrationPlan, _ fingerprint: Fingerprint, _ sourceGuard: SourceGuard, _ folder: RunFolder
+        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord {
-        let record = RunRecord(
-            kind: .migration, tool: FerryVersion.tool, id: UUID().uuidString, folder: try folder.place,
-            store: place.store, source: fingerprint, sideFiles: sourceGuard.sideFiles, phase: .preflight,
+        let record = try RunRecord(
+            .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
             migration: RunRecord.Migration(
-                options: options(plan), from: plan.chain.first ?? "", to: plan.chain.last ?? "", chain: plan.chain,
+                options: options(plan), chain: plan.chain,
                 now: configuration.now().timeIntervalSinceReferenceDate))
         try folder.save(record)
         return record
@@ -66,15 +65,15 @@ extension MigrationRun {
 
 extension RunRecord {
     /// Compares the store with what the run began with, or with what the run's own swap made of it.
-    func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
-        if let checkpointed, checkpointed.compare(with: now) == .same { return .same }
+    package func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
+        if let checkpointed, checkpointed.with(inputs: source.inputs).compare(with: now) == .same { return .same }
         return source.compare(with: now)
     }
 }
 
 extension SwapIntent {
     /// Whether the rename of a recorded swap has happened: a rename keeps device and inode.
-    static func isDone(_ record: RunRecord, at path: String, files: FileLayer) throws -> Bool {
+    package static func isDone(_ record: RunRecord, at path: String, files: FileLayer) throws -> Bool {
         guard let swap = record.swap, let attributes = try files.attributesIfPresent(path) else { return false }
         return attributes.device == swap.device && attributes.inode == swap.inode
     }

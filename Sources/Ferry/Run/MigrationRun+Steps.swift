@@ -22,10 +22,14 @@ extension MigrationRun {
                     chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
                     progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path)))
             if index >= (record.migration?.steps.count ?? 0) {
+                record.phase = .rows
+                try folder.save(record)
                 try files.createDirectory(run.folder)
                 let report = try run.run()
                 isResumed = isResumed || report.resumed
                 chunkTimes.add(report.chunkTimes)
+                record.phase = .verify
+                try folder.save(record)
                 let verification = try verify(run, report, number, migration.now, &record)
                 record.add(step, number, report, verification)
                 try folder.save(record)
@@ -61,7 +65,6 @@ extension MigrationRun {
     private func verify(
         _ run: StepRun, _ report: StepReport, _ number: Int, _ now: Double, _ record: inout RunRecord
     ) throws -> VerificationSummary {
-        record.phase = .verify
         guard configuration.verify != .none else { return VerificationSummary(mode: .none) }
         relay.begin(.verify, step: number)
         let time = Clock.nanoseconds()

@@ -79,18 +79,18 @@ final class MigrationRun {
         if version.hashes == target.hashes {
             return try upToDate(sourceGuard, target, leftover: found, record: known)
         }
-        let (inspection, layout) = try store.inspect(version, counting: .exact)
+        // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
+        let isPastSnapshot = (known?.phase.order ?? 0) > Phase.snapshot.order
+        let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
-            .plan(from: version, to: target, rows: rows, areRowsEstimated: false)
+            .plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
-        var fingerprint = try sourceGuard.fingerprint()
-        fingerprint.inputs = inputs.digests
         let folder: RunFolder
         var record: RunRecord
         if let known, let found {
-            try checkSame(known, plan, fingerprint)
+            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try found.checkPlace()
             (folder, record) = (found, found.record ?? known)
             isResumed = true
@@ -101,7 +101,7 @@ final class MigrationRun {
             try preflight(store, layout, rows: rows, plan)
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
-                record = try newRecord(plan, fingerprint, sourceGuard, folder)
+                record = try newRecord(plan, sourceGuard, folder)
             } catch {
                 // A run that could not begin leaves nothing behind.
                 if folder.record == nil { try folder.remove() }

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -9,19 +9,19 @@ internal import FerryBase
 /// The folder of one unfinished run, held by its lock.
 ///
 /// It stands beside the file that the run will make, so that the last step is a rename on one volume.
-final class RunFolder {
-    let path: String
+package final class RunFolder {
+    package let path: String
     private let files: FileLayer
     private let lock: FileLock
     private(set) var record: RunRecord?
 
     /// Where the run of a store, or of an output, has its folder.
-    static func path(beside file: String) -> String { file + ".ferry" }
+    package static func path(beside file: String) -> String { file + ".ferry" }
 
     /// Takes the folder's lock; makes the folder where there is none.
     ///
     /// - Throws: ``FerryError`` `.runActive` while another run holds it.
-    init(path: String, files: FileLayer) throws {
+    package init(path: String, files: FileLayer) throws {
         self.path = path
         self.files = files
         if let attributes = try files.attributesIfPresent(path), !attributes.isDirectory {
@@ -29,7 +29,8 @@ final class RunFolder {
                 .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
                 remedy: "Move it elsewhere.")
         }
-        try files.createDirectory(path)
+        // The rows in it are nobody else's, whatever the permissions of the store's folder.
+        try files.createDirectory(path, mode: 0o700)
         guard let lock = try files.lock(path + "/lock") else {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
             throw FerryError(
@@ -44,7 +45,7 @@ final class RunFolder {
     /// - Returns: Nil when the folder is a new one.
     /// - Throws: ``FerryError`` `.runDiffers` when what stands there is no run, or one of a form that this version
     ///   does not know.
-    func load() throws -> RunRecord? {
+    package func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
         let strangers = try files.list(path).filter { !["lock", "run.json", "run.json.new"].contains($0.name) }
         if record == nil, !strangers.isEmpty {
@@ -92,7 +93,7 @@ final class RunFolder {
         }
     }
 
-    var place: RunRecord.Place {
+    package var place: RunRecord.Place {
         get throws {
             let attributes = try files.attributes(path)
             return RunRecord.Place(
@@ -101,9 +102,9 @@ final class RunFolder {
     }
 
     /// The folder of a step, counted from 1.
-    func stepFolder(_ step: Int) -> String { "\(path)/step-\(step)" }
+    package func stepFolder(_ step: Int) -> String { "\(path)/step-\(step)" }
 
-    func save(_ record: RunRecord) throws {
+    package func save(_ record: RunRecord) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let bytes: [UInt8]
@@ -120,7 +121,7 @@ final class RunFolder {
     ///
     /// - Throws: ``FerryError`` `.runMoved` when it was moved while one of its transactions was open: the journals name
     ///   the super-journal by its absolute path, and half a transaction would be taken for a whole one.
-    func checkPlace() throws {
+    package func checkPlace() throws {
         guard var record else { return }
         let now = try place
         guard now != record.folder else { return }
@@ -150,7 +151,7 @@ final class RunFolder {
     }
 
     /// Takes everything but the lock out of the folder.
-    func clear() throws {
+    package func clear() throws {
         // The record goes last: until then the leftovers are known as a run's.
         for entry in try files.list(path) where !["lock", "run.json"].contains(entry.name) {
             try files.removeTree(path + "/" + entry.name)
@@ -160,7 +161,7 @@ final class RunFolder {
     }
 
     /// Removes the folder with everything in it; the lock ends with this object.
-    func remove() throws {
+    package func remove() throws {
         try clear()
         try files.removeTree(path)
         try files.syncFolder(FileLayer.parent(of: path))

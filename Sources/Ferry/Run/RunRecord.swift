@@ -1,59 +1,107 @@
 internal import FerryBase
 
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 /// What `run.json` holds: which run this is, what must not change under it, and how far it has come.
 ///
 /// Where it and the databases of the run differ, the databases win: it says which step is at work, never which rows.
-struct RunRecord: Codable, Sendable {
+package struct RunRecord: Codable, Sendable {
     /// The only version of this file's form so far.
     static let format = 1
 
-    enum Kind: String, Codable, Sendable { case migration, rollback }
+    package enum Kind: String, Codable, Sendable { case migration, rollback }
 
-    var ferry = RunRecord.format
-    var kind: Kind
+    package var ferry = RunRecord.format
+    package var kind: Kind
     /// The tool that wrote it, with its version.
-    var tool: String
-    var id: String
-    var folder: Place
-    var store: String
+    package var tool: String
+    package var id: String
+    package var folder: Place
+    package var store: String
     /// What the store and the inputs looked like when the run began.
-    var source: Fingerprint
+    package var source: Fingerprint
     /// What the store looks like once the swap has written its `-wal` back; see ``Swap``.
-    var checkpointed: Fingerprint?
+    package var checkpointed: Fingerprint?
     /// The side files that were there before Ferry came.
-    var sideFiles: SideFiles
-    var phase: Phase
+    package var sideFiles: SideFiles
+    package var phase: Phase
     /// The archive that was taken or is put back.
-    var snapshot: String?
-    var swap: SwapIntent?
-    /// Seconds spent per phase by all calls, in the order in which the phases first ran.
-    var phases: [PhaseSeconds] = []
+    package var snapshot: String?
+    package var swap: SwapIntent?
+    /// Seconds spent per phase by all calls, in the order of the phases.
+    package var phases: [PhaseSeconds] = []
     /// Nil for a rollback.
-    var migration: Migration?
+    package var migration: Migration?
+
+    /// Begins a run on the store as it is now.
+    ///
+    /// - Parameters:
+    ///   - kind: What the run does.
+    ///   - folder: The run folder.
+    ///   - sourceGuard: The store's guard.
+    ///   - inputs: Digests of the models and mapping models, by path.
+    ///   - migration: Nil for a rollback.
+    /// - Throws: ``FerryError`` when store or folder cannot be looked at.
+    package init(
+        _ kind: Kind, in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:],
+        migration: Migration? = nil
+    ) throws {
+        self.kind = kind
+        self.migration = migration
+        tool = FerryVersion.tool
+        id = UUID().uuidString
+        self.folder = try folder.place
+        store = sourceGuard.store.main
+        source = try sourceGuard.fingerprint().with(inputs: inputs)
+        sideFiles = sourceGuard.sideFiles
+        phase = .preflight
+    }
 
     /// What only a migration has.
-    struct Migration: Codable, Sendable {
+    package struct Migration: Codable, Sendable {
         var options: Options
-        var from: String
-        var to: String
+        /// Names of the versions from the store's to the target.
         var chain: [String]
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
         /// The steps that are verified, in order; the next one is at work.
         var steps: [StepRecord] = []
+
+        package init(options: Options, chain: [String], now: Double) {
+            precondition(!chain.isEmpty, "a migration leads from a version to a version")
+            self.options = options
+            self.chain = chain
+            self.now = now
+        }
+
+        var from: String { chain[0] }
+        var to: String { chain[chain.count - 1] }
     }
 
     /// What a call must ask for again to go on with the run.
-    struct Options: Codable, Hashable, Sendable {
+    package struct Options: Codable, Hashable, Sendable {
         var target: String
         var output: String?
         var verify: Configuration.VerifyMode
         var takesSnapshot: Bool
+
+        package init(
+            target: String, output: String? = nil, verify: Configuration.VerifyMode = .full, takesSnapshot: Bool = true
+        ) {
+            self.target = target
+            self.output = output
+            self.verify = verify
+            self.takesSnapshot = takesSnapshot
+        }
     }
 
     /// The run folder's own identity: journals in it name each other by absolute path.
-    struct Place: Codable, Hashable, Sendable {
-        var path: String
+    package struct Place: Codable, Hashable, Sendable {
+        package var path: String
         var device: UInt64
         var inode: UInt64
     }
@@ -69,7 +117,7 @@ struct RunRecord: Codable, Sendable {
         var verification: VerificationSummary
     }
 
-    struct PhaseSeconds: Codable, Sendable {
+    package struct PhaseSeconds: Codable, Sendable {
         var phase: Phase
         var seconds: Double
     }
@@ -79,12 +127,13 @@ struct RunRecord: Codable, Sendable {
             phases[index].seconds += seconds
         } else {
             phases.append(PhaseSeconds(phase: phase, seconds: seconds))
+            phases.sort { $0.phase.order < $1.phase.order }
         }
     }
 }
 
 /// Written before a swap: tells the next command whether the rename has happened.
-struct SwapIntent: Codable, Hashable, Sendable {
+package struct SwapIntent: Codable, Hashable, Sendable {
     /// The file that goes into the store's place; a rename keeps its device and inode.
     var device: UInt64
     var inode: UInt64

@@ -15,7 +15,10 @@ struct StoreSnapshots {
     let store: String
     private let snapshots: SnapshotStore
 
-    /// - Parameter folder: Nil means `STORE.snapshots`.
+    /// - Parameters:
+    ///   - store: The store's real path.
+    ///   - folder: Nil means `STORE.snapshots`.
+    ///   - files: The file layer.
     init(of store: String, folder: String?, files: FileLayer) {
         self.store = store
         snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)

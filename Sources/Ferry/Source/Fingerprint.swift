@@ -1,12 +1,17 @@
-internal import FerrySQLite
+package import FerrySQLite
 
 /// What a store and a run's inputs look like: enough to notice every write of another program.
-struct Fingerprint: Codable, Hashable, Sendable {
-    var store: DatabaseFingerprint
+package struct Fingerprint: Codable, Hashable, Sendable {
+    package var store: DatabaseFingerprint
     /// Path of each model and mapping model to the SHA-256 of its bytes, in hexadecimal.
-    var inputs: [String: String] = [:]
+    package var inputs: [String: String]
 
-    enum Comparison: Equatable {
+    package init(store: DatabaseFingerprint, inputs: [String: String] = [:]) {
+        self.store = store
+        self.inputs = inputs
+    }
+
+    package enum Comparison: Equatable {
         case same
         /// What of the store is different, in words.
         case storeChanged(String)
@@ -15,7 +20,7 @@ struct Fingerprint: Codable, Hashable, Sendable {
     }
 
     /// Compares what was recorded (self) with what is there now.
-    func compare(with now: Fingerprint) -> Comparison {
+    package func compare(with now: Fingerprint) -> Comparison {
         if let path = Set(inputs.keys).union(now.inputs.keys).sorted().first(where: { inputs[$0] != now.inputs[$0] }) {
             return .inputChanged(path)
         }

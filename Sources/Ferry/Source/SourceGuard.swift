@@ -1,12 +1,12 @@
-internal import FerryBase
-internal import FerrySQLite
+package import FerryBase
+package import FerrySQLite
 
 /// The connection that keeps writers out of a store from preflight to swap, and never writes to it itself.
 ///
 /// Readers go on; every other writer is refused by SQLite. At the end the store's files are byte for byte what they
 /// were, and side files that only this connection made are gone.
-final class SourceGuard {
-    enum Purpose {
+package final class SourceGuard {
+    package enum Purpose {
         /// Keep writers out (`BEGIN IMMEDIATE`).
         case migrating
         /// Look at one state of the store; others may write.
@@ -14,7 +14,7 @@ final class SourceGuard {
     }
 
     /// How the store could be opened.
-    enum Access: Sendable {
+    package enum Access: Sendable {
         case readWrite
         /// Nothing here may be written: no lock keeps writers out.
         case readOnly
@@ -22,9 +22,9 @@ final class SourceGuard {
         case immutable
     }
 
-    let store: StoreFileNames
-    let access: Access
-    let sideFiles: SideFiles
+    package let store: StoreFileNames
+    package let access: Access
+    package let sideFiles: SideFiles
     private let files: FileLayer
     private var opened: Connection?
 
@@ -32,9 +32,13 @@ final class SourceGuard {
     ///
     /// - Parameters:
     ///   - path: The store's main file, without symbolic links.
+    ///   - purpose: Whether writers are kept out.
+    ///   - files: The file layer.
     ///   - sideFiles: Those that an earlier call of the same run found; nil to look now.
+    ///   - vfs: A VFS with faults, for tests.
+    ///   - trace: Receives the statements.
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`, `.storeInUse`.
-    init(
+    package init(
         path: String, purpose: Purpose, files: FileLayer, sideFiles: SideFiles? = nil, vfs: VFS? = nil,
         trace: TraceHook? = nil
     ) throws {
@@ -59,7 +63,7 @@ final class SourceGuard {
     }
 
     /// The connection, inside the guard's transaction: for reading only.
-    var connection: Connection {
+    package var connection: Connection {
         guard let opened else { preconditionFailure("the guard was closed") }
         return opened
     }
@@ -74,8 +78,8 @@ final class SourceGuard {
             throw FerryError(
                 .notADatabase, "\(path) is a folder, not a store.", remedy: "Name the store's main file in it.")
         }
-        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "it is no regular file") }
-        guard attributes.size > 0 else { throw FerryError.notADatabase(path, "it is empty") }
+        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "not a regular file") }
+        guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
     }
 
     private static func open(
@@ -120,12 +124,8 @@ final class SourceGuard {
     }
 
     private static func checkHeader(of connection: Connection, _ store: StoreFileNames) throws {
-        let header = try connection.rawBytes(count: 100, at: 0)
-        guard header.starts(with: Array("SQLite format 3\0".utf8)) else {
-            throw FerryError.notADatabase(
-                store.main, "it begins with other bytes, as an encrypted or a foreign file does")
-        }
-        guard header.count == 100 else { throw FerryError.notADatabase(store.main, "it is cut off") }
+        let start = try connection.rawBytes(count: DatabaseHeader.byteCount, at: 0)
+        if DatabaseHeader(start) == nil { throw FerryError.notADatabase(store.main, DatabaseFiles.guess(start)) }
     }
 
     /// A journal that a crashed writer left: SQLite's next reader would change the store by it.
@@ -150,7 +150,7 @@ final class SourceGuard {
     }
 
     /// What the store looks like now; inside a transaction only.
-    func fingerprint() throws -> Fingerprint {
+    package func fingerprint() throws -> Fingerprint {
         Fingerprint(store: try PageReader(connection).fingerprint(files: files))
     }
 
@@ -161,7 +161,7 @@ final class SourceGuard {
     /// The lock outlasts transactions: in WAL mode `BEGIN EXCLUSIVE` alone keeps only writers out.
     ///
     /// - Returns: False when another connection has the store open; the guard must then be closed.
-    func takeExclusively() throws -> Bool {
+    package func takeExclusively() throws -> Bool {
         precondition(access == .readWrite, "only a guard that may write can take the store")
         if connection.isInTransaction { try connection.execute("ROLLBACK") }
         try connection.execute("PRAGMA query_only = 0; PRAGMA locking_mode = EXCLUSIVE")
@@ -175,7 +175,7 @@ final class SourceGuard {
     }
 
     /// Lets the store go; removes side files that were not there before, if nobody else has the store open.
-    func close() throws {
+    package func close() throws {
         guard opened != nil else { return }
         defer { release() }
         guard access == .readWrite, !sideFiles.hadLog || !sideFiles.hadIndex,
@@ -190,7 +190,7 @@ final class SourceGuard {
     }
 
     /// Lets the store go as it is; after a swap this is the replaced file.
-    func release() { opened = nil }
+    package func release() { opened = nil }
 }
 
 extension DatabaseError {

@@ -12,10 +12,11 @@ extension FerryError {
     /// - Parameters:
     ///   - error: What was thrown below.
     ///   - path: The file at work, for errors that do not name one.
+    /// - Returns: The error itself, if it is one already.
     package static func wrapping(_ error: any Error, on path: String) -> FerryError {
         switch error {
         case let error as FerryError: error
-        case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "its content is no database's")
+        case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
         case let error as DatabaseError where error.isFull:
             FerryError(
@@ -31,9 +32,9 @@ extension FerryError {
         }
     }
 
-    static func notADatabase(_ path: String, _ reason: String) -> FerryError {
+    static func notADatabase(_ path: String, _ what: String) -> FerryError {
         FerryError(
-            .notADatabase, "\(path) is no SQLite database: \(reason).",
+            .notADatabase, "\(path) is no SQLite database: it is \(what).",
             remedy: "Name the store's main file; an encrypted one must be decrypted first.")
     }
 

@@ -36,6 +36,7 @@ struct ExternalFiles {
     /// Needs no model: every BLOB of the form that names a file counts, whatever column it stands in.
     ///
     /// - Parameter workFolder: A folder for the list of names, which can be as long as the store has rows.
+    /// - Throws: ``FerryError``, ``DatabaseError``; what was not removed yet stays.
     func removeUnnamed(workFolder: String) throws {
         guard try files.attributesIfPresent(folder)?.isDirectory == true else { return }
         let list = workFolder + "/external.sqlite"

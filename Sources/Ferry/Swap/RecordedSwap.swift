@@ -1,20 +1,30 @@
-internal import FerryBase
+package import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
 /// A swap whose every stage is in the run's record before it begins, so that the next command can go on from a kill.
-struct RecordedSwap {
+package struct RecordedSwap {
     let sourceGuard: SourceGuard
     let destination: String
     let folder: RunFolder
     let files: FileLayer
-    var trace: TraceHook?
+    let trace: TraceHook?
+
+    package init(
+        sourceGuard: SourceGuard, destination: String, folder: RunFolder, files: FileLayer, trace: TraceHook? = nil
+    ) {
+        self.sourceGuard = sourceGuard
+        self.destination = destination
+        self.folder = folder
+        self.files = files
+        self.trace = trace
+    }
 
     /// Runs the swap; the record is saved with the intent before anything of the store changes.
     ///
     /// - Parameter record: The run; afterwards as it was saved last.
     /// - Throws: ``FerryError`` `.sourceChanged`, `.storeInUseAtSwap`.
-    func run(_ record: inout RunRecord) throws {
+    package func run(_ record: inout RunRecord) throws {
         var current = record
         current.phase = .swap
         defer { record = current }
@@ -44,5 +54,5 @@ extension RunRecord {
 }
 
 extension Fingerprint {
-    func with(inputs: [String: String]) -> Fingerprint { Fingerprint(store: store, inputs: inputs) }
+    package func with(inputs: [String: String]) -> Fingerprint { Fingerprint(store: store, inputs: inputs) }
 }

@@ -18,54 +18,73 @@ struct Rollback {
     var stop = StopRequest()
     var trace: TraceHook?
 
-    /// - Parameter archive: The snapshot to put back; nil takes the newest.
+    /// - Parameter archive: The name or path of the snapshot to put back; nil takes the newest.
+    /// - Returns: What was put back.
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged: nothing was changed then.
     func run(to archive: String?) throws -> RollbackReport {
         let folder = try RunFolder(path: RunFolder.path(beside: store), files: files)
-        let sideFiles = try takeOver(folder)?.sideFiles
+        let left = try takeOver(folder)
+        if let left, left.isDone, let report = try report(of: left.record, if: archive) {
+            try folder.remove()
+            return report
+        }
+        try folder.clear()
         var sourceGuard: SourceGuard?
         do {
+            let snapshot = try snapshots.choose(archive)
             let opened = try SourceGuard(
-                path: store, purpose: .migrating, files: files, sideFiles: sideFiles,
+                path: store, purpose: .migrating, files: files, sideFiles: left?.record.sideFiles,
                 vfs: try files.faults.map { try VFS(temporaryFolder: nil, faults: $0) }, trace: trace)
             sourceGuard = opened
             guard opened.access == .readWrite else {
                 throw FerryError(
                     .storeReadOnly, "\(store), or its folder, cannot be written.", remedy: "Make both writable.")
             }
-            return try putBack(snapshots.choose(archive), opened, folder)
+            return try putBack(snapshot, opened, folder)
         } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
+            // The first error is the one to report. What closing may leave behind are empty side files; what stays in
+            // the folder is taken over by the next command.
             do { try sourceGuard?.close() } catch {}
-            if folder.record?.swap == nil { try folder.remove() }
+            do { if folder.record?.swap == nil { try folder.remove() } } catch {}
             throw FerryError.wrapping(error, on: store)
         }
     }
 
-    /// Finishes what an earlier command has left after its swap, or drops an unfinished rollback.
+    /// Finishes what an earlier command has left after its swap.
     ///
+    /// - Returns: The record that was found, and whether its swap has happened; nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when an unfinished migration is there.
-    private func takeOver(_ folder: RunFolder) throws -> RunRecord? {
+    private func takeOver(_ folder: RunFolder) throws -> (record: RunRecord, isDone: Bool)? {
         guard let record = try folder.load() else { return nil }
         if try SwapIntent.isDone(record, at: store, files: files) {
             try CleanUp(store: store, files: files).run(record, in: folder)
-        } else if record.kind == .migration {
+            return (record, true)
+        }
+        guard record.kind == .rollback else {
             throw FerryError(
                 .runDiffers, "\(folder.path) holds an unfinished migration.",
                 remedy: "Finish it with the same migrate command, or remove that folder to give it up.")
         }
-        try folder.clear()
-        return record
+        return (record, false)
+    }
+
+    /// The report of a rollback that a killed command has done, if it is the one that is asked for now.
+    private func report(of record: RunRecord, if archive: String?) throws -> RollbackReport? {
+        guard record.kind == .rollback, let done = record.snapshot else { return nil }
+        let snapshot = try snapshots.choose(archive)
+        guard snapshot.archivePath == done else { return nil }
+        return RollbackReport(
+            store: URL(fileURLWithPath: store), snapshot: URL(fileURLWithPath: done), version: snapshot.version,
+            replaced: nil)
     }
 
     private func putBack(
         _ snapshot: Snapshot, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RollbackReport {
         let replaced = try replacedVersion(sourceGuard)
-        var record = RunRecord(
-            kind: .rollback, tool: FerryVersion.tool, id: UUID().uuidString, folder: try folder.place, store: store,
-            source: try sourceGuard.fingerprint(), sideFiles: sourceGuard.sideFiles, phase: .snapshot,
-            snapshot: snapshot.archivePath)
+        var record = try RunRecord(.rollback, in: folder, on: sourceGuard)
+        record.phase = .snapshot
+        record.snapshot = snapshot.archivePath
         try folder.save(record)
         let restored = folder.path + "/restored"
         try files.createDirectory(restored)

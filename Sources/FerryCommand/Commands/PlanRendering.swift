@@ -53,6 +53,9 @@ struct PlanRendering {
             lines += ["", "Step \(index + 1)   \(step.from) → \(step.to)  (\(modeText(step)))"]
             lines += text(step)
         }
+        if !tellsReasonsApart {
+            lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())" }
+        }
         if !plan.warnings.isEmpty { lines += ["", "Warnings"] + plan.warnings.map { "  " + $0 } }
         if !plan.refusals.isEmpty {
             lines += ["", "This cannot run:"]
@@ -64,22 +67,32 @@ struct PlanRendering {
         return lines
     }
 
+    /// Executor to the different reasons for it.
+    private var reasons: [String: Set<String>] {
+        let mappings = plan.steps.flatMap { $0.partitions.joined() }
+        return Dictionary(grouping: mappings, by: \.executor).mapValues { Set($0.map(\.reason)) }
+    }
+
+    /// Whether each mapping must show its own reason: an executor with one reason for all needs only one line.
+    private var tellsReasonsApart: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
+
     private func modeText(_ step: PlanReport.Step) -> String {
         let models = step.mappingModels.joined(separator: ", ")
         return models.isEmpty ? step.mode : "\(step.mode), by \(models)"
     }
 
     private func text(_ step: PlanReport.Step) -> [String] {
+        let showsReason = tellsReasonsApart
         var table = TextTable(
-            ["Part", "Entity mapping", "From", "To", "Rows", "Executor", "Why"],
-            [.right, .left, .left, .left, .right, .left, .left])
+            ["Part", "Entity mapping", "From", "To", "Rows", "Executor"] + (showsReason ? ["Why"] : []),
+            [.right, .left, .left, .left, .right, .left] + (showsReason ? [.left] : []))
         for (index, partition) in step.partitions.enumerated() {
             for mapping in partition {
                 let rows = mapping.rows.map { (mapping.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
-                table.add([
+                let cells = [
                     "\(index + 1)", mapping.name, mapping.source, mapping.destination, rows, mapping.executor,
-                    mapping.reason,
-                ])
+                ]
+                table.add(cells + (showsReason ? [mapping.reason] : []))
             }
         }
         return table.isEmpty ? [] : table.lines

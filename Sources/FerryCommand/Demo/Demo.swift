@@ -64,7 +64,7 @@ struct Demo {
         }
         heading("The migration, killed half way")
         try killHalfWay()
-        console.say("Until the last moment the store is the old one, byte for byte: \(try same(before)).")
+        console.say("The store is still the old one, byte for byte: \(try same(before)).")
         if !console.isJSON { try command(["status", folder.store]) }
 
         heading("The same command again goes on where it was killed")

@@ -35,7 +35,8 @@ struct LinkStatements {
             let numbers = entityColumn.map { ", \($0) = p.number" } ?? ""
             text = """
                 UPDATE main.\(table) SET \(column) = p.d2\(numbers) FROM (
-                    SELECT d1, d2, number, row_number() OVER (PARTITION BY d1 ORDER BY mapping, target, part) AS n
+                    SELECT d1, d2, number, row_number() OVER (
+                        PARTITION BY d1 ORDER BY origin, element, mapping, target, part) AS n
                     FROM (\(pairs))) AS p
                 WHERE \(table).Z_PK = p.d1 AND p.n = \(one) AND \(table).\(column) IS NULL
                 """

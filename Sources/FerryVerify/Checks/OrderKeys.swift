@@ -8,15 +8,15 @@ internal import FerryStore
 struct OrderKeys {
     enum Side { case a, b }
 
-    let relation: StoredRelation
-    let pairs: RelationPairs
-    let context: VerificationContext
+    private let expected: any ExpectedRelation
+    private let context: VerificationContext
 
-    init(_ relation: StoredRelation, _ pairs: RelationPairs, in context: VerificationContext) {
-        self.relation = relation
-        self.pairs = pairs
+    init(_ expected: any ExpectedRelation, in context: VerificationContext) {
+        self.expected = expected
         self.context = context
     }
+
+    private var relation: StoredRelation { expected.relation }
 
     func check() throws {
         switch relation.storage {
@@ -68,7 +68,7 @@ struct OrderKeys {
     private func expectedPlace(of side: Side) throws -> String {
         if let source = carriedOrder(of: side) { return source }
         // Known from the side's own rules, else in the order in which the objects were made.
-        return pairs.inOrder(of: side)
+        return expected.inOrder(of: side)
     }
 
     /// The source's own positions, where the relationship is carried over with the keys of both sides.

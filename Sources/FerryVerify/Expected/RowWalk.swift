@@ -68,7 +68,7 @@ final class RowWalk {
         let bySourceRoot = Dictionary(grouping: keepers) { context.sourceModel.root(of: $0.source) }
         for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
-            let rows = try SourceRows(for: mappings, onlyEntity: nil, objects: objects, in: context)
+            let rows = try SourceRows(for: mappings, onlyEntity: nil, withValues: true, objects: objects, in: context)
             for mapping in mappings {
                 expected[mapping.source, default: []].append(try ExpectedRow(mapping, rows: rows, in: context))
             }
@@ -114,7 +114,8 @@ final class RowWalk {
     private func compareNew(
         _ mapping: ResolvedEntityMapping, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
-        let rows = try SourceRows(for: [mapping], onlyEntity: mapping.source, objects: objects, in: context)
+        let rows = try SourceRows(
+            for: [mapping], onlyEntity: mapping.source, withValues: true, objects: objects, in: context)
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {

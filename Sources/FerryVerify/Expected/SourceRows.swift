@@ -20,9 +20,10 @@ final class SourceRows {
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows that mappings below one source root read: those of exactly one entity, or all.
+    /// The rows that mappings below one source root read: those of exactly one entity, or all; with what their
+    /// attributes need, or only with what filters and iterations need.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, objects: SourceObjects,
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, objects: SourceObjects,
         in context: VerificationContext
     ) throws {
         self.context = context
@@ -31,7 +32,7 @@ final class SourceRows {
         var names: [String] = []
         var columns: [String: [String: Int]] = [:]
         for mapping in mappings {
-            for attribute in SourceRows.attributes(of: mapping, in: context) {
+            for attribute in SourceRows.attributes(of: mapping, withValues: withValues, in: context) {
                 guard let column = context.source.column(of: attribute, in: mapping.source) else { continue }
                 let place = names.firstIndex(of: column.name) ?? names.endIndex
                 if place == names.endIndex { names.append(column.name) }
@@ -48,7 +49,9 @@ final class SourceRows {
     }
 
     /// The attributes of `$source` that a mapping's expressions begin with.
-    private static func attributes(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> Set<String> {
+    private static func attributes(
+        of mapping: ResolvedEntityMapping, withValues: Bool, in context: VerificationContext
+    ) -> Set<String> {
         var names = Set<String>()
         func visit(_ expression: Expression) {
             switch expression {
@@ -75,7 +78,7 @@ final class SourceRows {
                 visit(comparison.right)
             }
         }
-        mapping.attributes.compactMap(\.expression).forEach(visit)
+        if withValues { mapping.attributes.compactMap(\.expression).forEach(visit) }
         mapping.filter.map(visit)
         mapping.iteration.map { visit($0.elements) }
         return names

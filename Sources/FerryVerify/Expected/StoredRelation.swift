@@ -20,6 +20,8 @@ struct StoredRelation {
         var relationship: ResolvedRelationship
         /// Whether the rule belongs to `b`, so that its objects come second in a pair.
         var isInverse: Bool
+        /// Whether the rule's own relationship is to-many.
+        var isToMany: Bool
     }
 
     /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
@@ -89,7 +91,10 @@ struct StoredRelation {
             mapping.relationships.filter { relationship in
                 relationship.name == key.property
                     && context.destinationModel.declaringEntity(of: key.property, in: mapping.destination) == key.entity
-            }.map { Rule(mapping: mapping, relationship: $0, isInverse: isInverse) }
+            }.map {
+                let isToMany = context.destinationModel.relationship(key.property, of: key.entity)?.isToMany ?? true
+                return Rule(mapping: mapping, relationship: $0, isInverse: isInverse, isToMany: isToMany)
+            }
         }
     }
 }

@@ -1,0 +1,142 @@
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The pairs that the rules of one relation yield, in a table of the lookup file, in the order in which they arise.
+struct RelationPairs: ExpectedRelation {
+    let relation: StoredRelation
+    let context: VerificationContext
+
+    // Row ids count the pairs; `side` is 1 where the rule belongs to `b`.
+    private let table: String
+    private let insert: Statement
+
+    init(_ relation: StoredRelation, number: Int, in context: VerificationContext) throws {
+        self.relation = relation
+        self.context = context
+        table = "main.pairs_\(number)"
+        try context.connection.execute("CREATE TABLE \(table) (a INTEGER, b INTEGER, side INTEGER)")
+        insert = try context.connection.prepare("INSERT INTO \(table) VALUES (?, ?, ?)")
+    }
+
+    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
+        guard rule.isToMany else {
+            if let other = try related.firstCandidate(rule.relationship, in: scope) { try record(key, other, rule) }
+            return
+        }
+        try related.eachCandidate(rule.relationship, in: scope) { try record(key, $0.key, rule) }
+    }
+
+    private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
+        try insert.bind(own, at: rule.isInverse ? 2 : 1)
+        try insert.bind(other, at: rule.isInverse ? 1 : 2)
+        try insert.bind(Int64(rule.isInverse ? 1 : 0), at: 3)
+        try insert.run()
+    }
+
+    func compare() throws {
+        switch relation.storage {
+        case .foreignKey(let table, let column, _):
+            try compare(
+                expected: firstForEachOwner, actual: RelationPairs.keys(column, in: table),
+                place: { "\(table) Z_PK \($0) \(column)" })
+        case .oneToOne(let table, let column, let otherTable, let otherColumn):
+            try compare(
+                expected: firstForEachSide, actual: RelationPairs.keys(column, in: table),
+                place: { "\(table) Z_PK \($0) \(column)" })
+            try compare(
+                expected: firstForEachSideInverted, actual: RelationPairs.keys(otherColumn, in: otherTable),
+                place: { "\(otherTable) Z_PK \($0) \(otherColumn)" })
+        case .join(let table, let a, let b, _, _, let isReflexive):
+            // Of a relationship that is its own inverse a pair counts as one, whichever way round it stands.
+            let columns = isReflexive ? "min(\(a), \(b)) AS a, max(\(a), \(b)) AS b" : "\(a) AS a, \(b) AS b"
+            try compare(
+                expected: isReflexive ? distinctUnordered : distinct,
+                actual: "SELECT DISTINCT \(columns) FROM destination.\(table) ORDER BY 1, 2",
+                place: { "\(table) \(a) \($0)" })
+        }
+    }
+
+    private static func keys(_ column: String, in table: String) -> String {
+        "SELECT Z_PK, \(column) FROM destination.\(table) WHERE \(column) IS NOT NULL ORDER BY Z_PK"
+    }
+
+    // MARK: Queries: pairs in the order of their keys
+
+    /// For an owner with several candidates, which side's rule counts: the later one.
+    private var sideOrder: String {
+        let last = relation.rules.max {
+            ($0.mapping.position, $0.relationship.name) < ($1.mapping.position, $1.relationship.name)
+        }
+        return last?.isInverse == true ? "1 - side" : "side"
+    }
+
+    /// The number of a pair: lower is first.
+    private var rank: String { "(\(sideOrder)) * 1152921504606846976 + rowid" }
+
+    private var firstForEachOwner: String {
+        "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) GROUP BY a) ORDER BY a"
+    }
+
+    /// Each `a` takes its first candidate; of several `a` with the same one the lowest key keeps it.
+    private var firstForEachSide: String {
+        "SELECT min(a) AS a, b FROM (\(firstForEachOwner)) GROUP BY b ORDER BY 1"
+    }
+
+    private var firstForEachSideInverted: String {
+        "SELECT b, min(a) FROM (\(firstForEachOwner)) GROUP BY b ORDER BY b"
+    }
+
+    private var distinct: String { "SELECT DISTINCT a, b FROM \(table) ORDER BY a, b" }
+
+    private var distinctUnordered: String {
+        "SELECT DISTINCT min(a, b) AS a, max(a, b) AS b FROM \(table) ORDER BY 1, 2"
+    }
+
+    /// Pairs by `b`, each once, in the order in which they arose; those of the side's own rules first.
+    func inOrder(of side: OrderKeys.Side) -> String {
+        let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
+        return """
+            SELECT \(group) AS owner, \(other) AS member,
+                min((side <> \(own)) * 1152921504606846976 + rowid) AS place
+            FROM \(table) GROUP BY \(group), \(other)
+            """
+    }
+
+    // MARK: Comparing
+
+    /// Walks through expected and actual pairs, both in the order of their first and second keys.
+    private func compare(expected: String, actual: String, place: (Int64) -> String) throws {
+        let expected = try context.connection.prepare(expected)
+        let actual = try context.connection.prepare(actual)
+        var left = try RelationPairs.next(expected)
+        var right = try RelationPairs.next(actual)
+        while left != nil || right != nil {
+            try context.advance(relation.key.property, done: 0, total: nil)
+            if let pair = left, right == nil || pair < right ?? pair {
+                report(place(pair.0))
+                // A wrong key is one difference, not a missing and an additional one.
+                if isKeyed, let other = right, other.0 == pair.0 { right = try RelationPairs.next(actual) }
+                left = try RelationPairs.next(expected)
+            } else if let pair = right, left == nil || pair < left ?? pair {
+                report(place(pair.0))
+                if isKeyed, let other = left, other.0 == pair.0 { left = try RelationPairs.next(expected) }
+                right = try RelationPairs.next(actual)
+            } else {
+                left = try RelationPairs.next(expected)
+                right = try RelationPairs.next(actual)
+            }
+        }
+    }
+
+    private var isKeyed: Bool { if case .join = relation.storage { false } else { true } }
+
+    private func report(_ place: String) {
+        context.report(RelationshipsCheck.self, entity: relation.key.entity, example: place)
+    }
+
+    private static func next(_ statement: Statement) throws -> (Int64, Int64)? {
+        try statement.step() ? (statement.integer(0), statement.integer(1)) : nil
+    }
+}

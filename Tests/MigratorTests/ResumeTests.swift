@@ -1,0 +1,130 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A migration that is stopped")
+struct ResumeTests {
+    private let quick = Configuration(chunkSize: .rows(5), now: { Date(timeIntervalSinceReferenceDate: 0) })
+
+    @Test(
+        "Failing at any operation ends, after the same call again, in the same store",
+        arguments: TinyStore.Form.allCases)
+    func resumes(_ form: TinyStore.Form) throws {
+        let whole = try SmallMigration(form: form)
+        let count = FaultPlan()
+        _ = try whole.migrator(files: FileLayer(faults: count)).migrate(quick)
+        let expected = try DatabaseDump.text(whole.store)
+        let untouched = try SmallMigration(form: form)
+        let original = try DatabaseDump.text(untouched.store)
+        // A prime far below the number of operations, and another start for each form; of the last operations, the
+        // swap and the cleaning, every third.
+        let first = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0) * 7
+        let swap = count.count - 48
+        for operation in Array(stride(from: first, to: swap, by: 41))
+            + Array(stride(from: swap + first % 3, through: count.count, by: 3))
+        {
+            let small = try SmallMigration(form: form)
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
+            }
+            let between = try DatabaseDump.text(small.store)
+            #expect(between == original || between == expected, "operation \(operation)")
+            let report = try small.migrator().migrate(quick)
+            #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
+            #expect(report.outcome == .migrated || between == expected)
+            let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
+            #expect(
+                names.sorted() == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
+                "operation \(operation)")
+        }
+    }
+
+    /// Stops a run in its second step, with the first one done.
+    private func interrupted(_ configuration: Configuration) throws -> SmallMigration {
+        let small = try SmallMigration()
+        let stop = StopRequest()
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(configuration, stop: stop) { event in
+                if case .phase(.rows, step: 2) = event { stop.request(FerryError(.interrupted, "Stopped.")) }
+            }
+        }
+        #expect(error?.code == .interrupted)
+        #expect(try FileLayer().exists(small.store + ".ferry/run.json"))
+        return small
+    }
+
+    @Test("It is resumable, says so, and goes on")
+    func stops() throws {
+        let small = try interrupted(quick)
+        let status = try StoreFiles(URL(fileURLWithPath: small.store)).status()
+        #expect(status.state == .interrupted && status.runID != nil)
+        let report = try small.migrator().migrate(quick)
+        #expect(report.resumed && report.entityMappings.count == 4)
+        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .none)
+    }
+
+    @Test("Another plan is refused until it is restarted")
+    func refusesOtherPlan() throws {
+        let small = try interrupted(quick)
+        var other = quick
+        other.target = "App 2"
+        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
+        #expect(error?.code == .runDiffers && error?.remedy.contains("--restart") == true)
+
+        try small.write(
+            """
+            { "source": "App 2", "destination": "App 3", "entityMappings": [
+              { "name": "BookToBook", "source": "Book", "destination": "Book",
+                "attributes": { "heading": "'same'" } } ] }
+            """, to: "Two.json")
+        let changed = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
+        #expect(changed?.code == .runDiffers && changed?.message.contains("Two.json") == true)
+
+        var restart = quick
+        restart.restart = true
+        let report = try small.migrator().migrate(restart)
+        #expect(!report.resumed)
+        let store = try Connection(path: small.store, mode: .readWrite)
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'same'") == 12)
+    }
+
+    @Test("A store that an app has written meanwhile is refused until the run is restarted")
+    func refusesChangedStore() throws {
+        let small = try interrupted(quick)
+        let app = try Connection(path: small.store, mode: .readWrite)
+        try app.execute("UPDATE ZBOOK SET ZTITLE = 'new' WHERE Z_PK = 1")
+        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
+        #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
+        var restart = quick
+        restart.restart = true
+        _ = try small.migrator().migrate(restart)
+        let store = try Connection(path: small.store, mode: .readWrite)
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
+    }
+
+    @Test("A damaged destination fails verification and the store stays")
+    func findsDamage() throws {
+        let small = try SmallMigration()
+        let before = try StoreBytes(small.store)
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(quick) { event in
+                guard case .phase(.verify, step: 2) = event else { return }
+                do {
+                    let destination = try Connection(
+                        path: small.store + ".ferry/step-2/destination.sqlite", mode: .readWrite)
+                    try destination.execute("UPDATE ZBOOK SET ZHEADING = 'x' WHERE Z_PK = 3")
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(error?.code == .verificationFailed && error?.code.consequence == .differs)
+        #expect((error?.cause as? VerificationDifferences)?.summary.differences.isEmpty == false)
+        #expect(try StoreBytes(small.store) == before)
+        #expect(try FileLayer().exists(small.store + ".ferry/step-2/destination.sqlite"))
+    }
+}

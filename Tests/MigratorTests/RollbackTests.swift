@@ -1,0 +1,135 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The rollback")
+struct RollbackTests {
+    private static let oldFile = "11111111-0000-4000-8000-000000000001"
+    private static let newFile = "22222222-0000-4000-8000-000000000002"
+
+    /// A store with a snapshot of what it was, and other content since.
+    private struct Stage {
+        let folder: TemporaryFolder
+        let original: StoreBytes
+        var path: String { folder.file("App.sqlite") }
+        var external: String { ExternalData.folder(forStore: path) }
+
+        init(_ form: TinyStore.Form) throws {
+            folder = try TemporaryFolder()
+            let path = folder.file("App.sqlite")
+            try TinyStore.make(path, title: "old", form: form, external: [RollbackTests.oldFile])
+            original = try StoreBytes(path)
+            let files = FileLayer()
+            let external = ExternalData.folder(forStore: path)
+            try files.createDirectory(external)
+            try files.replace(external + "/" + RollbackTests.oldFile, with: [1, 2, 3])
+            _ = try StoreFiles(URL(fileURLWithPath: path)).createSnapshot()
+            #expect(try StoreBytes(path) == original)
+
+            for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
+            try TinyStore.make(path, title: "new", form: form, external: [RollbackTests.newFile])
+            try files.replace(external + "/" + RollbackTests.newFile, with: [4, 5, 6])
+            try files.removeIfPresent(external + "/" + RollbackTests.oldFile)
+        }
+
+        func rollback(faults: FaultPlan? = nil, stop: StopRequest = StopRequest()) throws -> RollbackReport {
+            try StoreFiles(URL(fileURLWithPath: path), files: FileLayer(faults: faults)).rollback(stop: stop)
+        }
+
+        func checkDone(_ form: TinyStore.Form) throws {
+            let files = FileLayer()
+            let bytes = try StoreBytes(path)
+            // A client that looked in between may have left an empty one.
+            #expect(bytes.log?.isEmpty ?? true)
+            #expect(bytes.journal == nil)
+            // A filled log is in the main file now; otherwise it is the original, byte for byte.
+            if form != .filledLog { #expect(bytes.main == original.main) }
+            #expect(try TinyStore.title(path) == (form == .filledLog ? "old late" : "old"))
+            #expect(try files.list(external).map(\.name) == [RollbackTests.oldFile])
+            #expect(try files.read(external + "/" + RollbackTests.oldFile) == [1, 2, 3])
+            #expect(try !files.exists(RunFolder.path(beside: path)))
+        }
+    }
+
+    @Test("It brings back what the snapshot holds, external files included", arguments: TinyStore.Form.allCases)
+    func rollsBack(_ form: TinyStore.Form) throws {
+        let stage = try Stage(form)
+        let report = try stage.rollback()
+        #expect(report.snapshot.path.hasSuffix(".sqlite.zst"))
+        try stage.checkDone(form)
+    }
+
+    @Test(
+        "Failing at any operation leaves the old or the new store, whole, and can be done again",
+        arguments: [TinyStore.Form.plain, .filledLog])
+    func survivesFaults(_ form: TinyStore.Form) throws {
+        let count = FaultPlan()
+        _ = try Stage(form).rollback(faults: count)
+        #expect(count.count > 60)
+        var seen: Set<String> = []
+        // Every third one, from three starts over the two forms; the swap itself is tried at each in its own test.
+        for operation in stride(from: form == .plain ? 1 : 2, through: count.count, by: 3) {
+            let stage = try Stage(form)
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                try stage.rollback(faults: FaultPlan(trigger: operation))
+            }
+            let title = try TinyStore.title(stage.path).replacingOccurrences(of: " late", with: "")
+            #expect(title == "old" || title == "new", "operation \(operation)")
+            let file = title == "new" ? Self.newFile : Self.oldFile
+            #expect(try FileLayer().exists(stage.external + "/" + file), "operation \(operation)")
+            seen.insert(title)
+            _ = try stage.rollback()
+            try stage.checkDone(form)
+        }
+        #expect(seen == ["old", "new"])
+    }
+
+    @Test("A damaged snapshot is refused and the store stays", arguments: [".sqlite.zst", ".json"])
+    func refusesDamage(_ ending: String) throws {
+        let stage = try Stage(.plain)
+        let before = try StoreBytes(stage.path)
+        let files = FileLayer()
+        let snapshots = stage.path + ".snapshots"
+        let name = try #require(try files.list(snapshots).first { $0.name.hasSuffix(ending) }?.name)
+        var bytes = try files.read(snapshots + "/" + name)
+        bytes[bytes.count / 2] ^= 1
+        try files.replace(snapshots + "/" + name, with: bytes)
+
+        let store = StoreFiles(URL(fileURLWithPath: stage.path))
+        let error = #expect(throws: FerryError.self) { try store.rollback() }
+        #expect(error?.code == .badSnapshot)
+        #expect(error?.code.consequence == .refused)
+        #expect(try StoreBytes(stage.path) == before)
+        #expect(try !files.exists(RunFolder.path(beside: stage.path)))
+        #expect(try store.verifySnapshots().map(\.verified) == [false])
+    }
+
+    @Test("Without a snapshot there is nothing to go back to")
+    func refusesWithoutSnapshot() throws {
+        let folder = try TemporaryFolder()
+        try TinyStore.make(folder.file("App.sqlite"), title: "old")
+        let store = StoreFiles(URL(fileURLWithPath: folder.file("App.sqlite")))
+        let error = #expect(throws: FerryError.self) { try store.rollback() }
+        #expect(error?.code == .noSnapshot)
+        #expect(try FileLayer().list(folder.path).map(\.name) == ["App.sqlite"])
+    }
+
+    @Test("A snapshot can be restored beside the store, but over nothing")
+    func restores() throws {
+        let stage = try Stage(.closedLog)
+        let store = StoreFiles(URL(fileURLWithPath: stage.path))
+        let output = stage.folder.file("Back.sqlite")
+        let entry = try store.restoreSnapshot(to: URL(fileURLWithPath: output))
+        #expect(entry.verified == true)
+        #expect(try FileLayer().read(output) == stage.original.main)
+        let error = #expect(throws: FerryError.self) {
+            try store.restoreSnapshot(to: URL(fileURLWithPath: output))
+        }
+        #expect(error?.code == .outputExists)
+        #expect(try TinyStore.title(stage.path) == "new")
+    }
+}

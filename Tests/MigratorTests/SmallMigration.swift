@@ -1,0 +1,113 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+
+/// A store of two entities, three model versions and mapping files, small enough to be migrated hundreds of times.
+struct SmallMigration {
+    let folder: TemporaryFolder
+    var store: String { folder.file("App.sqlite") }
+
+    /// Writes models, mapping files and a store of so many books, of which every fifth has no author.
+    init(rows: Int64 = 12, form: TinyStore.Form = .plain) throws {
+        folder = try TemporaryFolder()
+        try writeModels()
+        try writeMappings()
+        try makeStore(rows: rows, form: form)
+    }
+
+    func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
+        try Migrator(
+            store: URL(fileURLWithPath: store),
+            models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
+            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) }, files: files)
+    }
+
+    func model(_ name: String) throws -> ModelVersion {
+        try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: name)
+    }
+
+    func write(_ text: String, to file: String) throws {
+        try FileLayer().replace(folder.file(file), with: Array(text.utf8))
+    }
+
+    // MARK: Models
+
+    private func writeModels() throws {
+        let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+        try writeModel(
+            "App 1",
+            "<entity name=\"Book\">\(title)<attribute name=\"writer\" optional=\"YES\" attributeType=\"String\"/></entity>"
+        )
+        let author = """
+            <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>\
+            <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Book" \
+            inverseName="author" inverseEntity="Book"/></entity>
+            """
+        let link = """
+            <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
+            inverseName="books" inverseEntity="Author"/>
+            """
+        try writeModel("App 2", "\(author)<entity name=\"Book\">\(title)\(link)</entity>")
+        let heading = "<attribute name=\"heading\" attributeType=\"String\"/>"
+        try writeModel("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>")
+        try write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 3.xcdatamodel</string></dict></plist>
+            """, to: "App.xcdatamodeld/.xccurrentversion")
+    }
+
+    private func writeModel(_ name: String, _ entities: String) throws {
+        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
+        try write(
+            """
+            <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
+            userDefinedModelVersionIdentifier="">\(entities)</model>
+            """, to: "App.xcdatamodeld/\(name).xcdatamodel/contents")
+    }
+
+    private func writeMappings() throws {
+        try write(
+            """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+              { "name": "BookToBook", "source": "Book", "destination": "Book",
+                "relationships": { "author": { "mapping": "BookAuthor", "from": "$source" } } },
+              { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "writer != nil",
+                "unique": ["name"], "attributes": { "name": "$source.writer" } } ] }
+            """, to: "One.json")
+        try write(
+            """
+            { "source": "App 2", "destination": "App 3", "entityMappings": [
+              { "name": "AuthorToAuthor", "source": "Author", "destination": "Author" },
+              { "name": "BookToBook", "source": "Book", "destination": "Book",
+                "attributes": { "heading": "$source.title" } } ] }
+            """, to: "Two.json")
+    }
+
+    private func makeStore(rows: Int64, form: TinyStore.Form) throws {
+        let version = try model("App 1")
+        let connection = try Connection(path: store, mode: .create)
+        connection.keepWriteAheadLogOnClose()
+        try connection.execute("PRAGMA synchronous = OFF")
+        try StoreCreation.prepare(connection)
+        if form != .plain { try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
+        let layout = try StoreLayout.canonical(for: version.model)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: false)
+            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": rows], on: connection)
+            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000002").write(to: connection)
+            for key in 1...rows {
+                try connection.run(
+                    "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZWRITER) VALUES (?, 1, 1, ?, ?)",
+                    [.integer(key), .text("Book \(key)"), key % 5 == 0 ? .null : .text("Writer \(key % 3)")])
+            }
+        }
+        if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+}
