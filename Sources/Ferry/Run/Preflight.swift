@@ -19,8 +19,9 @@ struct Preflight {
     func check() throws -> (refusals: [FerryError], warnings: [String]) {
         do {
             var (refusals, warnings) = valuesWithoutSource()
-            refusals += try nullsInMandatoryAttributes() + emptyMandatoryRelationships()
+            refusals += try nullsInMandatoryAttributes()
             refusals += rowsOfAbstractEntities() + (try duplicates())
+            warnings += try emptyMandatoryRelationships()
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {
