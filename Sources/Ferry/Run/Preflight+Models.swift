@@ -34,9 +34,11 @@ extension Preflight {
 
     // MARK: Mandatory relationships
 
-    /// Mandatory to-one relationships that are filled from one that is empty in some row.
-    func emptyMandatoryRelationships() throws -> [FerryError] {
-        var refusals: [FerryError] = []
+    /// Tells of mandatory to-one relationships that are filled from one that is empty in some row.
+    ///
+    /// Core Data lets them pass in a migration, and refuses them when the object is saved next.
+    func emptyMandatoryRelationships() throws -> [String] {
+        var warnings: [String] = []
         for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
             guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
@@ -53,17 +55,12 @@ extension Preflight {
                     "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
                         + "\(Connection.quoted(column)) IS NULL", [.integer(number)])
                 guard let count, count > 0 else { continue }
-                refusals.append(
-                    FerryError(
-                        .mandatoryValue,
-                        "\(mapping.source).\(name) leads to no object in \(count) rows, and "
-                            + "\(mapping.destination).\(value.name), which is filled from it, is mandatory.",
-                        remedy: "Relate these rows with the app, or make \(value.name) optional in the model.",
-                        place: .init(
-                            entityMapping: mapping.name, entity: mapping.destination, property: value.name)))
+                warnings.append(
+                    "\(mapping.source).\(name) leads to no object in \(count) rows, but \(mapping.destination)."
+                        + "\(value.name) is mandatory: the app must relate them before it saves them.")
             }
         }
-        return refusals
+        return warnings
     }
 
     // MARK: Uniqueness

@@ -19,11 +19,12 @@ struct Preflight {
     func check() throws -> (refusals: [FerryError], warnings: [String]) {
         do {
             var (refusals, warnings) = valuesWithoutSource()
-            refusals += try nullsInMandatoryAttributes() + emptyMandatoryRelationships()
+            refusals += try nullsInMandatoryAttributes()
             refusals += rowsOfAbstractEntities() + (try duplicates())
             let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
             refusals += carried.refusals
             warnings += carried.warnings
+            warnings += try emptyMandatoryRelationships()
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {

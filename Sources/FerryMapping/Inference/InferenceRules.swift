@@ -114,7 +114,7 @@ struct InferenceRules {
         guard let relationship = change.property.flatMap({ matching.destination.relationship($0, of: change.entity) }),
             !relationship.isOptional, !relationship.isTransient
         else { return .inferable }
-        return .inferable(when: "It is mandatory: rows without a related object are refused.")
+        return .inferable(when: "It is mandatory: rows without a related object pass, but the app cannot save them so.")
     }
 
     private func destinationEntity(_ change: ModelDifference.Change) -> Verdict {

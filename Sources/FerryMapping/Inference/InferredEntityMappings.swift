@@ -5,7 +5,8 @@ internal import FerryModel
 struct InferredEntityMappings {
     let source: ModelVersion
     let destination: ModelVersion
-    let matching: ModelMatching
+    let difference: ModelDifference
+    private var matching: ModelMatching { difference.matching }
 
     /// By entity name, removed entities last; abstract entities have none, unless they had objects before.
     func all() -> [EntityMapping] {
@@ -13,9 +14,25 @@ struct InferredEntityMappings {
             + removed.map { EntityMapping(name: "IEM_Remove_\($0)", source: $0, destination: nil) }
     }
 
-    /// What the plan has to say about rows that go.
+    /// What the plan has to say about what goes.
     func losses() -> [String] {
-        removed.map { "The entity \($0) is not in \(destination.name): its objects are dropped." }
+        var properties: [String: [String]] = [:]
+        for change in difference.changes {
+            guard [.attributeRemoved, .relationshipRemoved].contains(change.kind), let property = change.property,
+                let old = matching.sourceEntities[change.entity], isStored(property, in: old)
+            else { continue }
+            properties[change.entity, default: []].append(property)
+        }
+        return removed.map { "The entity \($0) is not in \(destination.name): its objects are dropped." }
+            + properties.sorted { codeUnitOrder($0.key, $1.key) }.map { entity, names in
+                "\(names.map { "\(entity).\($0)" }.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not in "
+                    + "\(destination.name): \(names.count == 1 ? "its" : "their") values are dropped."
+            }
+    }
+
+    private func isStored(_ property: String, in entity: String) -> Bool {
+        if let attribute = source.model.attribute(property, of: entity) { return !attribute.isTransient }
+        return source.model.relationship(property, of: entity)?.isTransient == false
     }
 
     private var removed: [String] {

@@ -40,7 +40,7 @@ package struct InferredMapping: Sendable {
         let changes = InferenceRules(difference).verdicts()
         guard changes.allSatisfy(\.isInferable) else { return InferredMapping(mappingModel: nil, changes: changes) }
         let entityMappings = InferredEntityMappings(
-            source: source, destination: destination, matching: difference.matching)
+            source: source, destination: destination, difference: difference)
         var mappingModel = MappingModel(
             name: "inferred", path: "inferred mapping", sourceVersion: source.qualifiedName,
             destinationVersion: destination.qualifiedName, entityMappings: entityMappings.all())

@@ -5,15 +5,19 @@ internal import FerryModel
 extension StepResolver {
     // MARK: Mandatory relationships
 
-    /// A mandatory relationship that no mapping sets, from neither side, is a matter of rows.
-    mutating func checkMandatoryRelationships(of mappings: [ResolvedEntityMapping]) {
+    /// Tells of mandatory relationships that an inferred mapping cannot fill, from neither side.
+    ///
+    /// Core Data's lightweight migration asks nothing of relationships: objects without a related one are found by the
+    /// validation when they are saved next.
+    mutating func warnOfEmptyRelationships(in mappings: [ResolvedEntityMapping]) {
         for mapping in mappings where mappingModels[mapping.mappingModel].isInferred {
             for relationship in destination.model.relationships(of: mapping.destination)
             where !relationship.isOptional && !relationship.isTransient {
                 let isSet = mapping.relationships.contains { $0.name == relationship.name }
                 guard !isSet, !isSetByInverse(relationship, of: mapping, in: mappings) else { continue }
-                needsRowCheck.append(
-                    .init(entityMapping: mapping.name, entity: mapping.destination, attribute: relationship.name))
+                warnings.append(
+                    "\(mapping.destination).\(relationship.name) is mandatory, but empty in all rows of "
+                        + "\(mapping.source): the app must relate them before it saves them.")
             }
         }
     }

@@ -33,7 +33,7 @@ struct StepResolver {
             resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
         }
         settleInverses(in: &resolved)
-        checkMandatoryRelationships(of: resolved)
+        warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
         var told: Set<String> = []
         let step = ResolvedStep(

@@ -1,7 +1,9 @@
 /// Which entities and properties of two models are the same, by name and renaming identifier.
 ///
 /// The identifier of whatever has none of its own is its name. What the destination says with an identifier of its own
-/// goes before what only the names say: an entity renamed from `A` leaves a new `A` without a counterpart.
+/// goes before what only the names say: an entity renamed from `A` leaves a new `A` without a counterpart. An
+/// identifier that nothing in the source has does not part what has one name: such stray identifiers occur, and rows
+/// are not to be lost over one.
 package struct ModelMatching: Sendable {
     package let source: ManagedObjectModel
     package let destination: ManagedObjectModel
@@ -25,8 +27,8 @@ package struct ModelMatching: Sendable {
         var relationships: [String: [String: String]] = [:]
         for (new, old) in sourceEntities {
             attributes[new] = Self.pairs(
-                source.attributes(of: old).map { Named($0.name, $0.renamingIdentifier) },
-                destination.attributes(of: new).map { Named($0.name, $0.renamingIdentifier) })
+                source.attributes(of: old).map { Named($0.name, $0.renamingIdentifier, $0.type) },
+                destination.attributes(of: new).map { Named($0.name, $0.renamingIdentifier, $0.type) })
             relationships[new] = Self.pairs(
                 source.relationships(of: old).map { Named($0.name, $0.renamingIdentifier) },
                 destination.relationships(of: new).map { Named($0.name, $0.renamingIdentifier) })
@@ -62,11 +64,14 @@ package struct ModelMatching: Sendable {
         let name: String
         /// The renaming identifier, where it is not the name.
         let ownIdentifier: String?
+        /// An attribute's.
+        let type: AttributeType?
         var identifier: String { ownIdentifier ?? name }
 
-        init(_ name: String, _ identifier: String?) {
+        init(_ name: String, _ identifier: String?, _ type: AttributeType? = nil) {
             self.name = name
             ownIdentifier = identifier == name ? nil : identifier
+            self.type = type
         }
     }
 
@@ -79,6 +84,8 @@ package struct ModelMatching: Sendable {
             { $1.ownIdentifier != nil && $1.identifier == $0.name },
             { $1.ownIdentifier == nil && $1.name == $0.name },
             { $1.ownIdentifier == nil && $1.name == $0.identifier },
+            // Another type under an identifier of its own is meant as another attribute.
+            { $1.name == $0.name && ($0.type == $1.type || $0.type?.isNumeric == true && $1.type?.isNumeric == true) },
         ]
         var pairs: [String: String] = [:]
         var taken: Set<String> = []

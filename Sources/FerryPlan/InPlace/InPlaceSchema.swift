@@ -1,4 +1,4 @@
-package import FerryModel
+internal import FerryModel
 package import FerryStore
 
 /// What a plan in place must know of a store beside the layout of its model.
