@@ -23,6 +23,8 @@ package struct StepPlan: Sendable {
     package enum Mode: String, Sendable { case inPlace, copy, none }
 
     package var mode: Mode
+    /// Why an inferred step is not taken in place; nil when it is, or when it was not inferred.
+    package var needsCopyBecause: String?
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]
     /// Mandatory attributes that get no value: harmless only while their sources have no rows.

@@ -114,10 +114,25 @@ extension InPlaceBuilder {
 
     // MARK: The end
 
+    /// An entity number that was never set beside its key is damage; where rows are written anyway it is set right.
+    mutating func completeEntityColumns() {
+        for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
+                let relationship = destination.model.relationship(key.property, of: key.entity),
+                let target = destination.table(of: relationship.destinationEntity),
+                plan.touched.contains(table) || plan.touched.contains(target.name)
+            else { continue }
+            add(
+                "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "
+                    + "WHERE t.Z_PK = \(table).\(column)) WHERE \(column) IS NOT NULL AND \(entityColumn) IS NULL",
+                "a key without the number of its entity")
+        }
+    }
+
     /// Derived values, then triggers: nothing may be written after them, since they call functions of Apple's.
     mutating func close() {
         let old = Dictionary(
-            source.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
+            schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
         for value in destination.derivedValues {
             let isKept = old[value.attribute].map { before in
                 !plan.touched.contains(value.table) && !plan.touched.contains(value.countedTable)

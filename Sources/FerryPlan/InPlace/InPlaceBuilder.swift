@@ -50,6 +50,7 @@ struct InPlaceBuilder {
         writeEntityNumbers()
         translateHistory()
         translateMirroring()
+        completeEntityColumns()
         createIndexes()
         close()
     }

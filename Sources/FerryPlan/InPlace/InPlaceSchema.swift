@@ -19,6 +19,8 @@ package struct InPlaceSchema: Sendable {
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []
     package var mirrorsToCloudKit = false
+    /// Derived attributes under the names of the store; one that is missing is computed anew.
+    package var derivedValues: [DerivedValue] = []
 
     package init(tables: [String: String], indexes: [IndexDefinition]) {
         self.tables = tables
@@ -31,5 +33,6 @@ package struct InPlaceSchema: Sendable {
         let joinTables = layout.joinTables.map { ($0.name.uppercased(), $0.sql) }
         tables = Dictionary(entityTables + joinTables, uniquingKeysWith: { first, _ in first })
         indexes = layout.indexes
+        derivedValues = layout.derivedValues
     }
 }

@@ -73,7 +73,7 @@ struct TableMove {
                 taken.insert(carrier)
             }
         }
-        let known = knownColumns(of: source, in: layout)
+        let known = layout.knownColumns(of: source)
         if let lost = source.columns.first(where: { known.contains($0.name) && !taken.contains($0.name) }) {
             return .rebuild("column \(lost.name) is dropped or changes its type")
         }
@@ -88,23 +88,6 @@ struct TableMove {
             }
         }
         return .alter(alteration)
-    }
-
-    /// The columns that properties of the model have.
-    static func knownColumns(of table: EntityTable, in layout: StoreLayout) -> Set<String> {
-        var known: Set<String> = []
-        for (key, column) in layout.attributeColumns where layout.model.root(of: key.entity) == table.root {
-            known.insert(column.name)
-        }
-        for storage in layout.relationshipStorage.values {
-            switch storage {
-            case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
-                known.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
-            case .inverseless(table.name, let column): known.insert(column)
-            default: break
-            }
-        }
-        return known
     }
 
     /// The columns that can hold something in the rows of an entity.
