@@ -151,7 +151,8 @@ struct ColumnSlots {
         else { return }
         cuts.append(
             KeyCut(
-                table: table, number: number, columns: [key.column, key.entityColumn, key.orderColumn].compactMap { $0 },
+                table: table, number: number,
+                columns: [key.column, key.entityColumn, key.orderColumn].compactMap { $0 },
                 targetTable: key.targetTable, lost: lost))
     }
 }

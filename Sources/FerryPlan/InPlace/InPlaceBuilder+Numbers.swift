@@ -48,17 +48,20 @@ extension InPlaceBuilder {
             add("DELETE FROM \(table) WHERE ZENTITY IN (\(TableMove.list(removed)))", "their entities are no more")
         }
         let columns = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
-        let sets = [
-            translations.contains { !$0.keepsColumns }
-                ? "ZCOLUMNS = " + choice(translations, "ZCOLUMNS") { $0.keepsColumns } : nil
-        ] + columns.map { column in
-            translations.contains { !$0.keepsTombstones }
-                ? "\(column) = " + choice(translations, column) { $0.keepsTombstones } : nil
-        }
+        let sets =
+            [
+                translations.contains { !$0.keepsColumns }
+                    ? "ZCOLUMNS = " + choice(translations, "ZCOLUMNS") { $0.keepsColumns } : nil
+            ]
+            + columns.map { column in
+                translations.contains { !$0.keepsTombstones }
+                    ? "\(column) = " + choice(translations, column) { $0.keepsTombstones } : nil
+            }
         let moved = translations.filter { $0.from != $0.to }
         let number =
             moved.isEmpty
-            ? nil : "ZENTITY = CASE ZENTITY \(moved.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")) ELSE ZENTITY END"
+            ? nil
+            : "ZENTITY = CASE ZENTITY \(moved.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")) ELSE ZENTITY END"
         let all = ([number] + sets).compactMap { $0 }
         guard !all.isEmpty else { return }
         add("UPDATE \(table) SET \(all.joined(separator: ", "))", "changes name the same entities as before")

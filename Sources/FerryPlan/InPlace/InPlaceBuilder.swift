@@ -174,9 +174,10 @@ struct InPlaceBuilder {
         var renamed: [(from: String, to: String)] = []
         var gone: [String] = []
         var wanted: Set<String> = []
-        let inherited = Set(moves.compactMap { move -> String? in
-            if case .alter = move.way { move.source?.name } else { nil }
-        })
+        let inherited = Set(
+            moves.compactMap { move -> String? in
+                if case .alter = move.way { move.source?.name } else { nil }
+            })
         for move in moves {
             wanted.insert(move.destination.name.uppercased())
             if case .alter = move.way, let old = move.source, old.name != move.destination.name {
@@ -197,7 +198,8 @@ struct InPlaceBuilder {
             occupied.remove(table.uppercased())
         }
         for table in gone.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
-        for (from, to) in renamed where occupied.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
+        let taken = occupied
+        for (from, to) in renamed where taken.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
             setAside(from)
         }
         for (from, to) in renamed { rename(from, to: to, "the entity or relationship has another name or number") }

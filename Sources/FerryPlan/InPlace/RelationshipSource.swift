@@ -51,7 +51,8 @@ struct RelationshipSources {
                 entity: $0.mapping.source)
         }
         guard let declared = destination.model.relationship(relationship.property, of: relationship.entity),
-            let inverse = destination.model.inverse(of: declared), inverse.name != relationship.property
+            let inverse = destination.model.inverse(of: declared),
+            inverse.name != relationship.property
                 || declared.destinationEntity != relationship.entity,
             let entity = destination.model.declaringEntity(of: inverse.name, in: declared.destinationEntity)
         else { return pairs }
@@ -104,7 +105,8 @@ struct RelationshipSources {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             // Of a one-to-one both sides hold a key: the other side's own is wanted.
             guard
-                let relationship = source.model.relationship(contribution.relationship, of: contribution.mapping.source),
+                let relationship = source.model.relationship(
+                    contribution.relationship, of: contribution.mapping.source),
                 let inverse = source.model.inverse(of: relationship),
                 let mirrored = source.storage(of: inverse.name, in: contribution.other.source),
                 case .foreignKey = mirrored
@@ -130,7 +132,8 @@ struct RelationshipSources {
     }
 
     /// The same of a to-many relationship without inverse, whose key the related rows hold.
-    func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
+    func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key?
+    {
         let pairs = try pairs(of: relationship).filter { $0.other.position == mapping.position }
         var mirroredPairs: [Pair] = []
         for pair in pairs {
