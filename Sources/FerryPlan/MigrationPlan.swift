@@ -16,6 +16,9 @@ package struct MigrationPlan: Sendable {
         self.refusals = refusals
         self.warnings = warnings
     }
+
+    /// Whether the store itself is taken through all steps, in one transaction.
+    package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 
 /// One step of a plan: from one model version to the next.

@@ -27,10 +27,13 @@ package struct InPlaceRun {
     ///   - steps: The steps from the store's version on.
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
     ///   - options: How it runs.
+    ///   - beforeCommit: Receives the reports when everything is done and checked.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``; the transaction is rolled back then, and the store is as before.
+    @discardableResult
     package static func run(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
         do {
             if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
@@ -39,13 +42,26 @@ package struct InPlaceRun {
                 reports.append(try InPlaceRun(step: step, connection: connection, options: options).run())
             }
             try options.stop.check()
+            try beforeCommit(reports)
             try connection.execute("COMMIT")
             return reports
         } catch {
             // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
             do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
+            if let error = error as? DatabaseError { throw FerryError(inPlace: error, on: connection.path) }
             throw error
         }
+    }
+
+    /// The statements that a step would run on a store; reads its schema, and no rows.
+    ///
+    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    package static func plan(_ step: StepPlan, on connection: Connection) throws -> InPlacePlan {
+        let run = InPlaceRun(
+            step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
+        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        return try run.plan(source, InPlaceSchema(of: source, into: destination, on: connection), destination)
     }
 
     /// Runs and checks the step in the transaction that is open; committing is the caller's.
@@ -57,7 +73,7 @@ package struct InPlaceRun {
         do {
             return try runInTransaction()
         } catch let error as DatabaseError {
-            throw wrapped(error)
+            throw FerryError(inPlace: error, on: connection.path)
         }
     }
 
@@ -138,11 +154,18 @@ package struct InPlaceRun {
         try metadata.write(to: connection)
         if try ModelCache.hasModel(connection) { try ModelCache.write(resolved.destination.model, on: connection) }
     }
+}
 
-    private func wrapped(_ error: DatabaseError) -> FerryError {
-        var wrapped = FerryError(
-            database: error, whileDoing: "migrating in place to version \(step.resolved.destination.name)")
-        if !error.isInterrupted { wrapped.remedy = "The store is as before; run the same command again." }
-        return wrapped
+extension FerryError {
+    /// Wraps a failed SQLite call of a transaction that is rolled back.
+    fileprivate init(inPlace error: DatabaseError, on path: String) {
+        if error.isBusy {
+            self.init(
+                .storeInUseAtSwap, "\(path) is open in another program, so it was not migrated.",
+                remedy: "Close the app and run the same command again.", cause: error)
+            return
+        }
+        self.init(database: error, whileDoing: "migrating in place")
+        if !error.isInterrupted { remedy = "The store is as before; run the same command again." }
     }
 }
