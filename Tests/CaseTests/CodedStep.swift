@@ -14,6 +14,7 @@ enum CodedStep {
     /// A step in code: entities map to those of the same name.
     static func run(
         _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
+        merging merged: [String: [String]] = [:],
         in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize = .rows(7)
     ) throws -> (connection: Connection, report: StepReport) {
         let target = ModelVersion(of: model, name: "New")
@@ -21,7 +22,8 @@ enum CodedStep {
             name: "Step", path: "", sourceVersion: source.name, destinationVersion: target.name, entityMappings: [])
         for entity in source.model.sortedEntityNames where !dropped.contains(entity) {
             guard source.model.entities[entity]?.isAbstract == false, model.entities[entity] != nil else { continue }
-            mapping.entityMappings.append(EntityMapping(name: entity, source: entity, destination: entity))
+            mapping.entityMappings.append(
+                EntityMapping(name: entity, source: entity, destination: entity, unique: merged[entity] ?? []))
         }
         let plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
             .plan(from: source, to: target, rows: [:], areRowsEstimated: true)
