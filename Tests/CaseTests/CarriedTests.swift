@@ -126,6 +126,35 @@ struct CarriedTests {
         #expect(try new.value("PRAGMA integrity_check") == .text("ok"))
     }
 
+    @Test("Carrying fails at any operation and resumes to the same store")
+    func resumes() throws {
+        let store = try library()
+        let model = model(adding: "text", to: "Note", of: store)
+        func step(in folder: TemporaryFolder, _ faults: FaultPlan?) throws -> StepRun {
+            try CodedStep.prepare(
+                store.path, store.version, to: model, in: folder, chunkSize: .rows(3),
+                vfs: faults.map { try VFS(temporaryFolder: folder.path, faults: $0) })
+        }
+        let (whole, faults) = (try TemporaryFolder(), FaultPlan())
+        let uninterrupted = try step(in: whole, faults)
+        _ = try uninterrupted.run()
+        try uninterrupted.finish()
+        let expected = try DatabaseDump.text(uninterrupted.destinationPath)
+        #expect(faults.count > 300)
+        // A prime, so that all kinds of operations are met.
+        for operation in Swift.stride(from: 1, through: faults.count, by: 97) {
+            let folder = try TemporaryFolder()
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                let run = try step(in: folder, FaultPlan(trigger: operation, outcome: .fail))
+                _ = try run.run()
+                try run.finish()
+            }
+            _ = try CodedStep.complete(step(in: folder, nil))
+            let found = try DatabaseDump.text(folder.file("destination.sqlite"))
+            #expect(found == expected, "resumed after operation \(operation)")
+        }
+    }
+
     @Test("What names a table of Core Data that changes is refused by its name")
     func changedTable() throws {
         let store = try library()
