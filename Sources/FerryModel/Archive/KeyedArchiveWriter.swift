@@ -34,7 +34,7 @@ struct KeyedArchiveWriter {
         objects[position] = .dictionary(values)
     }
 
-    /// - Parameter lineage: The class and its superclasses, the class first.
+    /// An object of a class, which comes first in `lineage`, before its superclasses.
     mutating func object(_ lineage: [String], _ values: [String: PropertyTree]) -> PropertyTree {
         let object = reserve()
         fill(object, lineage, values)
@@ -86,9 +86,8 @@ struct KeyedArchiveWriter {
 
     // MARK: What was kept
 
-    /// Writes a part of another archive.
-    ///
-    /// - Parameter known: The object of an entity by its name, or of a property by that and its own name.
+    /// Writes a part of another archive; `known` gives the object of an entity by its name, or of a property by that
+    /// and its own name.
     mutating func kept(
         _ value: ArchivedValue, known: (_ entity: String, _ property: String?) -> PropertyTree
     ) -> PropertyTree {
