@@ -9,6 +9,8 @@ struct ExpectedRow {
     enum Cell {
         /// The source row's column, as it is.
         case copy(Int)
+        /// The source row's column, as it is; where it is NULL, a constant.
+        case copyUnlessNull(Int, PlainValue)
         /// The raw value of an attribute at the end of a path of to-one relationships.
         case carry(Expression, attribute: String)
         /// The same, where only one of the two attributes may keep its values in files.
@@ -86,6 +88,12 @@ struct ExpectedRow {
             let stored = try PlainConversion.stored(value, as: attribute.type)
             return .constant(StoredValue.stored(stored, in: column))
         }
+        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
+            case .copy(let place) = try cell(attribute, operands[0], mapping, column, rows, context),
+            case .constant(let substitute) = try cell(attribute, operands[1], mapping, column, rows, context)
+        {
+            return .copyUnlessNull(place, substitute)
+        }
         return .compute(expression, attribute.type)
     }
 
@@ -140,6 +148,9 @@ struct ExpectedRow {
     ) throws -> PlainValue? {
         switch cells[place] {
         case .copy(let column): return StoredValue.stored(StoredValue.raw(row, column), in: columns[place])
+        case .copyUnlessNull(let column, let substitute):
+            let raw = StoredValue.raw(row, column)
+            return raw.isNull ? substitute : StoredValue.stored(raw, in: columns[place])
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             return StoredValue.stored(try objects.rawValue(of: attribute, in: object), in: columns[place])

@@ -210,7 +210,7 @@ final class RowWalk {
             case .copy(let column): isEqual = StoredValue.isEqual(actual, place + 3, row, column)
             case .notCompared: isEqual = true
             case .constant(let value): isEqual = StoredValue.isEqual(actual, place + 3, to: value)
-            case .carry, .restore, .compute:
+            case .copyUnlessNull, .carry, .restore, .compute:
                 let value = try expected.value(at: place, in: scope, evaluator, objects, row)
                 isEqual = value.map { StoredValue.isEqual(actual, place + 3, to: $0) } ?? true
             }
