@@ -15,17 +15,6 @@ extension Preflight {
             place: .init(entity: damage.entity))
     }
 
-    static func words(for damage: StoreDamage) -> String {
-        let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
-        return switch damage.kind {
-        case .danglingKey: "\(property) leads nowhere in \(damage.rows) rows; it is left empty there."
-        case .oneSidedInverse: "The inverse of \(property) does not lead back in \(damage.rows) rows; it is set anew."
-        case .lowMaximumKey: "Z_MAX of \(property) is below its highest key; it is set anew."
-        case .missingFile: "\(property) names files that are not there in \(damage.rows) rows; they stay as they are."
-        case .missingValue, .unknownEntity: "\(property) is damaged in \(damage.rows) rows."
-        }
-    }
-
     /// Whether the contents of the attribute's files are to go into the rows.
     func isTakenIn(_ damage: StoreDamage) -> Bool {
         step.resolved.entityMappings.contains { mapping in
@@ -48,5 +37,16 @@ extension Preflight {
                 + "needed because the attribute does not allow external storage any more.",
             remedy: "Restore \(ExternalData.folder(forStore: store.path)), or leave these objects out with a `where`.",
             place: .init(entity: damage.entity, property: damage.property))
+    }
+
+    static func words(for damage: StoreDamage) -> String {
+        let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
+        return switch damage.kind {
+        case .danglingKey: "\(property) leads nowhere in \(damage.rows) rows; it is left empty there."
+        case .oneSidedInverse: "The inverse of \(property) does not lead back in \(damage.rows) rows; it is set anew."
+        case .lowMaximumKey: "Z_MAX of \(property) is below its highest key; it is set anew."
+        case .missingFile: "\(property) names files that are not there in \(damage.rows) rows; they stay as they are."
+        case .missingValue, .unknownEntity: "\(property) is damaged in \(damage.rows) rows."
+        }
     }
 }

@@ -20,10 +20,10 @@ struct Preflight {
         do {
             var (refusals, warnings) = valuesWithoutSource()
             refusals += try nullsInMandatoryAttributes()
-            refusals += rowsOfAbstractEntities() + (try duplicates())
             let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
             refusals += carried.refusals
             warnings += carried.warnings
+            refusals += rowsOfAbstractEntities() + (try duplicates())
             warnings += try emptyMandatoryRelationships()
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
