@@ -42,7 +42,6 @@ struct InPlaceFixtureTests {
             }
         }
         #expect(done >= least)
-        print("\(family): \(done)")
     }
 
     private func compare(
