@@ -28,7 +28,7 @@ enum MigratorJob {
         let report = try probe.measure(rows: rows) {
             try migrator.migrate(Configuration(output: output, verify: .none, trace: probe.trace))
         }
-        note(report, probe)
+        try note(report, rows: rows, probe)
     }
 
     /// In the place of a copy of the store, with everything that is on by default.
@@ -41,11 +41,16 @@ enum MigratorJob {
         let report = try probe.measure(rows: rows) {
             try migrator.migrate(Configuration(verify: verify, trace: probe.trace))
         }
-        note(report, probe)
+        try note(report, rows: rows, probe)
         return report
     }
 
-    private static func note(_ report: MigrationReport, _ probe: Probe) {
+    /// Notes what the report tells; a migration that had nothing to do measured nothing.
+    private static func note(_ report: MigrationReport, rows: Int, _ probe: Probe) throws {
+        let read = report.entityMappings.map(\.read).max() ?? 0
+        guard report.outcome == .migrated, read >= Int64(rows) else {
+            throw FerryError(.internalError, "The migration carried \(read) of \(rows) rows.")
+        }
         for phase in report.phases { probe.note("\(phase.name), s", phase.seconds) }
         probe.note("chunks", Double(report.chunks.count))
     }

@@ -15,7 +15,7 @@ struct SnapshotCase: BenchmarkCase {
     ]
     let measures: [Measure] = [
         .time(of: "create", against: "zstd -1", budget: 1.5), .time(of: "restore", against: "zstd -d", budget: 1.5),
-        .written(by: "create", against: "restore"), .peak(of: "create"), .peak(of: "restore"),
+        .written(by: "create", against: "zstd -1"), .peak(of: "create"), .peak(of: "restore"),
     ]
 
     func prepare(_ point: Point, in folder: String) throws {

@@ -21,8 +21,8 @@ struct SQLFloor {
         init(_ data: String) throws {
             self.data = data
             let catalog = try Subject.catalog(data)
-            old = try StoreLayout.canonical(for: catalog.version(named: "Old").model)
-            new = try StoreLayout.canonical(for: catalog.version(named: "New").model)
+            old = try StoreLayout.canonical(for: catalog.version(named: "Version1").model)
+            new = try StoreLayout.canonical(for: catalog.version(named: "Version2").model)
         }
 
         /// `Z_ENT` of an entity in the new store.

@@ -14,7 +14,7 @@ extension Subject {
                 ])
         ]),
         mapping: """
-            { "source": "Old", "destination": "New",
+            { "source": "Version1", "destination": "Version2",
               "entityMappings": [
                 { "name": "BookToBook", "source": "Book", "destination": "Book",
                   "attributes": { "heading": "$source.title", "price": "$source.price * 1.2", "rating": null } } ] }
@@ -33,7 +33,7 @@ extension Subject {
                 ])
         ]),
         mapping: """
-            { "source": "Old", "destination": "New",
+            { "source": "Version1", "destination": "Version2",
               "entityMappings": [
                 { "name": "BookToBook", "source": "Book", "destination": "Book",
                   "attributes": { "heading": "$source.title", "headingLength": "$source.title.length",

@@ -13,7 +13,7 @@ extension Subject {
                 "Wide", wideAttributes + [ModelText.attribute("second", "String", renamedFrom: "first")])
         ]),
         mapping: """
-            { "source": "Old", "destination": "New",
+            { "source": "Version1", "destination": "Version2",
               "entityMappings": [
                 { "name": "WideToWide", "source": "Wide", "destination": "Wide",
                   "attributes": { "second": "$source.first" } } ] }
@@ -41,7 +41,7 @@ extension Subject {
                 ])
         ]),
         mapping: """
-            { "source": "Old", "destination": "New",
+            { "source": "Version1", "destination": "Version2",
               "entityMappings": [
                 { "name": "PhotoToPhoto", "source": "Photo", "destination": "Photo",
                   "attributes": { "label": "$source.name" } } ] }

@@ -20,7 +20,7 @@ extension Subject {
             user,
         ]),
         mapping: """
-            { "source": "Old", "destination": "New",
+            { "source": "Version1", "destination": "Version2",
               "entityMappings": [
                 { "name": "BookToBook", "source": "Book", "destination": "Book",
                   "attributes": { "heading": "$source.title", "price": "$source.price * 1.2", "rating": null } },
@@ -57,7 +57,7 @@ extension Subject {
                     ]),
             ]),
             mapping: """
-                { "source": "Old", "destination": "New",
+                { "source": "Version1", "destination": "Version2",
                   "entityMappings": [
                     { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "authorName != nil",
                       "unique": ["name"], "attributes": { "name": "$source.authorName" } },

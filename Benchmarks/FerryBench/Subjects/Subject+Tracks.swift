@@ -16,7 +16,7 @@ extension Subject {
             ModelText.entity("Track", track + [ModelText.toMany("artists", "Artist", inverse: "tracks")]),
         ]),
         mapping: """
-            { "source": "Old", "destination": "New",
+            { "source": "Version1", "destination": "Version2",
               "entityMappings": [
                 { "name": "TrackArtist", "source": "Track",
                   "forEach": { "artist": "JSON($source.json, 'artists')" }, "destination": "Artist",

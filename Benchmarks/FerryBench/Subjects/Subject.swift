@@ -24,7 +24,7 @@ struct Subject: Sendable {
             try files.replace("\(path)/contents", with: Array(text.utf8))
         }
         try files.replace(Self.mapping(folder), with: Array(mapping.utf8))
-        let version = try Self.catalog(folder).version(named: "Old")
+        let version = try Self.catalog(folder).version(named: "Version1")
         try StoreGenerator(version, options: options(rows)).generate(at: Self.store(folder), files: files)
         // What is still to be written would slow down whichever side comes first.
         try files.syncFile(Self.store(folder))
@@ -34,8 +34,8 @@ struct Subject: Sendable {
 
     static func store(_ folder: String) -> String { "\(folder)/Store.sqlite" }
     static func mapping(_ folder: String) -> String { "\(folder)/mapping.json" }
-    static func old(_ folder: String) -> String { "\(folder)/Old.xcdatamodel" }
-    static func new(_ folder: String) -> String { "\(folder)/New.xcdatamodel" }
+    static func old(_ folder: String) -> String { "\(folder)/Version1.xcdatamodel" }
+    static func new(_ folder: String) -> String { "\(folder)/Version2.xcdatamodel" }
 
     static func catalog(_ folder: String) throws -> ModelCatalog { try ModelCatalog(paths: [old(folder), new(folder)]) }
 
@@ -45,7 +45,7 @@ struct Subject: Sendable {
     ) throws -> StepRun {
         let catalog = try catalog(folder)
         let plan = try Planner(catalog: catalog, mappingModels: [MappingFile.load(path: mapping(folder))]).plan(
-            from: catalog.version(named: "Old"), to: catalog.version(named: "New"), rows: [:], areRowsEstimated: true)
+            from: catalog.version(named: "Version1"), to: catalog.version(named: "Version2"), rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store(folder), isSourcePrivate: true, folder: work,
