@@ -89,6 +89,7 @@ extension FerryError.Code {
     public static let badExpression = Self("badExpression", .refused)
     public static let badArchive = Self("badArchive", .refused)
     public static let mandatoryValue = Self("mandatoryValue", .refused)
+    public static let notUnique = Self("notUnique", .refused)
     public static let damagedSource = Self("damagedSource", .refused)
     public static let unknownObject = Self("unknownObject", .refused)
     public static let diskFull = Self("diskFull", .refused)

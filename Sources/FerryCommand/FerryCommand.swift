@@ -13,7 +13,8 @@ public enum FerryCommand {
     /// Every command, in the order of help.
     static var commands: [any Command.Type] {
         [
-            InspectCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self, StatusCommand.self,
+            InspectCommand.self, DiffCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self,
+            StatusCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
             SnapshotRestoreCommand.self, RollbackCommand.self, GenerateCommand.self, DemoCommand.self,
             HelpCommand.self, VersionCommand.self,

@@ -21,6 +21,8 @@ package struct MappingModel: Sendable {
     package var warnings: [String]
     /// Paths of the mapping models that this one extends, directly or through another.
     package var extendedPaths: [String]
+    /// Whether it follows from the two models, and comes from no file.
+    package var isInferred = false
 
     package init(
         name: String, path: String, sourceVersion: String, destinationVersion: String,

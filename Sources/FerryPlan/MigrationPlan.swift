@@ -27,16 +27,28 @@ package struct StepPlan: Sendable {
     package var partitions: [PartitionPlan]
     /// Mandatory attributes that get no value: harmless only while their sources have no rows.
     package var needsRowCheck: [MappingResolution.RowCheck]
+    /// Entities that become abstract: harmless only while they have no rows.
+    package var needsEmptySource: [MappingResolution.EmptyCheck]
+    /// New uniqueness constraints: harmless only while no rows break them.
+    package var needsUniqueValues: [MappingResolution.UniquenessCheck]
+    /// Rows of each entity that the step reads, where they are known for certain beforehand.
+    package var sourceRows: [String: Int64]?
 
     package init(
         mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan],
-        needsRowCheck: [MappingResolution.RowCheck] = []
+        needsRowCheck: [MappingResolution.RowCheck] = [], needsEmptySource: [MappingResolution.EmptyCheck] = [],
+        needsUniqueValues: [MappingResolution.UniquenessCheck] = []
     ) {
         self.mode = mode
         self.resolved = resolved
         self.partitions = partitions
         self.needsRowCheck = needsRowCheck
+        self.needsEmptySource = needsEmptySource
+        self.needsUniqueValues = needsUniqueValues
     }
+
+    /// Whether the step follows from the two models, without a mapping model of the user's.
+    package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
 }
 
 /// Entity mappings that run together; partitions run one after another.

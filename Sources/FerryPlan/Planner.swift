@@ -32,26 +32,38 @@ package struct Planner: Sendable {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
         do throws(FerryError) {
-            let graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels)
+            var graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels, from: source, to: target)
             let edges = try graph.path(from: source, to: target)
             var plan = MigrationPlan(chain: graph.names(of: edges, from: source, to: target), steps: [])
             var known: [String: Int64]? = rows
             for edge in edges {
                 let (step, problems) = planStep(
                     edge, rows: known ?? [:], areEstimated: areRowsEstimated || known == nil)
-                if let step {
+                if var step {
+                    step.sourceRows = areRowsEstimated ? nil : known
+                    known = known.flatMap { Self.rows(after: step.resolved, from: $0) }
                     plan.steps.append(step)
                     plan.warnings += step.resolved.warnings
+                } else {
+                    known = nil
                 }
                 plan.refusals += problems
-                // How many rows the next step reads is only known once this one has run.
-                known = nil
             }
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
             return MigrationPlan(chain: names, steps: [], refusals: [error])
         }
+    }
+
+    /// The rows that a step leaves of each entity; nil when only its run can tell.
+    private static func rows(after step: ResolvedStep, from rows: [String: Int64]) -> [String: Int64]? {
+        var left: [String: Int64] = [:]
+        for mapping in step.entityMappings {
+            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty else { return nil }
+            left[mapping.destination, default: 0] += rows[mapping.source] ?? 0
+        }
+        return left
     }
 
     private func planStep(
@@ -72,7 +84,8 @@ package struct Planner: Sendable {
                     })
             }
             let step = StepPlan(
-                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck)
+                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck,
+                needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
             return (step, [])
         } catch {
             return (nil, [error])

@@ -33,10 +33,7 @@ enum FerryBinary {
 
     /// Runs a command line to its end; standard output goes through a file, so that neither stream can block the other.
     ///
-    /// - Parameters:
-    ///   - words: The words after `ferry`.
-    ///   - folder: The current folder of the program.
-    ///   - signal: Sent once, when standard error has a line with the given text.
+    /// A signal is sent once, as soon as standard error holds the given text.
     static func run(
         _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = ""
     ) throws -> Outcome {

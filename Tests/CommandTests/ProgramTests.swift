@@ -54,19 +54,84 @@ struct ProgramTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("notes.txt"))) == text)
     }
 
-    @Test("An unknown target and a missing edge are refused with 2; the store stays as it is")
+    @Test("An unknown target and a step that cannot be inferred are refused with 2; the store stays as it is")
     func refusesUnreachableTargets() throws {
         let before = try library.digest()
+        let changed = try modelsWithTextualPrice()
         for words in [
             ["migrate", library.store] + library.sources + ["--to", "Library9"],
-            ["migrate", library.store, "--models", library.models],
-            ["plan", library.store, "--models", library.models],
+            ["migrate", library.store, "--models", changed], ["plan", library.store, "--models", changed],
         ] {
             let outcome = try FerryBinary.run(words, in: folder.path)
             #expect(outcome.exitCode == 2, "\(words): \(outcome.diagnostics)")
+            let told = outcome.output + outcome.diagnostics
+            #expect(words.contains("Library9") || told.contains("Book.price"), "\(told)")
         }
         #expect(try library.digest() == before)
-        #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
+        #expect(try library.files() == ["Changed.xcdatamodeld", "Library.sqlite", "Library.xcdatamodeld", "Mappings"])
+    }
+
+    /// The library's models, but with a price that becomes a text in the second version: that cannot be inferred.
+    private func modelsWithTextualPrice() throws -> String {
+        let changed = folder.file("Changed.xcdatamodeld")
+        try FileManager.default.copyItem(
+            atPath: library.models.hasPrefix("/") ? library.models : folder.file(library.models), toPath: changed)
+        let contents = "\(changed)/Library2.xcdatamodel/contents"
+        let text = try String(contentsOfFile: contents, encoding: .utf8)
+        let number = #"name="price" optional="YES" attributeType="Double""#
+        try #require(text.contains(number))
+        try text.replacingOccurrences(of: number, with: number.replacingOccurrences(of: "Double", with: "String"))
+            .write(toFile: contents, atomically: true, encoding: .utf8)
+        return changed
+    }
+
+    @Test("ferry diff tells what changed, with 0 whether it can be inferred or not")
+    func diff() throws {
+        let words = ["diff", "\(library.models):Library1", "\(library.models):Library2"]
+        let text = try FerryBinary.run(words, in: folder.path)
+        #expect(text.exitCode == 0 && text.diagnostics.isEmpty, "\(text.diagnostics)")
+        #expect(text.output.contains("no mapping model is needed"))
+        let json = try FerryBinary.run(words + ["--json"], in: folder.path)
+        let difference = try JSONDecoder().decode(Difference.self, from: Data(json.output.utf8))
+        #expect(difference.ferry == 1 && difference.from == "Library1" && difference.to == "Library2")
+        let heading = try #require(difference.changes.first { $0.property == "heading" })
+        #expect(heading.entity == "Book" && heading.kind == "attributeRenamed" && heading.inferable)
+        #expect(heading.reason == nil)
+
+        let changed = try modelsWithTextualPrice()
+        let impossible = try FerryBinary.run(
+            ["diff", "\(library.models):Library1", "\(changed):Library2", "--json"], in: folder.path)
+        #expect(impossible.exitCode == 0)
+        let obstacles = try JSONDecoder().decode(Difference.self, from: Data(impossible.output.utf8)).changes.filter {
+            !$0.inferable
+        }
+        #expect(obstacles.map(\.property) == ["price"])
+        #expect(obstacles.first?.kind == "attributeTypeChanged" && obstacles.first?.reason?.isEmpty == false)
+    }
+
+    @Test("ferry diff takes a version's own folder, and of a bundle its current version")
+    func diffOfPaths() throws {
+        let words = ["diff", "\(library.models)/Library3.xcdatamodel", library.models, "--json"]
+        let outcome = try FerryBinary.run(words, in: folder.path)
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        let difference = try JSONDecoder().decode(Difference.self, from: Data(outcome.output.utf8))
+        #expect(difference.from == "Library3" && difference.to == "Library4")
+        #expect(try FerryBinary.run(["diff", library.models, "none.xcdatamodel"], in: folder.path).exitCode == 2)
+        let unknown = try FerryBinary.run(["diff", library.models, "\(library.models):Library9"], in: folder.path)
+        #expect(unknown.exitCode == 2 && unknown.diagnostics.contains("Library4"))
+    }
+
+    private struct Difference: Decodable {
+        struct Change: Decodable {
+            var entity: String
+            var property: String?
+            var kind: String
+            var inferable: Bool
+            var reason: String?
+        }
+        var ferry: Int
+        var from, to: String
+        var changes: [Change]
     }
 
     @Test("Every command prints one JSON object with its keys in their order")

@@ -9,7 +9,9 @@ import Testing
 struct BookMigrationTests {
     static let models = ["Model.xcdatamodeld"]
     /// The two ways of the last step: one mapping file, or Core Data's own split into two.
-    static let lastSteps = [["Books2to3.json"], ["Books2to3WithoutUsers.json", "Model2_to_Model3_User.xcmappingmodel"]]
+    static let lastSteps = [
+        ["Books2to3.json"], ["Books2to3WithoutUsers.json", "Model2_to_Model3_User.xcmappingmodel"],
+    ]
 
     @Test("migrate over two steps, with authors found or created and a file per book and user", arguments: lastSteps)
     func migrates(lastStep: [String]) throws {

@@ -13,10 +13,11 @@ struct RealChainTests {
         "Continents.json",
     ]
 
-    @Test("Moody goes from each of its versions to the last one", arguments: 2...5)
+    @Test("Moody goes from each of its versions to the last one", arguments: 1...5)
     func moody(from version: Int) throws {
         let family = try Family("objcio-moody")
-        let store = "Moody \(version).moody"
+        // Between the first two versions there is no mapping model: that step is inferred.
+        let store = version == 1 ? "Moody.moody" : "Moody \(version).moody"
         let moods = try family.open(store).integer("SELECT count(*) FROM ZMOOD")
         let report = try family.migrate(
             store, models: ["Moody.xcdatamodeld"], mappings: Self.moodyMappings, to: "Moody 6")
@@ -27,16 +28,6 @@ struct RealChainTests {
             "SELECT count(*) FROM ZMOOD WHERE ZCOUNTRY IS NOT NULL AND ZCOUNTRY NOT IN (SELECT Z_PK FROM ZCOUNTRY)")
         #expect(orphans == 0)
         #expect(try after.integer("SELECT count(*) = count(DISTINCT ZNUMERICISO3166CODE) FROM ZCONTINENT") == 1)
-    }
-
-    @Test("Moody's missing first edge is refused and named")
-    func moodyMissingEdge() throws {
-        let family = try Family("objcio-moody")
-        let migrator = try family.migrator(
-            "Moody.moody", models: ["Moody.xcdatamodeld"], mappings: Self.moodyMappings)
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration(target: "Moody 6")) }
-        #expect(error?.code == .unreachable)
-        #expect(error?.message.contains("from Moody to Moody 2") == true)
     }
 
     @Test("Moody's policy is refused by name without a stand-in")
@@ -61,7 +52,8 @@ struct RealChainTests {
         #expect(posts > 1000)
         #expect(try after.integer("SELECT count(*) FROM ZPOST") == posts)
         let pairs = try after.integer(
-            "SELECT count(*) FROM ZPOST p JOIN ZCOLOR c ON c.Z_PK = p.ZCOLOR AND c.ZPOST = p.Z_PK WHERE c.ZHEX IS NOT NULL")
+            "SELECT count(*) FROM ZPOST p JOIN ZCOLOR c ON c.Z_PK = p.ZCOLOR AND c.ZPOST = p.Z_PK WHERE c.ZHEX IS NOT NULL"
+        )
         #expect(pairs == posts)
     }
 

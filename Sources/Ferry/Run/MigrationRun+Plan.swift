@@ -31,8 +31,11 @@ extension MigrationRun {
         }
         if checksRows, let first = plan.steps.first {
             let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
-            report.refusals += try refusals + diskNeed(store, steps: plan.steps.count).refusals()
+            report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
+            report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
             report.warnings += warnings
+        } else if let first = plan.steps.first {
+            report.refusals += try CarriedCheck(store: store, layout: layout, step: first).refusals()
         }
         return report
     }

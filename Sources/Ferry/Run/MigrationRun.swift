@@ -132,7 +132,8 @@ final class MigrationRun {
         guard let first = plan.steps.first else { return }
         let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
         for warning in plan.warnings + warnings { relay.send(.warning(warning)) }
-        try Self.refuse(refusals + diskNeed(store, steps: plan.steps.count).refusals())
+        try Self.refuse(
+            refusals + Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals())
     }
 
     /// Throws the first refusal, with all of them as its cause.

@@ -20,13 +20,28 @@ struct Preflight {
         do {
             var (refusals, warnings) = valuesWithoutSource()
             refusals += try nullsInMandatoryAttributes()
+            let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
+            refusals += carried.refusals
+            warnings += carried.warnings
+            refusals += rowsOfAbstractEntities() + (try duplicates())
+            warnings += try emptyMandatoryRelationships()
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {
                 case .unknownEntity: refusals.append(unknownEntity(damage))
-                case .danglingKey, .oneSidedInverse, .lowMaximumKey: warnings.append(Self.words(for: damage))
+                case .danglingKey, .oneSidedInverse, .lowMaximumKey, .missingFile:
+                    warnings.append(Self.words(for: damage))
                 // Counts only where it is carried into a mandatory attribute, which is checked above.
                 case .missingValue: break
+                }
+            }
+            let missing = try StoreDamage.missingFiles(
+                in: layout, of: store.path, on: store.sourceGuard.connection, files: FileLayer())
+            for damage in missing {
+                if isTakenIn(damage) {
+                    refusals.append(missingContents(damage))
+                } else {
+                    warnings.append(Self.words(for: damage))
                 }
             }
             return (refusals, warnings)
@@ -113,25 +128,5 @@ struct Preflight {
                 + "filled from it.",
             remedy: "Repair these rows with the app, or give \(destination) an expression that stands in.", place: place
         )
-    }
-
-    // MARK: Damage
-
-    private func unknownEntity(_ damage: StoreDamage) -> FerryError {
-        FerryError(
-            .damagedSource,
-            "\(damage.rows) rows in the table of \(damage.entity) have a Z_ENT that is no entity of that table.",
-            remedy: "Remove or repair these rows with the app, or restore a backup of the store.",
-            place: .init(entity: damage.entity))
-    }
-
-    private static func words(for damage: StoreDamage) -> String {
-        let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
-        return switch damage.kind {
-        case .danglingKey: "\(property) leads nowhere in \(damage.rows) rows; it is left empty there."
-        case .oneSidedInverse: "The inverse of \(property) does not lead back in \(damage.rows) rows; it is set anew."
-        case .lowMaximumKey: "Z_MAX of \(property) is below its highest key; it is set anew."
-        case .missingValue, .unknownEntity: "\(property) is damaged in \(damage.rows) rows."
-        }
     }
 }

@@ -32,7 +32,7 @@ package struct RunRecord: Codable, Sendable {
     /// The archive that was taken or is put back.
     package var snapshot: String?
     package var swap: SwapIntent?
-    /// Seconds spent per phase by all calls, in the order in which the phases first ran.
+    /// Seconds spent per phase by all calls, in the order of the phases.
     package var phases: [PhaseSeconds] = []
     /// Nil for a rollback.
     package var migration: Migration?
@@ -127,6 +127,7 @@ package struct RunRecord: Codable, Sendable {
             phases[index].seconds += seconds
         } else {
             phases.append(PhaseSeconds(phase: phase, seconds: seconds))
+            phases.sort { $0.phase.order < $1.phase.order }
         }
     }
 }

@@ -9,7 +9,7 @@ struct DemoFolder {
     var models: String { path + "/Library.xcdatamodeld" }
     var mappings: String { path + "/Mappings" }
 
-    /// The folder that was asked for, which must be empty or not there; else the first free `ferry-demo`, `ferry-demo-2`…
+    /// The folder that was asked for, which must be empty or not there, else the first free one of our own names.
     init(_ asked: String?) throws(FerryError) {
         if let asked {
             path = asked

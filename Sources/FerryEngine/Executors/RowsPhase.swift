@@ -11,11 +11,12 @@ struct RowsPhase {
 
     func run(report: inout StepReport) throws {
         for partition in context.step.partitions {
-            for plan in partition.entityMappings { try carry(plan.mapping, report: &report) }
+            for plan in partition.entityMappings { try carry(plan, report: &report) }
         }
     }
 
-    private func carry(_ mapping: ResolvedEntityMapping, report: inout StepReport) throws {
+    private func carry(_ plan: EntityMappingPlan, report: inout StepReport) throws {
+        let mapping = plan.mapping
         let unit = Self.unit(of: mapping)
         var entry = try context.progress.entry(unit)
         if entry.isDone { return }
@@ -48,7 +49,10 @@ struct RowsPhase {
             sizer.chunkTook(nanoseconds)
             report.chunkTimes.add(nanoseconds)
             context.options.progress?(
-                ProgressUpdate(phase: .rows, subject: mapping.name, done: entry.read, total: nil))
+                ProgressUpdate(
+                    phase: .rows, subject: mapping.name, done: entry.read,
+                    // Elements of an iteration are counted as they come.
+                    total: plan.isEstimated || mapping.iteration != nil ? nil : plan.rows))
         }
     }
 

@@ -86,7 +86,6 @@ final class SetExecutor {
         }
         try fillLookups(range, last: last)
         if case .findOrCreate(let statements) = body {
-            try statements.find.run()
             try statements.associations?.run()
             for text in statements.cleanUp { try context.connection.execute(text) }
         }

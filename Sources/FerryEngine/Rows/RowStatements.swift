@@ -150,21 +150,22 @@ struct RowStatements {
 
     // MARK: Find or create
 
-    /// The tables of one chunk of a find-or-create mapping: every row that was read, and those that come first with
-    /// values that nobody had before.
+    /// The tables of one chunk of a find-or-create mapping.
+    ///
+    /// They hold every row that was read, and one row per set of values: its first row `n`, and the object that has
+    /// these values, once it is known.
     func stagingTables() throws(FerryError) -> [String] {
         let values = try uniqueColumns().enumerated().map { "v\($0) \($1.type)" }.joined(separator: ", ")
         return [
             """
             CREATE TEMP TABLE \(staged) (
-                n INTEGER PRIMARY KEY, source INTEGER, element INTEGER, object INTEGER, json, \(values),
-                destination INTEGER)
+                n INTEGER PRIMARY KEY, source INTEGER, element INTEGER, object INTEGER, json, \(values))
             """,
-            "CREATE TEMP TABLE \(fresh) (destination INTEGER PRIMARY KEY, n INTEGER)",
+            "CREATE TEMP TABLE \(groups) (n INTEGER PRIMARY KEY, \(values), destination INTEGER, isNew INTEGER)",
         ]
     }
 
-    var stagingCleanUp: [String] { ["DELETE FROM temp.\(staged)", "DELETE FROM temp.\(fresh)"] }
+    var stagingCleanUp: [String] { ["DELETE FROM temp.\(staged)", "DELETE FROM temp.\(groups)"] }
 
     /// Reads the rows of the range into the staging table, in order.
     func stage() throws(FerryError) -> SQL {
@@ -187,24 +188,28 @@ struct RowStatements {
                 """, parameters: scope.parameters)
     }
 
-    /// Looks the staged values up; to be run before and after new objects are made.
+    /// Groups the staged rows by their values and looks each set of values up, once.
+    ///
+    /// The sets are read in the order of the lookup's index, so that neighbours in it are met one after another.
     func find() -> String {
         let lookup = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
         let equal = valueNames.map { "l.\($0) IS g.\($0)" }.joined(separator: " AND ")
+        let values = valueNames.joined(separator: ", ")
         return """
-            UPDATE temp.\(staged) AS g SET destination =
+            INSERT INTO temp.\(groups) (n, \(values), destination)
+            SELECT first, \(values),
                 (SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1)
-            WHERE g.destination IS NULL
+            FROM (SELECT min(n) AS first, \(values) FROM temp.\(staged) GROUP BY \(values)) AS g
             """
     }
 
-    /// Gives a key to each set of values that was not found, in the order of the first row that has it.
+    /// Gives a key to each set of values that was not found, in the order of the first rows that have them.
     func create() -> String {
         """
-        INSERT INTO temp.\(fresh) (destination, n)
-        SELECT :last + row_number() OVER (ORDER BY first), first FROM (
-            SELECT min(n) AS first FROM temp.\(staged) WHERE destination IS NULL
-            GROUP BY \(valueNames.joined(separator: ", ")))
+        UPDATE temp.\(groups) SET isNew = TRUE, destination = :last + p.place FROM (
+            SELECT n AS first, row_number() OVER (ORDER BY n) AS place FROM temp.\(groups)
+            WHERE destination IS NULL) AS p
+        WHERE n = p.first
         """
     }
 
@@ -214,8 +219,9 @@ struct RowStatements {
         var scope = SourceScope(
             layout: context.source,
             from:
-                "temp.\(fresh) AS f JOIN temp.\(staged) AS g ON g.n = f.n JOIN source.\(table) AS s ON s.Z_PK = g.source",
+                "temp.\(groups) AS f JOIN temp.\(staged) AS g ON g.n = f.n JOIN source.\(table) AS s ON s.Z_PK = g.source",
             source: .init(alias: "s", entity: mapping.source))
+        scope.require("f.isNew")
         if let iteration = mapping.iteration {
             if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
                 scope.join("JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = g.object")
@@ -229,16 +235,18 @@ struct RowStatements {
             text: try insert(key: "f.destination", version: one, from: &scope), parameters: scope.parameters)
     }
 
-    /// The associations of all staged rows.
+    /// The associations of all staged rows, each with the object of its values.
     func stagedAssociations() -> String {
-        """
-        INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
-        SELECT source, element, object, destination FROM temp.\(staged) ORDER BY n
-        """
+        let equal = valueNames.map { "f.\($0) IS g.\($0)" }.joined(separator: " AND ")
+        return """
+            INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
+            SELECT g.source, g.element, g.object, f.destination
+            FROM temp.\(staged) AS g JOIN temp.\(groups) AS f ON \(equal) ORDER BY g.n
+            """
     }
 
     private var staged: String { "staged_\(mapping.position)" }
-    private var fresh: String { "fresh_\(mapping.position)" }
+    private var groups: String { "groups_\(mapping.position)" }
     private var valueNames: [String] { mapping.unique.indices.map { "v\($0)" } }
 
     private func uniqueColumns() throws(FerryError) -> [Column] {
@@ -256,8 +264,7 @@ struct RowStatements {
 
     // MARK: Lookups
 
-    /// Makes the objects between two keys (or two source keys, where they are kept) known to the lookups of their
-    /// entity.
+    /// Makes the objects between two keys known to the lookups of their entity, in the order of the lookup's index.
     func lookups() throws(FerryError) -> [SQL] {
         var result: [SQL] = []
         for attributes in context.lookups[mapping.destination] ?? [] {
@@ -277,6 +284,7 @@ struct RowStatements {
                         SELECT \(columns.joined(separator: ", ")), Z_PK
                         FROM main.\(try context.destinationTable(of: mapping))
                         WHERE Z_PK > :from AND Z_PK <= :to AND Z_ENT = \(number)
+                        ORDER BY \(columns.joined(separator: ", "))
                         """, parameters: parameters))
         }
         return result

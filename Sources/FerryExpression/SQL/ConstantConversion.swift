@@ -56,6 +56,7 @@ enum ConstantConversion {
         case .real(let real): return .double(real)
         case .argument: return constant
         case .text, .borrowedText: return .string(String(decoding: result.bytes, as: UTF8.self))
+        case .blob where attribute.type == .uuid: return constant
         case .blob: throw refusal(constant, attribute, "a constant has no form for it")
         }
     }

@@ -26,10 +26,17 @@ package struct SQLTranslator<Resolver: PathResolver> {
             return try value(operands[0], for: attribute)
         }
         if case .constant(let constant) = expression {
-            return resolver.parameter(.constant(try ConstantConversion.convert(constant, to: attribute)))
+            let converted = resolver.parameter(.constant(try ConstantConversion.convert(constant, to: attribute)))
+            // Its bytes have no form as a constant; that the text is one was checked by the conversion.
+            return attribute.type == .uuid && constant != .null ? "ferry_to_uuid(\(converted))" : converted
         }
+        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2 {
+            let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
+            return "ifnull(\(value), \(substitute))"
+        }
+        var storageChange: String?
         if case .keyPath(let base, let steps) = expression {
-            try checkExternalStorage(of: try scope.resolve(base, steps), to: attribute, expression)
+            storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
         } else if attribute.allowsExternalStorage {
             throw FerryError(
                 .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside of the database.",
@@ -37,7 +44,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
         let fragment = try value(expression)
         switch Conversion(from: fragment.type, to: attribute.type) {
-        case .unchanged: return fragment.sql
+        case .unchanged: return storageChange.map { "\($0)(\(fragment.sql))" } ?? fragment.sql
         case .function(let name): return "\(name)(\(fragment.sql))"
         case .none(let reason):
             throw FerryError(
@@ -107,17 +114,13 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// Values that may be files of their own pass only between attributes that store them alike.
-    private func checkExternalStorage(
-        of path: ResolvedPath, to attribute: Attribute, _ expression: Expression
-    ) throws(FerryError) {
-        guard case .attribute(let source, _) = path.end else { return }
-        if source.allowsExternalStorage != attribute.allowsExternalStorage {
-            throw FerryError(
-                .unsupported,
-                "`\(expression)` and \(attribute.name) differ in Allows External Storage, and the stored forms with it.",
-                remedy: "Give both attributes the same setting.")
-        }
+    /// The function that changes the stored form where only one of two attributes may keep its values in files.
+    ///
+    /// Every value of such an attribute begins with a byte that says where its contents are.
+    private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
+        guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
+        else { return nil }
+        return attribute.allowsExternalStorage ? "ferry_to_external" : ScalarFunction.fromExternalName
     }
 
     // MARK: Functions
@@ -129,6 +132,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case ("now", 0): return SQLFragment(sql: resolver.parameter(.now), type: .attribute(.date))
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
+        case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
         default: break
         }
         guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
@@ -153,6 +157,23 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
         let sql = "\(function)(\(operands.map(\.sql).joined(separator: ", ")))"
         return SQLFragment(sql: sql, type: Self.resultType(selector, operands.map(\.type)))
+    }
+
+    /// A value, or another one where it is nil; both of one type.
+    private mutating func substituted(
+        _ operand: Expression, _ substitute: Expression, _ expression: Expression
+    ) throws(FerryError) -> SQLFragment {
+        var fragments = [try value(operand), try value(substitute)]
+        let types = fragments.map(\.type).filter { $0 != .null }
+        if types.count == 2, types[0] != types[1] {
+            fragments = [try number(operand, expression), try number(substitute, expression)]
+            // A whole number in the place of a fraction would be divided as a whole number.
+            guard fragments[0].type.isInteger == fragments[1].type.isInteger else {
+                throw mismatch(fragments[0].type.title, fragments[1], expression)
+            }
+        }
+        let type = fragments.first { $0.type != .null }?.type ?? .null
+        return SQLFragment(sql: "ifnull(\(fragments[0].sql), \(fragments[1].sql))", type: type)
     }
 
     private static var realOperators: [String: String] {

@@ -47,6 +47,8 @@ struct PredefinedFunction {
             PredefinedFunction("onesComplement:", 1, "ferry_ones_complement"),
             PredefinedFunction("castObject:toType:", 2, nil),
             PredefinedFunction("noindex:", 1, nil),
+            // Ferry's own: the first value, or where that is nil the second.
+            PredefinedFunction("ifnil:then:", 2, nil),
             PredefinedFunction("random", 0, nil),
             PredefinedFunction("random:", 1, nil),
             PredefinedFunction("sum:", 1, nil),

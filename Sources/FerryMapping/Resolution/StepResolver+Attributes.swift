@@ -59,7 +59,12 @@ extension StepResolver {
                 remedy: "Give \(attribute.name) an expression that converts it, or null.")
             return nil
         }
-        return .keyPath(.variable("source"), [.key(attribute.name)])
+        let path = Expression.keyPath(.variable("source"), [.key(attribute.name)])
+        // Their types fit; what else may differ is how they are stored.
+        if sourceAttribute.allowsExternalStorage != attribute.allowsExternalStorage {
+            check(path, for: attribute, in: mapping)
+        }
+        return path
     }
 
     /// A mandatory attribute without any value is a matter of rows: an empty source passes.

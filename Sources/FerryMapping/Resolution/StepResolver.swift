@@ -15,6 +15,7 @@ struct StepResolver {
     var problems: [FerryError] = []
     var warnings: [String] = []
     var needsRowCheck: [MappingResolution.RowCheck] = []
+    private var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
     init(source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel]) {
         self.source = source
@@ -32,12 +33,15 @@ struct StepResolver {
             resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
         }
         settleInverses(in: &resolved)
+        warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
         var told: Set<String> = []
         let step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
             warnings: warnings.filter { told.insert($0).inserted })
-        return MappingResolution(step: step, problems: problems, needsRowCheck: needsRowCheck)
+        return MappingResolution(
+            step: step, problems: problems, needsRowCheck: needsRowCheck, needsEmptySource: needsEmptySource,
+            needsUniqueValues: uniquenessChecks(of: resolved))
     }
 
     // MARK: Which mappings make objects
@@ -81,7 +85,13 @@ struct StepResolver {
         }
         if let destination = mapping.destination {
             if let entity = self.destination.model.entities[destination] {
-                if entity.isAbstract, mapping.source != nil {
+                if entity.isAbstract, let source = mapping.source {
+                    // An entity that was made abstract is no mistake of a file: only its rows could not go on.
+                    if mappingModels[model].isInferred {
+                        needsEmptySource.append(
+                            .init(entityMapping: mapping.name, source: source, destination: destination))
+                        return nil
+                    }
                     report(
                         .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.",
                         mapping,
@@ -146,7 +156,9 @@ struct StepResolver {
     private mutating func warnOfWhatIsLeftOut() {
         let mappings = mappingModels.flatMap(\.entityMappings)
         let filled = Set(live.map(\.destination))
-        for mapping in mappings where mapping.source == nil && mapping.policyClassName == nil {
+        // That a new entity is empty goes without saying where no file claims to add anything.
+        let claims = mappingModels.filter { !$0.isInferred }.flatMap(\.entityMappings)
+        for mapping in claims where mapping.source == nil && mapping.policyClassName == nil {
             guard let destination = mapping.destination, !filled.contains(destination),
                 self.destination.model.entities[destination]?.isAbstract == false
             else { continue }

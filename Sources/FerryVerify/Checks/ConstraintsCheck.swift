@@ -12,12 +12,13 @@ struct ConstraintsCheck: Check {
     static let isQuick = true
 
     func run(in context: VerificationContext) throws {
+        let origins = RelationshipOrigins(context)
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
             try context.announce(table.name)
             for entity in context.destinationModel.family(of: root).sorted(by: codeUnitOrder) {
                 try checkAttributes(of: entity, table, in: context)
-                try checkRelationships(of: entity, table, in: context)
+                try checkRelationships(of: entity, table, origins, in: context)
                 for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
                     try check(constraint, of: entity, table, in: context)
                 }
@@ -51,7 +52,7 @@ struct ConstraintsCheck: Check {
     // MARK: Relationships
 
     private func checkRelationships(
-        of entity: String, _ table: EntityTable, in context: VerificationContext
+        of entity: String, _ table: EntityTable, _ origins: RelationshipOrigins, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
         for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
@@ -75,7 +76,7 @@ struct ConstraintsCheck: Check {
             }
             try report(
                 query + " ORDER BY 1", entity: entity, place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
-                excuse: try Excuse(relationship: relationship.name, limits, of: entity, in: context), in: context)
+                excuse: try Excuse(relationship: relationship.name, limits, of: entity, origins, in: context), in: context)
         }
     }
 
@@ -142,7 +143,8 @@ private struct Limits {
 
 /// Whether the source object with the same key broke the same rule, where keys are kept.
 private final class Excuse {
-    private let statement: Statement
+    /// Nil where every object is excused.
+    private let statement: Statement?
 
     private static func keeper(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
         context.step.entityMappings.filter { $0.keepsPrimaryKey && $0.destination == entity }
@@ -170,14 +172,23 @@ private final class Excuse {
     }
 
     /// A relationship that had too few objects, or too many, before; keys that lead nowhere do not count.
-    init?(relationship: String, _ limits: Limits, of entity: String, in context: VerificationContext) throws {
+    ///
+    /// Of an inferred mapping, also one that had no such limits before: Core Data's own lightweight migration asks
+    /// nothing of relationships, and leaves it to the validation of objects that are saved.
+    init?(
+        relationship: String, _ limits: Limits, of entity: String, _ origins: RelationshipOrigins,
+        in context: VerificationContext
+    ) throws {
         var queries: [String] = []
         for mapping in Excuse.keeper(of: entity, in: context) {
-            guard
-                mapping.relationships.contains(where: { $0.name == relationship && $0.isAutomatic }),
-                let old = context.sourceModel.relationship(relationship, of: mapping.source),
-                let oldLimits = Limits(old), let storage = context.source.storage(of: relationship, in: mapping.source)
-            else { continue }
+            let origin = origins.origin(of: relationship, in: mapping)
+            guard let old = origin, let oldLimits = Limits(old),
+                let storage = context.source.storage(of: old.name, in: mapping.source)
+            else {
+                guard origins.isInferred(mapping) else { continue }
+                statement = nil
+                return
+            }
             let table = try context.sourceTable(of: mapping.source).name
             let other = try context.sourceTable(of: old.destinationEntity).name
             let links: String
@@ -202,6 +213,7 @@ private final class Excuse {
     }
 
     func holds(for key: Int64) throws -> Bool {
+        guard let statement else { return true }
         try statement.bind(key, at: 1)
         defer { statement.reset() }
         return try statement.step()

@@ -56,6 +56,9 @@ package struct PlainEvaluator {
             case "now": return .real(now)
             case "noindex:" where arguments.count == 1: return try value(of: arguments[0], in: scope)
             case "castObject:toType:": return try cast(arguments, in: scope)
+            case "ifnil:then:" where arguments.count == 2:
+                let first = try value(of: arguments[0], in: scope).plain
+                return first.isNull ? try value(of: arguments[1], in: scope) : first
             default: break
             }
             return try PlainFunction.value(

@@ -1,0 +1,102 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+
+struct DiffCommand: Command {
+    static let syntax = Syntax(
+        "diff", summary: "Tells what changed between two model versions, and what can be inferred.",
+        discussion:
+            "Entity by entity, matched by renaming identifier: what changed, and whether a migration over it can be "
+            + "inferred (Core Data's lightweight migration) or why not; then a mapping model is needed. Where a change "
+            + "passes only on a condition, the condition is told; preflight looks whether the store's rows meet it.\n"
+            + "A model is an .xcdatamodel, a .mom, or a bundle of versions (.xcdatamodeld, .momd): of a bundle the "
+            + "version that it names as current, or the one named after a colon.",
+        operands: [
+            .init("MODEL", "The older version: PATH, or PATH:VERSION for a version of a bundle."),
+            .init("MODEL", "The newer version, named alike."),
+        ],
+        example: "ferry diff App.xcdatamodeld:App App.xcdatamodeld:\"App 2\"")
+
+    private let words: [String]
+
+    init(from arguments: Arguments) throws(FerryError) { words = arguments.operands }
+
+    func run(on console: Console) throws -> ExitCode {
+        let (source, destination) = (try VersionWord(words[0]).version(), try VersionWord(words[1]).version())
+        let (from, to) = Self.names(source, destination)
+        let inferred = InferredMapping.infer(source: source, destination: destination)
+        console.result(
+            [("from", .string(from)), ("to", .string(to)), ("changes", .array(inferred.changes.map(json)))],
+            text: text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes))
+        return .success
+    }
+
+    /// The shortest names that tell the two apart.
+    private static func names(_ source: ModelVersion, _ destination: ModelVersion) -> (String, String) {
+        if source.name != destination.name { return (source.name, destination.name) }
+        if source.qualifiedName != destination.qualifiedName {
+            return (source.qualifiedName, destination.qualifiedName)
+        }
+        return (source.path, destination.path)
+    }
+
+    private func json(_ change: InferredMapping.Change) -> JSON {
+        .object([
+            ("entity", .string(change.entity)), ("property", .string(change.property)),
+            ("kind", .string(change.kind.rawValue)), ("inferable", .bool(change.isInferable)),
+            ("reason", .string(change.reason)),
+        ])
+    }
+
+    private func text(_ inferred: InferredMapping, _ from: String, _ to: String, hasEqualHashes: Bool) -> [String] {
+        var lines = ["\(from) → \(to)"]
+        if !inferred.changes.isEmpty {
+            var table = TextTable(
+                ["Entity", "Property", "Change", "Inferable", "Reason"], [.left, .left, .left, .left, .left])
+            for change in inferred.changes {
+                table.add([
+                    change.entity, change.property ?? "", change.kind.rawValue, change.isInferable ? "yes" : "no",
+                    change.reason ?? "",
+                ])
+            }
+            lines += [""] + table.lines + [""]
+        }
+        if inferred.mappingModel == nil {
+            let count = inferred.obstacles.count
+            lines.append(
+                "\(count) \(count == 1 ? "change needs" : "changes need") a mapping model; the others can be inferred.")
+        } else if hasEqualHashes {
+            lines.append("Both have the same version hashes: a store of one is a store of the other.")
+        } else {
+            lines.append("The migration can be inferred: no mapping model is needed.")
+        }
+        return lines
+    }
+}
+
+/// A model version on the command line: `PATH`, or `PATH:VERSION`.
+private struct VersionWord {
+    private let path: String
+    private let name: String?
+
+    init(_ word: String) throws(FerryError) {
+        // A path may have a colon in its own name.
+        if try !FileLayer().exists(word), let colon = word.lastIndex(of: ":"), colon != word.startIndex {
+            path = String(word[..<colon])
+            name = String(word[word.index(after: colon)...])
+        } else {
+            path = word
+            name = nil
+        }
+    }
+
+    func version() throws(FerryError) -> ModelVersion {
+        let catalog = try ModelCatalog(paths: [path])
+        if let name { return try catalog.version(named: name) }
+        if let version = catalog.currentVersion() { return version }
+        let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
+        throw FerryError(
+            .ambiguousVersion, "\(path) has \(catalog.versions.count) versions and names none of them as current.",
+            remedy: "Write one after a colon, as in \(path):VERSION; there are \(names).")
+    }
+}

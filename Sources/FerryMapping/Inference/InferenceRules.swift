@@ -1,0 +1,155 @@
+internal import FerryModel
+
+/// Which changes a mapping can be inferred over, and why not over the others.
+struct InferenceRules {
+    private let difference: ModelDifference
+    private let matching: ModelMatching
+    /// Destination roots whose table would take objects of several source tables.
+    private let merged: [String: [String]]
+
+    init(_ difference: ModelDifference) {
+        self.difference = difference
+        matching = difference.matching
+        merged = Self.mergedHierarchies(difference.matching)
+    }
+
+    func verdicts() -> [InferredMapping.Change] {
+        var verdicts = difference.changes.map { change in
+            let verdict = verdict(on: change)
+            return InferredMapping.Change(
+                entity: change.entity, property: change.property, kind: change.kind,
+                isInferable: verdict.isInferable, reason: verdict.reason)
+        }
+        for (entity, relationship, reason) in lostDestinations()
+        where !verdicts.contains(where: {
+            $0.entity == entity && $0.property == relationship && $0.kind == .destinationEntityChanged
+        }) {
+            verdicts.append(
+                .init(
+                    entity: entity, property: relationship, kind: .destinationEntityChanged, isInferable: false,
+                    reason: reason))
+        }
+        return verdicts
+    }
+
+    private struct Verdict {
+        var isInferable = true
+        var reason: String?
+
+        static let inferable = Verdict()
+        static func inferable(when condition: String) -> Verdict { Verdict(reason: condition) }
+        static func impossible(_ reason: String) -> Verdict { Verdict(isInferable: false, reason: reason) }
+    }
+
+    private func verdict(on change: ModelDifference.Change) -> Verdict {
+        switch change.kind {
+        case .entityMoved: return hierarchy(of: change.entity)
+        case .entityMadeAbstract:
+            return .inferable(when: "An abstract entity has no objects: rows of it are refused.")
+        case .attributeAdded, .attributeMadePersistent, .attributeMadeMandatory: return mandatoryAttribute(change)
+        case .attributeTypeChanged: return types(change)
+        case .compositeChanged: return .impossible("The elements of the composite attribute differ.")
+        case .relationshipAdded, .relationshipMadePersistent, .relationshipMadeMandatory:
+            return mandatoryRelationship(change)
+        case .relationshipMadeToOne:
+            return .impossible("A to-many relationship does not become to-one: only one of several objects could stay.")
+        case .destinationEntityChanged: return destinationEntity(change)
+        case .uniquenessConstraintsChanged:
+            guard let new = matching.destination.entities[change.entity], addsConstraint(new) else { return .inferable }
+            return .inferable(when: "Rows that break the new uniqueness constraint are refused.")
+        default: return .inferable
+        }
+    }
+
+    // MARK: Entities
+
+    /// Entities that had different tables have keys that may be equal, so that they cannot share one.
+    private func hierarchy(of entity: String) -> Verdict {
+        guard let roots = merged[matching.destination.root(of: entity)] else { return .inferable }
+        return .impossible(
+            "The hierarchies of \(roots.joined(separator: " and ")) are merged into one, and their objects' keys collide.")
+    }
+
+    private static func mergedHierarchies(_ matching: ModelMatching) -> [String: [String]] {
+        var sources: [String: Set<String>] = [:]
+        for (new, old) in matching.sourceEntities where matching.source.entities[old]?.isAbstract == false {
+            sources[matching.destination.root(of: new), default: []].insert(matching.source.root(of: old))
+        }
+        return sources.filter { $0.value.count > 1 }.mapValues { $0.sorted(by: codeUnitOrder) }
+    }
+
+    private func addsConstraint(_ new: Entity) -> Bool {
+        guard let old = matching.sourceEntities[new.name].flatMap({ matching.source.entities[$0] }) else { return true }
+        let known = Set(old.uniquenessConstraints.map(Set.init))
+        return new.uniquenessConstraints.contains { constraint in
+            let before = constraint.map {
+                matching.sourceAttribute(of: $0, in: new.name)?.name
+                    ?? matching.sourceRelationship(of: $0, in: new.name)?.name ?? ""
+            }
+            return !known.contains(Set(before))
+        }
+    }
+
+    // MARK: Attributes
+
+    private func mandatoryAttribute(_ change: ModelDifference.Change) -> Verdict {
+        guard let attribute = change.property.flatMap({ matching.destination.attribute($0, of: change.entity) }),
+            !attribute.isOptional, !attribute.isTransient, !attribute.isDerived, attribute.defaultValue == nil
+        else { return .inferable }
+        return .inferable(when: "It is mandatory and has no default value: rows without a value are refused.")
+    }
+
+    private func types(_ change: ModelDifference.Change) -> Verdict {
+        guard let name = change.property, let new = matching.destination.attribute(name, of: change.entity),
+            let old = matching.sourceAttribute(of: name, in: change.entity),
+            // What is not stored in both takes nothing over.
+            !old.isTransient, !new.isTransient, !new.isDerived, !old.type.converts(to: new.type)
+        else { return .inferable }
+        return .impossible("Source and destination attribute types are incompatible: \(old.type) and \(new.type).")
+    }
+
+    // MARK: Relationships
+
+    private func mandatoryRelationship(_ change: ModelDifference.Change) -> Verdict {
+        guard let relationship = change.property.flatMap({ matching.destination.relationship($0, of: change.entity) }),
+            !relationship.isOptional, !relationship.isTransient
+        else { return .inferable }
+        return .inferable(when: "It is mandatory: rows without a related object pass, but the app cannot save them so.")
+    }
+
+    private func destinationEntity(_ change: ModelDifference.Change) -> Verdict {
+        guard let name = change.property, let new = matching.destination.relationship(name, of: change.entity),
+            let old = matching.sourceRelationship(of: name, in: change.entity), let lost = lost(old, new)
+        else { return .inferable }
+        return .impossible(lost)
+    }
+
+    /// Relationships whose objects would no longer fit although their destination entity is the same: one of its
+    /// subentities left the hierarchy.
+    private func lostDestinations() -> [(entity: String, relationship: String, reason: String)] {
+        var found: [(String, String, String)] = []
+        for name in matching.destination.sortedEntityNames where matching.sourceEntities[name] != nil {
+            for new in matching.destination.entities[name]?.relationships ?? [] {
+                guard let old = matching.sourceRelationship(of: new.name, in: name), let reason = lost(old, new) else {
+                    continue
+                }
+                found.append((name, new.name, reason))
+            }
+        }
+        return found
+    }
+
+    /// Why a relationship cannot keep all of its objects; nil when it can. Objects of removed entities go anyway.
+    private func lost(_ old: Relationship, _ new: Relationship) -> String? {
+        guard !old.isTransient, !new.isTransient else { return nil }
+        for family in matching.source.family(of: old.destinationEntity).sorted(by: codeUnitOrder)
+        where matching.source.entities[family]?.isAbstract == false {
+            guard let entity = matching.destinationEntities[family],
+                !matching.destination.isKind(entity, of: new.destinationEntity)
+            else { continue }
+            return "It may lead to objects of \(entity), which are none of its new destination "
+                + "\(new.destinationEntity)."
+        }
+        return nil
+    }
+}

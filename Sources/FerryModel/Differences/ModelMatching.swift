@@ -1,0 +1,101 @@
+/// Which entities and properties of two models are the same, by name and renaming identifier.
+///
+/// The identifier of whatever has none of its own is its name. What the destination says with an identifier of its own
+/// goes before what only the names say: an entity renamed from `A` leaves a new `A` without a counterpart. An
+/// identifier that nothing in the source has does not part what has one name: such stray identifiers occur, and rows
+/// are not to be lost over one.
+package struct ModelMatching: Sendable {
+    package let source: ManagedObjectModel
+    package let destination: ManagedObjectModel
+    /// Destination entity name to source entity name.
+    package let sourceEntities: [String: String]
+    /// Source entity name to destination entity name.
+    package let destinationEntities: [String: String]
+    /// By destination entity: destination property name, own or inherited, to source property name.
+    private let attributes: [String: [String: String]]
+    private let relationships: [String: [String: String]]
+
+    package init(source: ManagedObjectModel, destination: ManagedObjectModel) {
+        self.source = source
+        self.destination = destination
+        sourceEntities = Self.pairs(
+            source.sortedEntityNames.map { Named($0, source.entities[$0]?.renamingIdentifier) },
+            destination.sortedEntityNames.map { Named($0, destination.entities[$0]?.renamingIdentifier) })
+        destinationEntities = Dictionary(
+            sourceEntities.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        var attributes: [String: [String: String]] = [:]
+        var relationships: [String: [String: String]] = [:]
+        for (new, old) in sourceEntities {
+            attributes[new] = Self.pairs(
+                source.attributes(of: old).map { Named($0.name, $0.renamingIdentifier, $0.type) },
+                destination.attributes(of: new).map { Named($0.name, $0.renamingIdentifier, $0.type) })
+            relationships[new] = Self.pairs(
+                source.relationships(of: old).map { Named($0.name, $0.renamingIdentifier) },
+                destination.relationships(of: new).map { Named($0.name, $0.renamingIdentifier) })
+        }
+        self.attributes = attributes
+        self.relationships = relationships
+    }
+
+    /// The source attribute that a destination entity's attribute continues, or nil when it is new.
+    package func sourceAttribute(of name: String, in entity: String) -> Attribute? {
+        guard let old = sourceEntities[entity], let attribute = attributes[entity]?[name] else { return nil }
+        return source.attribute(attribute, of: old)
+    }
+
+    /// The source relationship that a destination entity's relationship continues, or nil when it is new.
+    package func sourceRelationship(of name: String, in entity: String) -> Relationship? {
+        guard let old = sourceEntities[entity], let relationship = relationships[entity]?[name] else { return nil }
+        return source.relationship(relationship, of: old)
+    }
+
+    /// The destination properties that continue an entity's source properties: source name to destination name.
+    func continuedAttributes(in entity: String) -> [String: String] { Self.inverted(attributes[entity]) }
+
+    func continuedRelationships(in entity: String) -> [String: String] { Self.inverted(relationships[entity]) }
+
+    private static func inverted(_ pairs: [String: String]?) -> [String: String] {
+        Dictionary((pairs ?? [:]).map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    // MARK: Matching
+
+    private struct Named {
+        let name: String
+        /// The renaming identifier, where it is not the name.
+        let ownIdentifier: String?
+        /// An attribute's.
+        let type: AttributeType?
+        var identifier: String { ownIdentifier ?? name }
+
+        init(_ name: String, _ identifier: String?, _ type: AttributeType? = nil) {
+            self.name = name
+            ownIdentifier = identifier == name ? nil : identifier
+            self.type = type
+        }
+    }
+
+    /// Destination name to source name, each at most once.
+    private static func pairs(_ source: [Named], _ destination: [Named]) -> [String: String] {
+        // What is said outright, most exactly first; then what follows from plain names.
+        let rules: [(_ old: Named, _ new: Named) -> Bool] = [
+            { $1.ownIdentifier != nil && $1.identifier == $0.identifier && $1.name == $0.name },
+            { $1.ownIdentifier != nil && $1.identifier == $0.identifier },
+            { $1.ownIdentifier != nil && $1.identifier == $0.name },
+            { $1.ownIdentifier == nil && $1.name == $0.name },
+            { $1.ownIdentifier == nil && $1.name == $0.identifier },
+            // Another type under an identifier of its own is meant as another attribute.
+            { $1.name == $0.name && ($0.type == $1.type || $0.type?.isNumeric == true && $1.type?.isNumeric == true) },
+        ]
+        var pairs: [String: String] = [:]
+        var taken: Set<String> = []
+        for rule in rules {
+            for new in destination where pairs[new.name] == nil {
+                guard let old = source.first(where: { !taken.contains($0.name) && rule($0, new) }) else { continue }
+                pairs[new.name] = old.name
+                taken.insert(old.name)
+            }
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,41 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// Which source relationship an entity mapping's relationship continues.
+struct RelationshipOrigins {
+    private let context: VerificationContext
+    /// What the models say, for inferred mappings.
+    private let matching: ModelMatching?
+
+    init(_ context: VerificationContext) {
+        self.context = context
+        let isInferred = context.step.mappingModels.contains(where: \.isInferred)
+        matching =
+            isInferred ? ModelMatching(source: context.sourceModel, destination: context.destinationModel) : nil
+    }
+
+    func isInferred(_ mapping: ResolvedEntityMapping) -> Bool {
+        context.step.mappingModels[mapping.mappingModel].isInferred
+    }
+
+    /// The source relationship, or nil when the relationship is new or comes from elsewhere.
+    func origin(of relationship: String, in mapping: ResolvedEntityMapping) -> Relationship? {
+        if isInferred(mapping) { return matching?.sourceRelationship(of: relationship, in: mapping.destination) }
+        let isAutomatic = mapping.relationships.contains { $0.name == relationship && $0.isAutomatic }
+        guard isAutomatic || isSetByInverse(relationship, of: mapping) else { return nil }
+        return context.sourceModel.relationship(relationship, of: mapping.source)
+    }
+
+    /// Whether the relationship is set by its inverse, which is automatic.
+    private func isSetByInverse(_ relationship: String, of mapping: ResolvedEntityMapping) -> Bool {
+        guard let declared = context.destinationModel.relationship(relationship, of: mapping.destination),
+            let inverse = context.destinationModel.inverse(of: declared)
+        else { return false }
+        return context.step.entityMappings.contains { other in
+            other.relationships.contains {
+                $0.name == inverse.name && $0.isAutomatic && $0.mappings.contains(mapping.name)
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import FerryBase
+import FerryMapping
+import FerryModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Neighbouring versions of the real models.
+@Suite("Inference over real models", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct FixtureInferenceTests {
+    /// The folders with several versions, relative to the fixtures.
+    static let bundles: [String] = {
+        guard let files = FileManager.default.enumerator(atPath: Fixtures.root) else { return [] }
+        var bundles: [String] = []
+        while let file = files.nextObject() as? String {
+            if file.hasSuffix(".xcdatamodeld") || file.hasSuffix(".momd") { bundles.append(file) }
+        }
+        return bundles.sorted()
+    }()
+
+    /// Pairs that need a mapping model, and the properties that stand in the way.
+    static let impossible: [String: [String]] = [
+        "models-only/nova-wallet/SubstrateDataModel.xcdatamodeld: SubstrateDataModel33": ["CDAsset.icon"],
+        "models-only/tpmigrationmanager/NoMap.xcdatamodeld: NoMap2": ["NoMap.title"],
+        "models-only/tpmigrationmanager/SpecificOnly.xcdatamodeld: SpecificOnly2": ["SpecificOnly.title"],
+        "xcservercoredata/XCServerCoreData.momd: XCServerCoreData2.0.0": [
+            "Integration.endedTime", "Integration.queuedDate", "Integration.startedTime",
+        ],
+        "xcservercoredata/XCServerCoreData.xcdatamodeld: XCServerCoreData2.0.0": [
+            "Integration.endedTime", "Integration.queuedDate", "Integration.startedTime",
+        ],
+    ]
+
+    @Test("Every pair of neighbours is inferable, or says why not")
+    func neighbours() throws {
+        var pairs = 0
+        var obstacles: [String: [String]] = [:]
+        for bundle in Self.bundles {
+            guard let catalog = try Self.catalog(of: bundle) else { continue }
+            for (source, destination) in zip(catalog.versions, catalog.versions.dropFirst()) {
+                let name = "\(bundle): \(destination.name)"
+                pairs += 1
+                let inferred = InferredMapping.infer(source: source, destination: destination)
+                // What is hashed is compared, too.
+                #expect(source.hashes == destination.hashes || !inferred.changes.isEmpty, "\(name)")
+                guard let mappingModel = inferred.mappingModel else {
+                    #expect(inferred.obstacles.allSatisfy { $0.reason?.isEmpty == false }, "\(name)")
+                    obstacles[name] = inferred.obstacles.map { "\($0.entity).\($0.property ?? "")" }
+                    continue
+                }
+                let resolution = MappingResolution.resolve(
+                    source: source, destination: destination, mappingModels: [mappingModel])
+                #expect(resolution.problems.isEmpty, "\(name): \(resolution.problems.map(\.message))")
+                let areKept = resolution.step.entityMappings.map(\.keepsPrimaryKey)
+                #expect(!areKept.contains(false), "\(name)")
+            }
+        }
+        #expect(pairs == 295)
+        #expect(obstacles == Self.impossible)
+    }
+
+    @Test("A version read from its source and from its compiled form is the same")
+    func compiled() throws {
+        var compared = 0
+        for bundle in Self.bundles where bundle.hasSuffix(".momd") {
+            let source = bundle.dropLast(".momd".count) + ".xcdatamodeld"
+            guard Self.bundles.contains(String(source)), let compiled = try Self.catalog(of: bundle),
+                let sources = try Self.catalog(of: String(source))
+            else { continue }
+            for version in compiled.versions {
+                guard let other = sources.versions.first(where: { $0.hashes == version.hashes }) else { continue }
+                compared += 1
+                let changes = ModelDifference(from: other.model, to: version.model).changes
+                #expect(changes.isEmpty, "\(bundle): \(version.name): \(changes)")
+            }
+        }
+        #expect(compared == 16)
+    }
+
+    /// Nil for the bundle whose versions are in a form that nobody reads.
+    private static func catalog(of bundle: String) throws -> ModelCatalog? {
+        do {
+            return try ModelCatalog(paths: [Fixtures.path(bundle)])
+        } catch where error.code == .badModel {
+            #expect(bundle == "magicalrecord-recipes/Recipes.xcdatamodeld")
+            return nil
+        }
+    }
+}
