@@ -15,7 +15,8 @@ package enum Figure {
     }
 
     package static func size(_ bytes: Double) -> String {
-        bytes < 1024 * 1024 ? "\(decimal(bytes / 1024, digits: 0)) KiB" : "\(decimal(bytes / 1024 / 1024, digits: 1)) MiB"
+        bytes < 1024 * 1024
+            ? "\(decimal(bytes / 1024, digits: 0)) KiB" : "\(decimal(bytes / 1024 / 1024, digits: 1)) MiB"
     }
 
     package static func time(_ seconds: Double) -> String {

@@ -44,7 +44,8 @@ struct MemoryCase: BenchmarkCase {
     private static func growth(of side: String) -> Measure {
         Measure("growth of \(side)", .bytes, better: .lower, budget: 1024 * 1024) { round in
             guard let first = round.points.first, let last = round.points.last,
-                let small = round.sample(side, at: first)?.peakBytes, let large = round.sample(side, at: last)?.peakBytes
+                let small = round.sample(side, at: first)?.peakBytes,
+                let large = round.sample(side, at: last)?.peakBytes
             else { return nil }
             return Double(max(0, large - small))
         }

@@ -46,7 +46,8 @@ extension Subject {
     private static func text(artists: Int64, first: Int64, count: Int64) -> String {
         let elements = (0..<count).map { offset in
             let number = (first + offset * 7_919) % artists
-            return "{\"name\":\"Artist \(number)\",\"role\":\"main\",\"imageURL\":\"https://example.org/a/\(number).jpg\"}"
+            return
+                "{\"name\":\"Artist \(number)\",\"role\":\"main\",\"imageURL\":\"https://example.org/a/\(number).jpg\"}"
         }
         return "{\"version\":2,\"artists\":[\(elements.joined(separator: ","))],\"explicit\":false}"
     }

@@ -37,7 +37,9 @@ struct Subject: Sendable {
     static func old(_ folder: String) -> String { "\(folder)/Version1.xcdatamodel" }
     static func new(_ folder: String) -> String { "\(folder)/Version2.xcdatamodel" }
 
-    static func catalog(_ folder: String) throws -> ModelCatalog { try ModelCatalog(paths: [old(folder), new(folder)]) }
+    static func catalog(_ folder: String) throws -> ModelCatalog {
+        try ModelCatalog(paths: [old(folder), new(folder)])
+    }
 
     /// The engine's part alone, for the budgets that speak of an executor.
     static func stepRun(
@@ -45,7 +47,8 @@ struct Subject: Sendable {
     ) throws -> StepRun {
         let catalog = try catalog(folder)
         let plan = try Planner(catalog: catalog, mappingModels: [MappingFile.load(path: mapping(folder))]).plan(
-            from: catalog.version(named: "Version1"), to: catalog.version(named: "Version2"), rows: [:], areRowsEstimated: true)
+            from: catalog.version(named: "Version1"), to: catalog.version(named: "Version2"), rows: [:],
+            areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store(folder), isSourcePrivate: true, folder: work,
