@@ -1,4 +1,6 @@
 /// Whether what was measured is at least as good as what holds today.
+///
+/// The best repetition is what counts: a busy machine makes single ones worse, a change for the worse makes all of them.
 package struct Gate: Sendable {
     package struct Verdict: Sendable, Hashable {
         package var benchmark: String
@@ -16,7 +18,7 @@ package struct Gate: Sendable {
         verdicts = results.flatMap { result in
             result.measures.filter(\.isGate).map { measure in
                 let limit = thresholds.limit(of: measure.name, in: result.name, at: scale)
-                let value = measure.value.median
+                let value = measure.better == .higher ? measure.value.highest : measure.value.lowest
                 let holds = limit.map { measure.better == .higher ? value >= $0 : value <= $0 } ?? true
                 return Verdict(
                     benchmark: result.name, measure: measure.name, unit: measure.unit, value: value, limit: limit,

@@ -1,6 +1,12 @@
 /// A figure that a case is judged by.
 package struct Measure: Sendable {
-    package enum Unit: String, Sendable, Codable { case ratio, bytes, seconds, count }
+    package enum Unit: String, Sendable, Codable {
+        /// Of times.
+        case ratio
+        /// Of sizes.
+        case sizeRatio
+        case bytes, seconds, count
+    }
 
     /// Which way is better.
     package enum Better: String, Sendable, Codable { case higher, lower }
@@ -65,7 +71,7 @@ extension Measure {
     package static func written(
         by side: String = "ferry", against floor: String, budget: Double? = nil
     ) -> Measure {
-        Measure("bytes written \(side)/\(floor)", .ratio, better: .lower, budget: budget) { round in
+        Measure("bytes written \(side)/\(floor)", .sizeRatio, better: .lower, budget: budget) { round in
             guard let point = round.points.last, let own = round.sample(side, at: point)?.writtenBytes,
                 let other = round.sample(floor, at: point)?.writtenBytes, other > 0
             else { return nil }

@@ -38,27 +38,26 @@ package struct Thresholds: Sendable, Codable, Equatable {
     package mutating func record(_ result: CaseResult, at scale: Scale) {
         var limits: [String: Double] = [:]
         for measure in result.measures where measure.isGate {
-            limits[measure.name] = Self.rounded(measure.value.median * Self.room(for: measure))
+            limits[measure.name] = Self.limit(for: measure)
         }
         scales[scale.rawValue, default: [:]][result.name] = limits
     }
 
     /// Ratios of times vary with what else the machine does; sizes hardly; counts not at all.
-    private static func room(for measure: CaseResult.MeasureResult) -> Double {
+    private static func limit(for measure: CaseResult.MeasureResult) -> Double {
+        let value = measure.value.median
         let room: Double =
             switch measure.unit {
             case .ratio: 1.4
             case .seconds: 3
-            case .bytes: 1.1
+            case .bytes, .sizeRatio: 1.1
             case .count: 1.02
             }
-        return measure.better == .higher ? 1 / room : room
+        let limit = measure.better == .higher ? value / room : value * room
+        // Growth that is nearly nothing must not become a gate on single pages.
+        return measure.unit == .bytes ? (limit + 512 * 1024).rounded() : rounded(limit)
     }
 
     /// Three digits, so that the file says no more than is known.
-    private static func rounded(_ value: Double) -> Double {
-        guard value != 0, value.isFinite else { return value }
-        let scale = pow(10, 2 - floor(log10(abs(value))))
-        return (value * scale).rounded() / scale
-    }
+    private static func rounded(_ value: Double) -> Double { Double(String(format: "%.3g", value)) ?? value }
 }

@@ -25,6 +25,14 @@ struct GateTests {
         #expect(failures.map(\.measure) == ["speed ferry/floor"])
     }
 
+    @Test("One slow repetition among others fails nothing")
+    func noise() {
+        var thresholds = Thresholds()
+        thresholds.record(result(ferry: 2), at: .small)
+        let noisy = CaseResult(SampleBench(), rounds: [9, 2, 9].map { SampleBench.round(ferry: $0, floor: 1) })
+        #expect(Gate([noisy], thresholds: thresholds, scale: .small).failures.isEmpty)
+    }
+
     @Test("A scale that nothing was recorded for passes, and says so")
     func unknown() {
         var thresholds = Thresholds()

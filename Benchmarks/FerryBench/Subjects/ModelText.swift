@@ -14,6 +14,7 @@ enum ModelText {
     ///   - name: The entity's name.
     ///   - properties: Its properties' text.
     ///   - indexed: Attributes that have a fetch index each.
+    /// - Returns: The entity's element.
     static func entity(_ name: String, _ properties: [String], indexed: [String] = []) -> String {
         let indexes = indexed.map {
             """

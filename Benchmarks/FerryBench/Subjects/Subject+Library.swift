@@ -42,6 +42,7 @@ extension Subject {
     /// Books whose authors are found by name or created, and related many to many.
     ///
     /// - Parameter share: How many books have one author.
+    /// - Returns: What to migrate.
     static func authors(booksPerAuthor share: Int) -> Subject {
         Subject(
             old: ModelText.model([ModelText.entity("Book", oldBook)]),

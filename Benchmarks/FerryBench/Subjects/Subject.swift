@@ -60,6 +60,8 @@ struct Subject: Sendable {
     /// - Parameters:
     ///   - folder: Where ``write(rows:to:)`` wrote.
     ///   - store: The store to migrate; nil means the folder's.
+    /// - Returns: The migrator.
+    /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
     static func migrator(_ folder: String, store: String? = nil) throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store ?? Self.store(folder)),
