@@ -39,7 +39,7 @@ struct BenchmarkRun {
         ) { note in FileHandle.standardError.write(Data("\(note)\n".utf8)) }
         var results: [CaseResult] = []
         for benchmark in chosen {
-            let result = try runner.run(benchmark, rows: words.rows)
+            let result = try runner.run(benchmark, rows: words.rows ?? benchmark.defaultRows)
             results.append(result)
             say(ResultTable(result).lines.joined(separator: "\n"))
             try draw(benchmark, result)

@@ -12,7 +12,7 @@ struct CommandLineWords {
         ferry-bench list
             Names the cases.
 
-        --rows N         rows of the main entity; default 100000
+        --rows N         rows of the main entity; default 100000, for `memory` up to 1000000
         --repeat N       repetitions; default 5
         --json FILE      everything that was measured
         --svg DIR        a chart for each sweep
@@ -23,7 +23,8 @@ struct CommandLineWords {
 
     var job = Job.measure
     var cases: [String] = []
-    var rows = 100_000
+    /// Nil: what each case has by itself.
+    var rows: Int?
     var repetitions = 5
     var isRecording = false
     var thresholds = "Benchmarks/thresholds.json"

@@ -10,6 +10,9 @@ package protocol BenchmarkCase: Sendable {
     /// Drawn when the case is a sweep.
     var chart: Chart? { get }
 
+    /// How many rows when nobody asks for a number.
+    var defaultRows: Int { get }
+
     /// Where it is measured, for a wanted number of rows.
     func points(rows: Int) -> [Point]
 
@@ -22,6 +25,7 @@ package protocol BenchmarkCase: Sendable {
 
 extension BenchmarkCase {
     package var chart: Chart? { nil }
+    package var defaultRows: Int { 100_000 }
     package func points(rows: Int) -> [Point] { [Point(rows: rows)] }
 }
 

@@ -13,16 +13,16 @@ package struct SuiteResult: Sendable, Codable {
     /// The version of this file's format.
     package var ferry = 1
     package var machine: Machine
-    package var rows: Int
+    package var rows: Int?
     package var repetitions: Int
     package var cases: [CaseResult]
 
     /// - Parameters:
     ///   - libraries: Name to version of what was measured with.
-    ///   - rows: The rows that were asked for.
+    ///   - rows: The rows that were asked for; nil when each case had its own.
     ///   - repetitions: How often each side was measured.
     ///   - cases: What was measured.
-    package init(libraries: [String: String], rows: Int, repetitions: Int, cases: [CaseResult]) {
+    package init(libraries: [String: String], rows: Int?, repetitions: Int, cases: [CaseResult]) {
         let process = ProcessInfo.processInfo
         machine = Machine(
             system: process.operatingSystemVersionString, processors: process.activeProcessorCount,

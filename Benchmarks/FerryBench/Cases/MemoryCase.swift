@@ -15,6 +15,8 @@ struct MemoryCase: BenchmarkCase {
     ]
     let chart: Chart? = Chart("Peak memory", horizontal: .rows, label: "books", vertical: .peakBytes)
 
+    let defaultRows = 1_000_000
+
     /// A hundred thousand and each power of ten above it, up to the rows asked for; below it a tenth and all of them.
     func points(rows: Int) -> [Point] {
         guard rows > 100_000 else {
