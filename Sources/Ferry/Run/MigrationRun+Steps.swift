@@ -52,7 +52,7 @@ extension MigrationRun {
         destination(ofStep: record.migration?.steps.count ?? 0, in: folder)
     }
 
-    private func destination(ofStep number: Int, in folder: RunFolder) -> String {
+    func destination(ofStep number: Int, in folder: RunFolder) -> String {
         folder.stepFolder(number) + "/destination.sqlite"
     }
 
@@ -110,7 +110,7 @@ extension MigrationRun {
 }
 
 extension RunRecord {
-    fileprivate mutating func add(
+    mutating func add(
         _ step: StepPlan, _ number: Int, _ report: StepReport, _ verification: VerificationSummary
     ) {
         let executors = Dictionary(
