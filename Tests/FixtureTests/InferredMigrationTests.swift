@@ -46,12 +46,12 @@ struct InferredMigrationTests {
         ("coredataplus-samplemodel", "SampleModel.xcdatamodeld", ["SampleModel_V1.sqlite", "SampleModel_V2.sqlite"]),
     ]
 
-    /// Neighbours; with `FERRY_LONG=1` every pair.
+    /// Each store to the version of the next; with `FERRY_LONG=1` also to the last one's.
     static let pairs: [Pair] = families.flatMap { family in
         family.stores.indices.flatMap { index in
             let later = family.stores.indices.filter { $0 > index }
-            let isLong = ProcessInfo.processInfo.environment["FERRY_LONG"] == "1"
-            return later.prefix(isLong ? later.count : 1).map {
+            let isLong = ProcessInfo.processInfo.environment["FERRY_LONG"] == "1" && later.count > 1
+            return (later.prefix(1) + (isLong ? later.suffix(1) : [])).map {
                 Pair(
                     family: family.name, models: family.models, store: family.stores[index],
                     later: family.stores[$0])

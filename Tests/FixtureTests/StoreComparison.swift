@@ -9,9 +9,7 @@ struct StoreComparison {
     /// What `other` is attached as.
     private let other = "other"
 
-    /// - Parameters:
-    ///   - path: The migrated store.
-    ///   - other: A copy of the store to compare with.
+    /// Opens the migrated store, with a copy of the one to compare with.
     init(_ path: String, with other: String) throws {
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute("ATTACH '\(other)' AS other")
