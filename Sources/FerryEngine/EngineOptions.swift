@@ -12,10 +12,13 @@ package struct EngineOptions: Sendable {
     package var progress: ProgressHook?
     package var stop: StopRequest
     package var vfs: VFS?
+    /// Where the files of values outside the database are; nil for the place beside the source.
+    package var externalFolder: String?
 
     package init(
         chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,
-        stop: StopRequest = StopRequest(), vfs: VFS? = nil
+        stop: StopRequest = StopRequest(), vfs: VFS? = nil,
+        externalFolder: String? = nil
     ) {
         self.chunkSize = chunkSize
         self.now = now
@@ -23,5 +26,6 @@ package struct EngineOptions: Sendable {
         self.progress = progress
         self.stop = stop
         self.vfs = vfs
+        self.externalFolder = externalFolder
     }
 }

@@ -13,6 +13,7 @@ final class StepContext {
     /// The names of the new store.
     let destination: StoreLayout
     let assignments: RelationshipAssignments
+    let sourceKeys: SourceKeys
     let options: EngineOptions
     let progress: ProgressTable
     /// Destination entity to the lists of attributes by which its objects are found.
@@ -28,6 +29,8 @@ final class StepContext {
         self.destination = destination
         self.assignments = assignments
         self.options = options
+        sourceKeys = try SourceKeys(
+            assignments, mappings: step.resolved.entityMappings, source: source, on: connection)
         lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
     }

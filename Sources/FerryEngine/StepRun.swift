@@ -42,11 +42,19 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
+            let carried = try CarriedObjectsPhase(context: context)
             try phase(.rows, in: &report) { report in try RowsPhase(context: context).run(report: &report) }
             try phase(.relationships, in: &report) { report in
                 try RelationshipsPhase(context: context).run(report: &report)
             }
-            try phase(.indexes, in: &report) { _ in try IndexesPhase(context: context).run() }
+            try phase(.indexes, in: &report) { report in
+                try IndexesPhase(context: context).run()
+                try carried.run(report: &report)
+                let derived = DerivedAttributesPhase(context: context)
+                try derived.fill()
+                try derived.makeTriggers()
+                try carried.makeTriggers()
+            }
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
@@ -82,6 +90,7 @@ package struct StepRun {
             report.counts.append(counts)
         }
         report.chunks = try context.progress.totalChunks()
+        report.healed += context.sourceKeys.dangling.map { ("danglingKey", $0.entity, $0.rows) }
         let mapped = Set(step.resolved.entityMappings.map(\.source))
         for entity in step.resolved.source.model.sortedEntityNames where !mapped.contains(entity) {
             guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {

@@ -1,4 +1,4 @@
-internal import FerryStore
+internal import FerryModel
 
 /// A keyed archive of one text, as a transformable attribute without a transformer of its own would hold it.
 enum ArchivedText {

@@ -54,6 +54,7 @@ package struct StoreGenerator: Sendable {
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
             try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ranges.maximumKeys, on: connection)
             try metadata.write(to: connection)
+            try ModelCache.write(version.model, on: connection)
             for table in layout.tablesInOrder {
                 for entity in layout.entities(inTableOf: table.root) {
                     let maker = try RowMaker(entity, table: table, in: layout, ranges: ranges, options: options)
@@ -65,6 +66,7 @@ package struct StoreGenerator: Sendable {
                 try maker.write(to: connection) { report.add($0, of: table.name) }
             }
             for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+            try StoreCreation.finish(derivedAttributesOf: layout, on: connection)
         }
         if options.usesWriteAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }
     }

@@ -45,8 +45,13 @@ package struct Entity: Sendable, Hashable {
 /// A fetched property: part of the model, stored and hashed nowhere.
 package struct FetchedProperty: Sendable, Hashable {
     package var name: String
+    /// Its whole archived form; nil when it comes from a source file.
+    package var archived: [String: ArchivedValue]?
 
-    package init(name: String) { self.name = name }
+    package init(name: String, archived: [String: ArchivedValue]? = nil) {
+        self.name = name
+        self.archived = archived
+    }
 }
 
 /// An index that the model asks for (`fetchIndex`).
@@ -73,6 +78,8 @@ package struct FetchIndex: Sendable, Hashable {
     package var elements: [Element]
     /// The text of the predicate of a partial index.
     package var partialIndexPredicate: String?
+    /// The predicate's archived form; nil when it comes from a source file.
+    package var archivedPredicate: ArchivedValue?
 
     package init(name: String, elements: [Element], partialIndexPredicate: String? = nil) {
         self.name = name

@@ -50,6 +50,8 @@ package struct Attribute: Sendable, Hashable {
     package var valueTransformerName: String?
     package var valueClassName: String?
     package var userInfo: [String: String]
+    /// What an archive holds under keys that nothing here stands for; only for archiving the model again.
+    package var archived: [String: ArchivedValue] = [:]
 
     package init(
         name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,

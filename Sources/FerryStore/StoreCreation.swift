@@ -67,6 +67,20 @@ package enum StoreCreation {
         try create(index.sql, named: index.name, on: connection, schema: schema)
     }
 
+    /// Computes the columns of derived attributes and then makes the triggers that keep them up to date.
+    ///
+    /// To be called when everything else is there: the triggers call functions that only Core Data has.
+    package static func finish(derivedAttributesOf layout: StoreLayout, on connection: Connection) throws(DatabaseError)
+    {
+        for value in layout.derivedValues {
+            let update = try connection.prepare(value.update())
+            try update.bind(.integer(.min), named: ":low")
+            try update.bind(.integer(.max), named: ":high")
+            try update.run()
+        }
+        for trigger in layout.triggers { try connection.execute(trigger.sql) }
+    }
+
     /// Runs a CREATE statement with the schema before the name; SQLite keeps the text without it.
     private static func create(
         _ sql: String, named name: String, on connection: Connection, schema: String

@@ -20,6 +20,8 @@ let allChecks: [any Check.Type] = [
     CountsCheck.self,
     ReferencesCheck.self,
     ConstraintsCheck.self,
+    DerivedAttributesCheck.self,
+    CarriedObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,
 ]

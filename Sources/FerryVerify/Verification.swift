@@ -22,13 +22,16 @@ package struct Verification {
     package var counts: [EntityMappingCounts]
     /// `now()` of the run, in seconds since 2001-01-01 UTC.
     package var now: Double
+    /// Where the files of values outside the database are; nil for the place beside the source.
+    package var externalFolder: String?
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
 
     package init(
         mode: Mode, step: ResolvedStep, sourcePath: String, isSourcePrivate: Bool, destinationPath: String,
-        workFolder: String, counts: [EntityMappingCounts], now: Double, trace: TraceHook? = nil,
+        workFolder: String, counts: [EntityMappingCounts], now: Double, externalFolder: String? = nil,
+        trace: TraceHook? = nil,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.mode = mode
@@ -39,6 +42,7 @@ package struct Verification {
         self.workFolder = workFolder
         self.counts = counts
         self.now = now
+        self.externalFolder = externalFolder
         self.trace = trace
         self.progress = progress
         self.stop = stop

@@ -35,9 +35,9 @@ final class VerificationContext {
             verification.sourcePath, as: "source", isImmutable: verification.isSourcePrivate && !hasLog, to: connection)
         try VerificationContext.attach(
             verification.destinationPath, as: "destination", isImmutable: false, to: connection)
-        // Three caches share what verification may hold.
-        for schema in ["main", "source", "destination"] {
-            try connection.execute("PRAGMA \(schema).cache_size = -2000")
+        // Three caches share what verification may hold; its own lookups are the ones that are met at random.
+        for (schema, cache) in [("main", 2000), ("source", 1000), ("destination", 1000)] {
+            try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         destination = try StoreLayout.canonical(for: verification.step.destination.model)

@@ -125,8 +125,6 @@ import Testing
             ("$source.cache", "heading", "badExpression", "transient"),
             ("$source.date", "heading", "badExpression", "dates"),
             ("$source.image", "heading", "badExpression", "conversion"),
-            ("$source.photo", "image", "unsupported", "External"),
-            ("noindex($source.photo)", "image", "unsupported", "External"),
             ("'x'", "pages", "badExpression", "pages"),
             ("40000", "pages16", "badExpression", "range"),
             ("'x'", "date", "badExpression", "date"),

@@ -11,12 +11,6 @@ struct FixtureLayoutTests {
     /// Stores whose model is in none of their files: an editor's binary form of old.
     static let withoutModel: Set = ["magicalrecord-recipes/Recipes.sqlite", "restkit-twitter/RKSeedDatabase.sqlite"]
 
-    /// Models that no new store can be laid out for yet, with the property that is refused.
-    static let refused = [
-        "nomodel-coredataplus-samplemodel2/SampleModel2_V1.sqlite": "pagesCount",
-        "nomodel-coredataplus-samplemodel2/SampleModel2_V2.sqlite": "pagesCount",
-    ]
-
     /// Stores where the other side of a relationship between an entity and itself names the join table; the format
     /// note counts 12 such tables against 153.
     static let otherSideNames: Set = [
@@ -79,10 +73,6 @@ struct FixtureLayoutTests {
         let opened = try open(store)
         guard let version = opened.version else { return }
         let actual = try StoreLayout.actual(for: version.model, on: opened.connection)
-        if let property = Self.refused[store] {
-            #expect(StoreLayout.refusals(for: version.model).map(\.place.property) == [property])
-            return
-        }
         let canonical = try StoreLayout.canonical(for: version.model)
         #expect(canonical.entityNumbers == actual.entityNumbers)
         #expect(Set(canonical.tables.values.map(\.name)) == Set(actual.tables.values.map(\.name)))
@@ -96,6 +86,7 @@ struct FixtureLayoutTests {
             }
         }
         #expect(canonical.attributeColumns == actual.attributeColumns)
+        #expect(canonical.triggers == actual.triggers)
         if !Self.otherSideNames.contains(store) {
             #expect(Set(canonical.joinTables) == Set(actual.joinTables))
             #expect(canonical.relationshipStorage == actual.relationshipStorage)
@@ -109,7 +100,7 @@ struct FixtureLayoutTests {
     func canonicalIndexes(_ store: String) throws {
         let opened = try open(store)
         // Before framework 836 indexed attributes had indexes of another form, which newer systems leave as they are.
-        guard let version = opened.version, Self.refused[store] == nil, !Self.otherSideNames.contains(store),
+        guard let version = opened.version, !Self.otherSideNames.contains(store),
             (opened.metadata.frameworkVersion ?? 0) >= 836
         else { return }
         let canonical = try StoreLayout.canonical(for: version.model)
@@ -124,7 +115,7 @@ struct FixtureLayoutTests {
     @Test("A model's source and its cached form are laid out alike", arguments: Fixtures.stores)
     func sourcesAgree(_ store: String) throws {
         let opened = try open(store)
-        guard let version = opened.version, Self.refused[store] == nil else { return }
+        guard let version = opened.version else { return }
         let folder = String(store.prefix { $0 != "/" })
         let canonical = try StoreLayout.canonical(for: version.model)
         for source in try FixtureModels.sources(below: folder) where source.hashes == opened.metadata.hashes {

@@ -285,7 +285,7 @@ struct LayoutRulesTests {
 
     @Test("What the rules do not cover is refused by entity and property")
     func refusals() {
-        let derived = Attribute(name: "count", type: .integer64, derivationExpression: "pages.@count")
+        let derived = Attribute(name: "count", type: .integer64, derivationExpression: "parent.name")
         let cases: [(Entity, String?)] = [
             (Entity(name: "E", attributes: [derived]), "count"),
             (Entity(name: "E", attributes: [Attribute(name: "any", type: .undefined)]), "any"),

@@ -32,6 +32,7 @@ package struct StoreBuilder {
             try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: maximumKeys, on: connection)
             try StoreMetadata.new(for: version, uuid: "11111111-2222-4333-8444-555555555555").write(to: connection)
             for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+            for trigger in layout.triggers { try connection.execute(trigger.sql) }
         }
     }
 

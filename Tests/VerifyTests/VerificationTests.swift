@@ -1,5 +1,6 @@
 import FerryBase
 import FerryMapping
+import FerryModel
 import FerrySQLite
 import FerryStore
 import FerryVerify

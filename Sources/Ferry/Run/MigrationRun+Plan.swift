@@ -34,6 +34,8 @@ extension MigrationRun {
             report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
             report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
             report.warnings += warnings
+        } else if let first = plan.steps.first {
+            report.refusals += try CarriedCheck(store: store, layout: layout, step: first).refusals()
         }
         return report
     }

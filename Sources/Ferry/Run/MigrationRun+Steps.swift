@@ -4,6 +4,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 internal import FerryVerify
 
 extension MigrationRun {
@@ -20,7 +21,8 @@ extension MigrationRun {
                 isSourcePrivate: index > 0, folder: folder.stepFolder(number),
                 options: EngineOptions(
                     chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
-                    progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path)))
+                    progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path),
+                    externalFolder: ExternalData.folder(forStore: place.store)))
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
@@ -75,7 +77,9 @@ extension MigrationRun {
         let verification = Verification(
             mode: configuration.verify == .full ? .full : .quick, step: run.step.resolved, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
-            counts: report.counts, now: now, trace: configuration.trace, progress: relay.hook(step: number), stop: stop)
+            counts: report.counts, now: now,
+            externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
+            progress: relay.hook(step: number), stop: stop)
         let found = try verification.run()
         try files.removeTree(workFolder)
         record.spend(seconds(since: time), in: .verify)

@@ -20,15 +20,28 @@ struct Preflight {
         do {
             var (refusals, warnings) = valuesWithoutSource()
             refusals += try nullsInMandatoryAttributes()
+            let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
+            refusals += carried.refusals
+            warnings += carried.warnings
             refusals += rowsOfAbstractEntities() + (try duplicates())
             warnings += try emptyMandatoryRelationships()
             let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
             for damage in damage {
                 switch damage.kind {
                 case .unknownEntity: refusals.append(unknownEntity(damage))
-                case .danglingKey, .oneSidedInverse, .lowMaximumKey: warnings.append(Self.words(for: damage))
+                case .danglingKey, .oneSidedInverse, .lowMaximumKey, .missingFile:
+                    warnings.append(Self.words(for: damage))
                 // Counts only where it is carried into a mandatory attribute, which is checked above.
                 case .missingValue: break
+                }
+            }
+            let missing = try StoreDamage.missingFiles(
+                in: layout, of: store.path, on: store.sourceGuard.connection, files: FileLayer())
+            for damage in missing {
+                if isTakenIn(damage) {
+                    refusals.append(missingContents(damage))
+                } else {
+                    warnings.append(Self.words(for: damage))
                 }
             }
             return (refusals, warnings)

@@ -59,6 +59,8 @@ struct StoreContents {
         features = inspection.features
         unknownObjects = inspection.objects.unknownObjects
         damage = try StoreDamage.scan(layout, on: connection)
+        damage += try StoreDamage.missingFiles(
+            in: layout, of: connection.path, on: connection, files: FileLayer())
     }
 
     /// Without a model: what the store's own table of entities says, and the tables that are named as usual.

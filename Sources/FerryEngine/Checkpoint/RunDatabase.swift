@@ -13,10 +13,12 @@ struct RunDatabase {
     let run: StepRun
 
     /// Page caches in KiB: small caches are as fast as large ones for building tables in key order.
+    ///
+    /// Each sorter of a statement takes as much again as the destination's cache.
     private enum Cache {
-        static let destination = 3000
-        static let scratch = 2500
-        static let source = 2000
+        static let destination = 2000
+        static let scratch = 2000
+        static let source = 1000
         static let temporary = 500
     }
 
@@ -41,6 +43,8 @@ struct RunDatabase {
             try begin(connection, destination: destination, assignments: assignments)
         }
         try FunctionRegistry.register(on: connection)
+        try ExternalContents(folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath))
+            .register(on: connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             assignments: assignments, options: run.options)
@@ -93,13 +97,15 @@ struct RunDatabase {
     ) throws {
         let resolved = run.step.resolved
         let metadata = try StoreMetadata.read(from: connection, schema: "source").restamped(for: resolved.destination)
-        let hasModelCache =
-            try connection.integer("SELECT 1 FROM source.sqlite_master WHERE name = 'Z_MODELCACHE'") != nil
+        let hasModelCache = try ModelCache.hasTable(connection, schema: "source")
         try StoreCreation.prepare(connection)
         try connection.transaction("BEGIN IMMEDIATE") {
             try StoreCreation.createTables(of: destination, on: connection, hasModelCache: hasModelCache)
             try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
             try metadata.write(to: connection)
+            if try ModelCache.hasModel(connection, schema: "source") {
+                try ModelCache.write(resolved.destination.model, on: connection)
+            }
             try ProgressTable.create(on: connection)
             try dropScratch(connection)
             try ScratchDatabase.createUnit(on: connection)

@@ -16,6 +16,16 @@ struct ForeignKeySQL {
         in scope: inout SourceScope
     ) throws(FerryError) -> [(column: String, value: String)] {
         guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = assignment.storage else { return [] }
+        let place = SourceKeys.Place(mapping: mapping.position, relationship: contribution.rule.name)
+        if let copied = context.sourceKeys.copied[place] {
+            var columns = [(column: column, value: "s.\(copied)")]
+            if let entityColumn, let only = contribution.rule.mappings.first {
+                let other = try context.mapping(named: only)
+                let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+                columns.append((entityColumn, "CASE WHEN s.\(copied) IS NOT NULL THEN \(number) END"))
+            }
+            return columns + order(orderColumn, of: contribution, key: columns[0].value)
+        }
         let target = try self.target(of: contribution.rule.from, in: &scope)
         var keys: [String] = []
         var numbers: [String] = []
@@ -29,13 +39,18 @@ struct ForeignKeySQL {
         guard !keys.isEmpty else { return [] }
         var columns = [(column: column, value: "CASE \(keys.joined(separator: " ")) END")]
         if let entityColumn { columns.append((entityColumn, "CASE \(numbers.joined(separator: " ")) END")) }
-        if let orderColumn, contribution.copiesOrder,
+        return columns + order(orderColumn, of: contribution, key: columns[0].value)
+    }
+
+    /// The position among the inverse's objects, where it is passed on as it is.
+    private func order(
+        _ column: String?, of contribution: RelationshipAssignments.Contribution, key: String
+    ) -> [(column: String, value: String)] {
+        guard let column, contribution.copiesOrder,
             case .foreignKey(_, _, _, let sourceOrder?)? = context.source.storage(
                 of: contribution.rule.name, in: mapping.source)
-        {
-            columns.append((orderColumn, "CASE WHEN \(columns[0].value) IS NOT NULL THEN s.\(sourceOrder) END"))
-        }
-        return columns
+        else { return [] }
+        return [(column, "CASE WHEN \(key) IS NOT NULL THEN s.\(sourceOrder) END")]
     }
 
     /// The object at the end of a to-one path.

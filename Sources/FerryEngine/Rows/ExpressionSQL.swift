@@ -15,7 +15,12 @@ struct ExpressionSQL {
         _ attribute: Attribute, from expression: Expression?, in scope: inout SourceScope
     ) throws(FerryError) -> String? {
         guard let expression else {
-            return attribute.defaultValue.map { scope.parameters.add(Value($0)) }
+            guard let value = attribute.defaultValue else { return nil }
+            // Contents that stand in the row of an attribute with external storage begin with 01.
+            if attribute.allowsExternalStorage, case .blob(let bytes) = value {
+                return scope.parameters.add(.blob([1] + bytes))
+            }
+            return scope.parameters.add(Value(value))
         }
         return try translate(in: &scope) { translator throws(FerryError) in
             try translator.value(expression, for: attribute)

@@ -4,12 +4,26 @@ internal import FerryBase
 ///
 /// Numbers become integers by dropping the fraction, as `NSNumber` does. Text becomes a number only if all of it is one.
 extension ScalarFunction {
+    /// The function that gives the contents of a value of an attribute with external storage.
+    ///
+    /// It is none of ``all``: it reads files, so whoever knows the store registers it.
+    package static let fromExternalName = "ferry_from_external"
+
     static let conversions: [ScalarFunction] = [
         integer("ferry_to_integer16", "Integer 16", Int64(Int16.min)...Int64(Int16.max)),
         integer("ferry_to_integer32", "Integer 32", Int64(Int32.min)...Int64(Int32.max)),
         integer("ferry_to_integer64", "Integer 64", .min ... .max),
         real("ferry_to_double", "Double"),
         real("ferry_to_decimal", "Decimal"),
+        ScalarFunction("ferry_to_external", title: "storing in an external attribute", arguments: 1) {
+            arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            // 01 stands before contents that are in the row; no file is made, which is Core Data's own right to do.
+            case .blob(let bytes): result.set(blob: [[1], Array(bytes)].joined())
+            default: throw .row("storing in an external attribute", "was given \(arguments[0].kind)")
+            }
+        },
         ScalarFunction("ferry_to_float", title: "conversion to Float", arguments: 1) {
             arguments, result throws(FerryError) in
             guard let real = try number(arguments[0], "Float")?.real else { return }

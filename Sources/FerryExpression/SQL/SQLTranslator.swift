@@ -34,8 +34,9 @@ package struct SQLTranslator<Resolver: PathResolver> {
             let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
             return "ifnull(\(value), \(substitute))"
         }
+        var storageChange: String?
         if case .keyPath(let base, let steps) = expression {
-            try checkExternalStorage(of: try scope.resolve(base, steps), to: attribute, expression)
+            storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
         } else if attribute.allowsExternalStorage {
             throw FerryError(
                 .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside of the database.",
@@ -43,7 +44,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
         let fragment = try value(expression)
         switch Conversion(from: fragment.type, to: attribute.type) {
-        case .unchanged: return fragment.sql
+        case .unchanged: return storageChange.map { "\($0)(\(fragment.sql))" } ?? fragment.sql
         case .function(let name): return "\(name)(\(fragment.sql))"
         case .none(let reason):
             throw FerryError(
@@ -113,17 +114,13 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// Values that may be files of their own pass only between attributes that store them alike.
-    private func checkExternalStorage(
-        of path: ResolvedPath, to attribute: Attribute, _ expression: Expression
-    ) throws(FerryError) {
-        guard case .attribute(let source, _) = path.end else { return }
-        if source.allowsExternalStorage != attribute.allowsExternalStorage {
-            throw FerryError(
-                .unsupported,
-                "`\(expression)` and \(attribute.name) differ in Allows External Storage, and the stored forms with it.",
-                remedy: "Give both attributes the same setting.")
-        }
+    /// The function that changes the stored form where only one of two attributes may keep its values in files.
+    ///
+    /// Every value of such an attribute begins with a byte that says where its contents are.
+    private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
+        guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
+        else { return nil }
+        return attribute.allowsExternalStorage ? "ferry_to_external" : ScalarFunction.fromExternalName
     }
 
     // MARK: Functions

@@ -5,11 +5,11 @@ package import FerryBase
 /// Everything here is read when asked for and throws `.badArchive` when the archive is damaged at that place. What has
 /// another type than asked for is nil, never an error, so that a caller can try the forms it knows.
 package struct ArchivedObject: Sendable {
-    private let archive: KeyedArchive
+    let archive: KeyedArchive
     /// The value as the property list holds it; collections of the archive are dictionaries there.
     package let value: PropertyListValue
     private let reference: Int
-    private let depth: Int
+    let depth: Int
 
     init(archive: KeyedArchive, reference: Int, value: PropertyListValue, depth: Int) {
         self.archive = archive

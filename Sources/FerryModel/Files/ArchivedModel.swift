@@ -101,8 +101,7 @@ package enum ArchivedModel {
                 case "_NSPropertyDescriptionProxy": break  // stands for an inherited property
                 case "NSRelationshipDescription": entity.relationships.append(try relationship(property))
                 case "NSFetchedPropertyDescription":
-                    entity.fetchedProperties.append(
-                        FetchedProperty(name: try self.name(of: property, key: "NSPropertyName")))
+                    entity.fetchedProperties.append(try fetchedProperty(property))
                 case "NSExpressionDescription": break  // only for fetches, never stored
                 default:
                     guard try property.isKind(of: "NSAttributeDescription") else {
@@ -163,7 +162,23 @@ package enum ArchivedModel {
             attribute.valueTransformerName = try object.text("NSValueTransformerName").nonEmpty
             attribute.valueClassName = try object.text("NSAttributeValueClassName").nonEmpty
             attribute.userInfo = try userInfo(of: object)
+            for key: StaticString in ["NSValidationPredicates", "NSValidationWarnings"] {
+                attribute.archived["\(key)"] = try object.object(key)?.kept
+            }
+            if attribute.defaultValue == nil {
+                attribute.archived["NSDefaultValue"] = try object.object("NSDefaultValue")?.kept
+            }
+            // SwiftData keeps other things than texts there.
+            if try object.object("NSUserInfo")?.entries?.count ?? 0 > attribute.userInfo.count {
+                attribute.archived["NSUserInfo"] = try object.object("NSUserInfo")?.kept
+            }
             return attribute
+        }
+
+        private func fetchedProperty(_ object: ArchivedObject) throws(FerryError) -> FetchedProperty {
+            var archived: [String: ArchivedValue] = [:]
+            if case .object(_, let values) = try object.kept { archived = values }
+            return FetchedProperty(name: try name(of: object, key: "NSPropertyName"), archived: archived)
         }
 
         private func relationship(_ object: ArchivedObject) throws(FerryError) -> Relationship {
@@ -211,12 +226,12 @@ package enum ArchivedModel {
                         kind: try element.integer("NSFetchIndexElementType") == 1 ? .rtree : .binary,
                         isAscending: try element.flag("NSAscending")))
             }
-            var predicate: String?
+            var index = FetchIndex(name: try name(of: object, key: "NSIndexName"), elements: elements)
             if let archived = try object.object("NSPartialIndexPredicate") {
-                predicate = try ArchivedExpressionText.predicate(archived)
+                index.partialIndexPredicate = try ArchivedExpressionText.predicate(archived)
+                index.archivedPredicate = try archived.kept
             }
-            return FetchIndex(
-                name: try name(of: object, key: "NSIndexName"), elements: elements, partialIndexPredicate: predicate)
+            return index
         }
 
         private func nameLists(_ lists: [ArchivedObject]?) throws(FerryError) -> [[String]] {

@@ -74,15 +74,23 @@ package enum ExternalData {
     package static func forEachReference(
         in layout: StoreLayout, on connection: Connection, schema: String = "main", _ body: (String) throws -> Void
     ) throws {
-        for (key, column) in attributes(of: layout) {
-            guard let table = layout.table(of: key.entity) else { continue }
-            let name = Connection.quoted(column.name)
-            // The length lets SQLite pass over other values without reading them.
-            let rows = try connection.prepare(
-                "SELECT \(name) FROM \(SQLName.quoted(schema, table.name)) WHERE length(\(name)) = 38")
-            while try rows.step() {
-                if let file = rows.withBytes(0, fileName) { try body(file) }
-            }
+        for (key, _) in attributes(of: layout) {
+            try forEachReference(of: key, in: layout, on: connection, schema: schema, body)
+        }
+    }
+
+    /// The same for the values of one attribute.
+    package static func forEachReference(
+        of key: PropertyKey, in layout: StoreLayout, on connection: Connection, schema: String = "main",
+        _ body: (String) throws -> Void
+    ) throws {
+        guard let table = layout.table(of: key.entity), let column = layout.attributeColumns[key] else { return }
+        let name = Connection.quoted(column.name)
+        // The length lets SQLite pass over other values without reading them.
+        let rows = try connection.prepare(
+            "SELECT \(name) FROM \(SQLName.quoted(schema, table.name)) WHERE length(\(name)) = 38")
+        while try rows.step() {
+            if let file = rows.withBytes(0, fileName) { try body(file) }
         }
     }
 

@@ -1,3 +1,4 @@
+package import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
@@ -14,6 +15,8 @@ package struct StoreDamage: Sendable, Hashable {
         case unknownEntity
         /// A `Z_MAX` below the highest key.
         case lowMaximumKey
+        /// A value that names an external file which is not there.
+        case missingFile
     }
 
     package var kind: Kind
@@ -35,5 +38,32 @@ package struct StoreDamage: Sendable, Hashable {
         var scan = DamageScan(layout: layout, connection: connection, schema: schema)
         try scan.run()
         return scan.found.filter { $0.rows > 0 }
+    }
+
+    /// Looks for values that name a file which the store does not have.
+    ///
+    /// - Parameters:
+    ///   - layout: The store's actual layout.
+    ///   - store: The path of the store's main file, beside which the files are.
+    ///   - connection: An open connection to it.
+    ///   - files: The file layer.
+    /// - Returns: One per attribute, by entity and property; attributes without such a value are left out.
+    /// - Throws: ``DatabaseError``, ``FerryError``.
+    package static func missingFiles(
+        in layout: StoreLayout, of store: String, on connection: Connection, files: FileLayer
+    ) throws -> [StoreDamage] {
+        let folder = ExternalData.folder(forStore: store)
+        var found: [StoreDamage] = []
+        for (key, _) in ExternalData.attributes(of: layout) {
+            var missing: Int64 = 0
+            try ExternalData.forEachReference(of: key, in: layout, on: connection) { name in
+                if try !files.exists(folder + "/" + name) { missing += 1 }
+            }
+            if missing > 0 {
+                found.append(
+                    StoreDamage(kind: .missingFile, entity: key.entity, property: key.property, rows: missing))
+            }
+        }
+        return found
     }
 }

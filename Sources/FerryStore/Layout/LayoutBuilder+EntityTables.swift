@@ -26,12 +26,6 @@ extension LayoutBuilder {
         of entity: String, names: inout ColumnNames, columns: inout [ColumnGroup: [Column]]
     ) {
         for attribute in attributes(of: entity) {
-            if attribute.isDerived {
-                refuse(
-                    entity, attribute.name,
-                    "the triggers that keep a derived attribute up to date are not supported yet",
-                    remedy: "Make it an ordinary attribute for the migration.")
-            }
             for (property, leaf) in leaves(of: attribute, in: entity) {
                 guard let (type, group) = leaf.type.columnTypeAndGroup else {
                     refuse(

@@ -32,6 +32,7 @@ struct LayoutBuilder {
         addJoinTables()
         linkToManySides()
         addIndexes()
+        addDerivedAttributes()
     }
 
     mutating func refuse(_ entity: String, _ property: String?, _ reason: String, remedy: String) {

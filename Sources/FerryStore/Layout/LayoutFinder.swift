@@ -33,6 +33,7 @@ struct LayoutFinder {
         linkToManySides()
         let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
         layout.indexes = catalog.indexes.filter { names.contains($0.table) }
+        layout.triggers = catalog.triggers.filter { $0.name.hasPrefix("Z_DA_") }
         return layout
     }
 

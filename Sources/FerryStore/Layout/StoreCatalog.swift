@@ -21,6 +21,7 @@ package struct StoreCatalog: Sendable {
     package private(set) var tables: [Table] = []
     /// Indexes that a statement made, in the order of their making.
     package private(set) var indexes: [IndexDefinition] = []
+    package private(set) var triggers: [TriggerDefinition] = []
     /// Names of views, triggers and virtual tables, each with its SQL.
     package private(set) var others: [(type: String, name: String, sql: String)] = []
     private var positions: [String: Int] = [:]
@@ -40,6 +41,9 @@ package struct StoreCatalog: Sendable {
             case "table" where sql.uppercased().hasPrefix("CREATE VIRTUAL"): others.append(("virtual table", name, sql))
             case "table": tables.append(Table(name: name, columns: [], keyColumns: [], sql: sql))
             case "index": indexes.append(IndexDefinition(name: name, table: table, sql: sql))
+            case "trigger":
+                triggers.append(TriggerDefinition(name: name, table: table, sql: sql))
+                others.append((type, name, sql))
             default: others.append((type, name, sql))
             }
         }

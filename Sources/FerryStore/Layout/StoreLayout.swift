@@ -13,6 +13,10 @@ package struct StoreLayout: Sendable {
     package var joinTables: [JoinTable]
     /// Indexes, in the order in which they are created.
     package var indexes: [IndexDefinition]
+    /// Triggers of derived attributes, in the order in which they are created: after everything else.
+    package var triggers: [TriggerDefinition]
+    /// How the columns of derived attributes are filled where no trigger did it.
+    package var derivedValues: [DerivedValue]
     /// Declaring entity name and relationship name to its storage.
     package var relationshipStorage: [PropertyKey: RelationshipStorage]
     /// Declaring entity name and attribute name to its column; composites have one entry per leaf (`composite.leaf`).
@@ -24,6 +28,8 @@ package struct StoreLayout: Sendable {
         tables = [:]
         joinTables = []
         indexes = []
+        triggers = []
+        derivedValues = []
         relationshipStorage = [:]
         attributeColumns = [:]
     }
@@ -142,6 +148,41 @@ package struct IndexDefinition: Sendable, Hashable {
         self.name = name
         self.table = table
         self.sql = sql
+    }
+}
+
+package struct TriggerDefinition: Sendable, Hashable {
+    package var name: String
+    package var table: String
+    package var sql: String
+
+    package init(name: String, table: String, sql: String) {
+        self.name = name
+        self.table = table
+        self.sql = sql
+    }
+}
+
+/// A derived attribute whose value is the number of objects at the end of a one-to-many relationship.
+package struct DerivedValue: Sendable, Hashable {
+    package var attribute: PropertyKey
+    /// The table and the column of the attribute.
+    package var table: String
+    package var column: String
+    /// `Z_ENT` of the declaring entity and of everything below it.
+    package var entityNumbers: [Int64]
+    /// The table of the counted objects, and their foreign key.
+    package var countedTable: String
+    package var countedColumn: String
+
+    /// The statement that computes the values of the rows with keys above `:low` up to `:high`.
+    package func update(schema: String = "main") -> String {
+        let numbers = entityNumbers.map(String.init).joined(separator: ", ")
+        return """
+            UPDATE \(schema).\(table) AS t SET \(column) =
+                (SELECT count(*) FROM \(schema).\(countedTable) AS c WHERE c.\(countedColumn) = t.Z_PK)
+            WHERE t.Z_PK > :low AND t.Z_PK <= :high AND t.Z_ENT IN (\(numbers))
+            """
     }
 }
 

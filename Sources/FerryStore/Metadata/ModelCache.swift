@@ -17,7 +17,14 @@ package enum ModelCache {
             > 0
     }
 
-    /// The cached model, or nil when the store has none (before framework 637, or after a migration by Ferry).
+    /// Whether the store has the table with a model in it.
+    package static func hasModel(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
+        guard try hasTable(connection, schema: schema) else { return false }
+        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+        return try connection.integer("SELECT 1 FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1") != nil
+    }
+
+    /// The cached model, or nil when the store has none (before framework 637).
     ///
     /// - Throws: `badArchive` when there is one that cannot be read; ``DatabaseError``.
     package static func model(
@@ -38,7 +45,7 @@ package enum ModelCache {
     }
 
     /// The keyed archive, inflated.
-    private static func archive(in connection: Connection, schema: String) throws -> [UInt8]? {
+    package static func archive(in connection: Connection, schema: String = "main") throws -> [UInt8]? {
         guard try hasTable(connection, schema: schema) else { return nil }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
         let rows = try connection.prepare(
@@ -54,6 +61,56 @@ package enum ModelCache {
             }
             return archive
         }
+    }
+
+    /// Writes a model over the store's cached one.
+    ///
+    /// A model that has no known archived form leaves the table empty: Core Data then asks for the model itself.
+    ///
+    /// - Precondition: The store has the table.
+    /// - Returns: Whether the model was written.
+    /// - Throws: ``DatabaseError``, and what archiving throws but for `unsupported`.
+    @discardableResult
+    package static func write(
+        _ model: ManagedObjectModel, on connection: Connection, schema: String = "main"
+    ) throws -> Bool {
+        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+        try connection.execute("DELETE FROM \(table)")
+        guard let archive = try archive(of: model) else { return false }
+        let content = deflated(archive)
+        try connection.run("INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(content)])
+        return true
+    }
+
+    private static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
+        do {
+            return try ArchivedModel.encode(model)
+        } catch  where error.code == .unsupported {
+            return nil
+        }
+    }
+
+    /// Raw DEFLATE data, without a header.
+    private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+        var stream = z_stream()
+        let code = ferry_deflate_init_raw(&stream)
+        precondition(code == Z_OK, "zlib could not begin.")
+        defer { deflateEnd(&stream) }
+        var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+        let produced = bytes.withUnsafeBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { buffer in
+                stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.avail_in = UInt32(input.count)
+                stream.next_out = buffer.baseAddress
+                stream.avail_out = UInt32(buffer.count)
+                // The bound was asked for, so one call takes everything.
+                let code = deflate(&stream, Z_FINISH)
+                precondition(code == Z_STREAM_END, "zlib gave more than its own bound.")
+                return buffer.count - Int(stream.avail_out)
+            }
+        }
+        output.removeSubrange(produced...)
+        return output
     }
 
     private static func damaged(_ path: String, _ reason: String) -> FerryError {

@@ -45,6 +45,22 @@ struct MetadataCheck: Check {
         context.report(
             MetadataCheck.self, entity: nil, count: Int64(wrong.count),
             example: wrong.min(by: codeUnitOrder).map { "Z_METADATA \($0)" })
+        try checkModelCache(in: context)
+    }
+
+    /// A cached model is that of the new version, or there is none; there never is one where the source has none.
+    private func checkModelCache(in context: VerificationContext) throws {
+        guard try ModelCache.hasModel(context.connection, schema: "destination") else { return }
+        var isRight = false
+        do {
+            let cached = try ModelCache.version(in: context.connection, schema: "destination")
+            isRight =
+                try cached?.hashes == context.step.destination.hashes
+                && ModelCache.hasModel(context.connection, schema: "source")
+        } catch let error as FerryError where error.code == .badArchive || error.code == .badModel {
+            isRight = false
+        }
+        if !isRight { context.report(MetadataCheck.self, entity: nil, example: "Z_MODELCACHE") }
     }
 
     /// Stores of older frameworks have no such key and need none; a wrong one is never right.

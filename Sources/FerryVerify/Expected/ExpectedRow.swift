@@ -13,6 +13,8 @@ struct ExpectedRow {
         case copyUnlessNull(Int, PlainValue)
         /// The raw value of an attribute at the end of a path of to-one relationships.
         case carry(Expression, attribute: String)
+        /// The same, where only one of the two attributes may keep its values in files.
+        case restore(Expression, attribute: String, toExternal: Bool)
         case compute(Expression, AttributeType)
         case constant(PlainValue)
         /// A relationship's column, or one that only the store or a policy can fill.
@@ -26,8 +28,6 @@ struct ExpectedRow {
     let columns: [Column]
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
-    /// Values of each row that are not recomputed.
-    let notRecomputed: Int64
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
@@ -37,17 +37,16 @@ struct ExpectedRow {
         // What is no property of the entity belongs to a relative in the same table and is empty.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
-        var notRecomputed: Int64 = 0
         for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
             guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
                 let place = byName[column.name]
             else { continue }
             places[attribute.name] = place
-            if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
-                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
-            } else if attribute.isDerived {
+            if attribute.isDerived {
+                // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
-                notRecomputed += 1
+            } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
+                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
             }
         }
         for relationship in context.destinationModel.relationships(of: mapping.destination) {
@@ -58,7 +57,6 @@ struct ExpectedRow {
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
         self.cells = cells
         self.places = places
-        self.notRecomputed = notRecomputed
     }
 
     private static func cell(
@@ -66,7 +64,9 @@ struct ExpectedRow {
         _ rows: SourceRows, _ context: VerificationContext
     ) throws -> Cell {
         guard let expression else {
-            return .constant(StoredValue.stored(value(of: attribute.defaultValue), in: column))
+            var value = value(of: attribute.defaultValue)
+            if attribute.allowsExternalStorage, case .blob(let bytes) = value { value = .blob([1] + bytes) }
+            return .constant(StoredValue.stored(value, in: column))
         }
         if let source = SourceAttribute(expression, mapping, context.sourceModel),
             source.attribute.type == attribute.type,
@@ -76,6 +76,12 @@ struct ExpectedRow {
                 return .copy(place)
             }
             return .carry(source.object, attribute: source.attribute.name)
+        }
+        if let source = SourceAttribute(expression, mapping, context.sourceModel),
+            source.attribute.allowsExternalStorage != attribute.allowsExternalStorage
+        {
+            return .restore(
+                source.object, attribute: source.attribute.name, toExternal: attribute.allowsExternalStorage)
         }
         if case .constant(let constant) = expression {
             let value = PlainEvaluator.value(ofConstant: constant)
@@ -148,6 +154,11 @@ struct ExpectedRow {
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             return StoredValue.stored(try objects.rawValue(of: attribute, in: object), in: columns[place])
+        case .restore(let path, let attribute, let toExternal):
+            guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
+            let raw = try objects.rawValue(of: attribute, in: object)
+            guard case .blob(let bytes) = raw else { return raw }
+            return .blob(toExternal ? [1] + bytes : try objects.contents(ofExternal: bytes))
         case .compute(let expression, let type):
             let value = try evaluator.value(of: expression, in: scope)
             return StoredValue.stored(try PlainConversion.stored(value, as: type), in: columns[place])

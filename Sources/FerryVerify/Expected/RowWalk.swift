@@ -189,7 +189,6 @@ final class RowWalk {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key) \(place)")
         }
-        context.report.notRecomputed += expected.notRecomputed
         done += 1
         try advance()
         try context.advance(table.name, done: done, total: total)
@@ -211,7 +210,7 @@ final class RowWalk {
             case .copy(let column): isEqual = StoredValue.isEqual(actual, place + 3, row, column)
             case .notCompared: isEqual = true
             case .constant(let value): isEqual = StoredValue.isEqual(actual, place + 3, to: value)
-            case .copyUnlessNull, .carry, .compute:
+            case .copyUnlessNull, .carry, .restore, .compute:
                 let value = try expected.value(at: place, in: scope, evaluator, objects, row)
                 isEqual = value.map { StoredValue.isEqual(actual, place + 3, to: $0) } ?? true
             }

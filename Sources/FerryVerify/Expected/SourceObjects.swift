@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
@@ -75,6 +76,17 @@ final class SourceObjects: PlainObjectSource {
             "SELECT \(column.name) FROM source.\(table.name) WHERE Z_PK = ?")
         attributeStatements[key] = (statement, declared)
         return (statement, declared)
+    }
+
+    /// What a value of an attribute with external storage stands for: 01 and the contents, or 02 and a file's name.
+    func contents(ofExternal value: [UInt8]) throws -> [UInt8] {
+        if value.first == 1 { return Array(value.dropFirst()) }
+        guard value.first == 2, value.count == 38 else { throw PlainFailure("the value names no file") }
+        let folder =
+            context.verification.externalFolder
+            ?? ExternalData.folder(forStore: context.verification.sourcePath)
+        let name = String(decoding: value[1..<37], as: UTF8.self)
+        return try FileLayer().read(folder + "/" + name, limit: 1_000_000_000)
     }
 
     // MARK: Relationships

@@ -1,7 +1,6 @@
-internal import FerryBase
-internal import FerryModel
+package import FerryBase
 
-/// A property list held as a value, for the small lists of a store's metadata.
+/// A property list held as a value, for small lists and for what is to be written.
 package indirect enum PropertyTree: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -28,7 +27,7 @@ package indirect enum PropertyTree: Sendable, Hashable {
     /// Reads a binary property list.
     ///
     /// - Throws: `badArchive` when the bytes are none, or are damaged.
-    init(binary bytes: [UInt8]) throws(FerryError) {
+    package init(binary bytes: [UInt8]) throws(FerryError) {
         let list = try PropertyList(bytes)
         self = try PropertyTree.read(list, list.top, depth: 0)
     }

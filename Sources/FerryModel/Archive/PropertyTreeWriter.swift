@@ -1,5 +1,3 @@
-internal import FerryModel
-
 /// Writes a property list in binary form; equal trees give equal bytes.
 ///
 /// Foundation's writer takes dictionaries in the order of their hashing, which differs from process to process, while a
@@ -12,6 +10,8 @@ struct PropertyTreeWriter {
     }
 
     private var objects: [Object] = []
+    /// Texts and numbers that are there already: keys repeat in every object of an archive.
+    private var leaves: [[UInt8]: Int] = [:]
 
     static func binary(_ tree: PropertyTree) -> [UInt8] {
         var writer = PropertyTreeWriter()
@@ -24,7 +24,15 @@ struct PropertyTreeWriter {
 
     private mutating func add(_ tree: PropertyTree) -> Int {
         let position = objects.count
-        objects.append(.leaf([]))
+        switch tree {
+        case .array, .set, .dictionary: objects.append(.leaf([]))
+        default:
+            let leaf = self.leaf(tree)
+            if let known = leaves[leaf] { return known }
+            leaves[leaf] = position
+            objects.append(.leaf(leaf))
+            return position
+        }
         switch tree {
         case .array(let elements): objects[position] = collection(0xA0, elements.map { add($0) })
         case .set(let elements): objects[position] = collection(0xC0, elements.map { add($0) })
@@ -33,7 +41,7 @@ struct PropertyTreeWriter {
             let keys = sorted.map { add(.string($0.key)) }
             let values = sorted.map { add($0.value) }
             objects[position] = .collection(marker: 0xD0, count: sorted.count, references: keys + values)
-        default: objects[position] = .leaf(leaf(tree))
+        default: break
         }
         return position
     }

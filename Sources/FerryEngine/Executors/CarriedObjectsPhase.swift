@@ -1,0 +1,162 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Carries what the source holds beside its entities: persistent history and the app's own objects.
+///
+/// It comes after all rows and indexes of the model and before its triggers, so that the app's views and triggers find
+/// what they name.
+struct CarriedObjectsPhase {
+    let context: StepContext
+    let carried: CarriedObjects
+
+    init(context: StepContext) throws {
+        self.context = context
+        carried = try CarriedObjects(
+            of: context.source, into: context.destination, on: context.connection, schema: "source")
+        if let refusal = carried.refusals.first { throw refusal }
+    }
+
+    func run(report: inout StepReport) throws {
+        for table in carried.virtualTables { try make(table) }
+        for table in carried.tables { try carry(table) }
+        if let history = carried.history { try carry(history, report: &report) }
+        for object in carried.objects { try make(object) }
+        if carried.hasStatistics { try carryStatistics() }
+    }
+
+    /// The app's triggers; to be made when no row is written any more.
+    func makeTriggers() throws {
+        for trigger in carried.triggers { try make(trigger) }
+    }
+
+    private func make(_ object: CarriedObjects.Object) throws {
+        try context.once("carry:\(object.name)", phase: .indexes, subject: object.name) {
+            try context.connection.execute(object.sql)
+        }
+    }
+
+    // MARK: Tables
+
+    private func carry(_ table: CarriedTable) throws {
+        let unit = "carry:\(table.name)"
+        try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
+            if let sql = table.sql {
+                try context.connection.execute(sql)
+            } else {
+                // A shadow table was filled with an empty virtual table's rows when that was made.
+                try context.connection.execute("DELETE FROM main.\(table.quotedName)")
+            }
+        }
+        guard let rowID = table.rowID else {
+            return try context.once(unit, phase: .rows, subject: table.name) {
+                try context.connection.execute(table.copy())
+            }
+        }
+        let copy = try context.connection.prepare(table.copy())
+        try context.walk(
+            unit, schema: "source", table: table.quotedName, rowID: rowID, phase: .rows, subject: table.name
+        ) { low, high in try run(copy, low, high) }
+        try carrySequence(of: table)
+    }
+
+    private func run(_ statement: Statement, _ low: Int64, _ high: Int64) throws {
+        try statement.bind(.integer(low), named: ":low")
+        try statement.bind(.integer(high), named: ":high")
+        try statement.run()
+    }
+
+    /// The highest number that an AUTOINCREMENT column ever had.
+    private func carrySequence(of table: CarriedTable) throws {
+        for schema in ["source", "main"] {
+            let exists = try context.connection.integer(
+                "SELECT 1 FROM \(schema).sqlite_master WHERE name = 'sqlite_sequence'")
+            if exists == nil { return }
+        }
+        try context.once("sequence:\(table.name)", phase: .rows, subject: table.name) {
+            try context.connection.run("DELETE FROM main.sqlite_sequence WHERE name = ?", [.text(table.name)])
+            try context.connection.run(
+                """
+                INSERT INTO main.sqlite_sequence (name, seq) SELECT name, seq FROM source.sqlite_sequence WHERE name = ?
+                """, [.text(table.name)])
+        }
+    }
+
+    /// What ANALYZE found, as far as it is about tables and indexes that are still there.
+    private func carryStatistics() throws {
+        try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
+            // Analysing the schema alone makes the empty table, which no CREATE statement can.
+            try context.connection.execute("ANALYZE main.sqlite_master")
+            try context.connection.execute(
+                """
+                INSERT INTO main.sqlite_stat1 (tbl, idx, stat) SELECT tbl, idx, stat FROM source.sqlite_stat1 AS s
+                WHERE s.tbl IN (SELECT name FROM main.sqlite_master WHERE type = 'table') AND (s.idx IS NULL OR
+                    s.idx IN (SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name = s.tbl))
+                """)
+        }
+    }
+
+    // MARK: History
+
+    /// Transactions as they are, changes with the new numbers of their entities; changes of entities whose rows have
+    /// new keys, or are no more, name nothing and are left out.
+    private func carry(_ history: HistoryTables, report: inout StepReport) throws {
+        for table in history.plain { try carry(table) }
+        let changes = history.changes
+        try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
+            guard let sql = changes.sql else { return }
+            try context.connection.execute(sql)
+            for column in history.missingTombstones(for: context.destination.model) {
+                try context.connection.execute("ALTER TABLE main.\(changes.quotedName) ADD COLUMN \(column) BLOB")
+            }
+        }
+        let translations = self.translations
+        let copy = try context.connection.prepare(history.copy(translations))
+        try context.walk(
+            "carry:\(changes.name)", schema: "source", table: changes.quotedName, rowID: "rowid", phase: .rows,
+            subject: changes.name
+        ) { low, high in try run(copy, low, high) }
+        for index in history.indexes {
+            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
+                try context.connection.execute(index.sql)
+            }
+        }
+        try context.once("carry:historyNumbers", phase: .rows, subject: nil) {
+            try context.connection.execute(
+                """
+                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX
+                FROM source.Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)
+                """)
+        }
+        try reportDropped(changes, translations, in: &report)
+    }
+
+    private var translations: [HistoryTables.Translation] {
+        var translations: [HistoryTables.Translation] = []
+        for mapping in context.step.resolved.entityMappings where mapping.keepsPrimaryKey {
+            guard !translations.contains(where: { $0.source == mapping.source }) else { continue }
+            if let translation = HistoryTables.translation(
+                of: mapping.source, into: mapping.destination, context.source, context.destination)
+            {
+                translations.append(translation)
+            }
+        }
+        return translations
+    }
+
+    private func reportDropped(
+        _ changes: CarriedTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
+    ) throws {
+        let kept = Set(translations.map(\.from))
+        let names = Dictionary(
+            context.source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let rows = try context.connection.rows(
+            "SELECT ZENTITY, count(*) FROM source.\(changes.quotedName) GROUP BY ZENTITY ORDER BY ZENTITY")
+        for row in rows where !kept.contains(row[0].integer ?? 0) {
+            let name = names[row[0].integer ?? 0] ?? "entity \(row[0].integer ?? 0)"
+            report.healed.append(("droppedHistory", name, row[1].integer ?? 0))
+        }
+    }
+}

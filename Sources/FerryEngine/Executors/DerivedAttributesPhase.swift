@@ -1,0 +1,34 @@
+internal import FerryBase
+internal import FerrySQLite
+internal import FerryStore
+
+/// Computes the columns of derived attributes, and makes their triggers when nothing else is left to do.
+///
+/// The triggers call functions that only Core Data has: a row written after them would fail.
+struct DerivedAttributesPhase {
+    let context: StepContext
+
+    /// After the indexes, by which the counted objects are found.
+    func fill() throws {
+        for value in context.destination.derivedValues { try fill(value) }
+    }
+
+    /// After everything else.
+    func makeTriggers() throws {
+        for trigger in context.destination.triggers {
+            try context.once("trigger:\(trigger.name)", phase: .indexes, subject: trigger.name) {
+                try context.connection.execute(trigger.sql)
+            }
+        }
+    }
+
+    private func fill(_ value: DerivedValue) throws {
+        let name = "\(value.attribute.entity).\(value.attribute.property)"
+        let update = try context.connection.prepare(value.update())
+        try context.walk("derived:\(name)", table: value.table, phase: .indexes, subject: name) { low, high in
+            try update.bind(.integer(low), named: ":low")
+            try update.bind(.integer(high), named: ":high")
+            try update.run()
+        }
+    }
+}

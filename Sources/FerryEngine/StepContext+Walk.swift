@@ -1,0 +1,49 @@
+internal import FerryBase
+internal import FerrySQLite
+
+extension StepContext {
+    /// Runs a piece of work over all rows of a table, chunk by chunk, each chunk one unit.
+    ///
+    /// - Parameters:
+    ///   - unit: The unit's name.
+    ///   - schema: The name under which the table's database is attached.
+    ///   - table: The table, as it is written in SQL.
+    ///   - rowID: The name under which the number of a row is reached.
+    ///   - body: Does the work for the rows with numbers above the first number up to the second one.
+    func walk(
+        _ unit: String, schema: String = "main", table: String, rowID: String = "rowid", phase: Phase,
+        subject: String?,
+        _ body: (Int64, Int64) throws -> Void
+    ) throws {
+        var entry = try progress.entry(unit)
+        guard !entry.isDone else { return }
+        let next = try connection.prepare(
+            """
+            SELECT max(k), count(*) FROM (
+                SELECT \(rowID) AS k FROM \(schema).\(table) WHERE \(rowID) > ? ORDER BY \(rowID) LIMIT ?)
+            """)
+        var sizer = ChunkSizer(options.chunkSize)
+        var low = entry.chunks == 0 ? Int64.min : entry.mark
+        while !entry.isDone {
+            try options.stop.check()
+            options.progress?(ProgressUpdate(phase: phase, subject: subject, done: entry.read))
+            let start = Clock.nanoseconds()
+            try next.bind([.integer(low), .integer(Int64(sizer.rows))])
+            let rows = try next.step() ? next.integer(1) : 0
+            let high = next.integer(0)
+            next.reset()
+            try self.unit(writesScratch: false) {
+                if rows > 0 {
+                    try body(low, high)
+                    entry.mark = high
+                    entry.chunks += 1
+                    entry.read += rows
+                }
+                entry.isDone = rows < Int64(sizer.rows)
+                try progress.save(entry, for: unit)
+            }
+            low = high
+            sizer.chunkTook(Clock.nanoseconds() - start)
+        }
+    }
+}

@@ -1,0 +1,321 @@
+package import FerryBase
+
+/// Writes a model as Core Data archives it in a store's model cache.
+///
+/// Values under keys that only an archive has (`_P`) follow what real archives show.
+struct ArchivedModelEncoder {
+    private let model: ManagedObjectModel
+    private var archive = KeyedArchiveWriter()
+    private var root = KeyedArchiveWriter.null
+    private var entities: [String: PropertyTree] = [:]
+    private var properties: [Key: PropertyTree] = [:]
+
+    private struct Key: Hashable {
+        let entity: String
+        let property: String
+    }
+
+    private static let description = ["NSPropertyDescription", "NSObject"]
+
+    init(_ model: ManagedObjectModel) { self.model = model }
+
+    mutating func encoded() throws(FerryError) -> [UInt8] {
+        root = archive.reserve()
+        let names = model.sortedEntityNames
+        for name in names { entities[name] = archive.reserve() }
+        for entity in names.compactMap({ model.entities[$0] }) {
+            for name in propertyNames(of: entity.name) {
+                properties[Key(entity: entity.name, property: name)] = archive.reserve()
+            }
+        }
+        for entity in names.compactMap({ model.entities[$0] }) { try write(entity) }
+        archive.fill(root, ["NSManagedObjectModel", "NSObject"], modelValues(names))
+        return archive.encoded(root: root)
+    }
+
+    private mutating func modelValues(_ names: [String]) -> [String: PropertyTree] {
+        let keys = archive.array(names.map { archive.text($0) })
+        let mapping = archive.object(
+            ["NSKnownKeysMappingStrategy1", "NSKnownKeysMappingStrategy", "NSObject"],
+            ["keys": keys, "length": .integer(Int64(names.count)), "version": .integer(1)])
+        let lineage = [
+            "NSKnownKeysDictionary1", "NSKnownKeysDictionary", "NSMutableDictionary", "NSDictionary", "NSObject",
+        ]
+        let entityList = archive.object(
+            lineage,
+            [
+                "searchMapping": mapping, "values": archive.array(names.map { reference($0) }),
+                // Stands in the place of a key without a value, of which a model has none.
+                "emptyToken": archive.text("__empty_slot_token_4c24_98dc_ac1e_b773__"), "version": .integer(1),
+            ])
+        var values: [String: PropertyTree] = [
+            "NSEntities": entityList, "NSFetchRequestTemplates": KeyedArchiveWriter.null,
+            "NSVersionIdentifiers": archive.set(model.versionIdentifiers.map { archive.text($0) }),
+        ]
+        if !model.configurations.isEmpty {
+            var sets: [String: PropertyTree] = [:]
+            for (name, members) in model.configurations.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+                sets[name] = archive.set(members.map { reference($0) })
+            }
+            values["NSConfigurations"] = archive.dictionary(sets)
+        }
+        return values
+    }
+
+    private func reference(_ entity: String?) -> PropertyTree {
+        entity.flatMap { entities[$0] } ?? KeyedArchiveWriter.null
+    }
+
+    /// All properties of an entity; of inherited ones every entity has a description of its own.
+    ///
+    /// Fetched properties are left out where their request is not known.
+    private func propertyNames(of entity: String) -> [String] {
+        model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
+            + fetchedProperties(of: entity).map(\.name)
+    }
+
+    private func fetchedProperties(of entity: String) -> [FetchedProperty] {
+        model.lineage(of: entity).flatMap { $0.fetchedProperties.filter { $0.archived != nil } }
+    }
+
+    // MARK: Entities
+
+    private mutating func write(_ entity: Entity) throws(FerryError) {
+        var own: [String: PropertyTree] = [:]
+        for attribute in model.attributes(of: entity.name) {
+            own[attribute.name] = try write(attribute, of: entity.name)
+        }
+        for relationship in model.relationships(of: entity.name) {
+            own[relationship.name] = write(relationship, of: entity.name)
+        }
+        for fetched in fetchedProperties(of: entity.name) {
+            if let archived = fetched.archived { own[fetched.name] = write(fetched.name, archived, of: entity.name) }
+        }
+        var subentities: [String: PropertyTree] = [:]
+        for name in model.subentities(of: entity.name) { subentities[name] = reference(name) }
+        var values: [String: PropertyTree] = [
+            "NSEntityName": archive.text(entity.name), "NSClassNameForEntity": archive.text(entity.className),
+            "NSManagedObjectModel": root, "NSProperties": archive.dictionary(own),
+            "NSRenamingIdentifier": archive.text(entity.renamingIdentifier ?? entity.name),
+            "NSSubentities": archive.dictionary(subentities), "NSSuperentity": reference(entity.superentity),
+            "NSUserInfo": userInfo(entity.userInfo),
+            "NSVersionHashModifier": archive.text(entity.versionHashModifier),
+        ]
+        if entity.isAbstract { values["NSIsAbstract"] = .bool(true) }
+        if !entity.uniquenessConstraints.isEmpty { values["NSUniqueTuples"] = lists(entity.uniquenessConstraints) }
+        if !entity.fetchIndexes.isEmpty || !entity.compoundIndexes.isEmpty {
+            values["NSCompoundIndexes"] = lists(entity.compoundIndexes)
+        }
+        if !entity.fetchIndexes.isEmpty {
+            var indexes: [PropertyTree] = []
+            for index in entity.fetchIndexes { indexes.append(try write(index, of: entity.name)) }
+            values["NSFetchIndexDescriptions"] = archive.array(indexes)
+        }
+        guard let reserved = entities[entity.name] else { return }
+        archive.fill(reserved, ["NSEntityDescription", "NSObject"], values)
+    }
+
+    private mutating func lists(_ lists: [[String]]) -> PropertyTree {
+        var arrays: [PropertyTree] = []
+        for list in lists { arrays.append(archive.array(list.map { archive.text($0) })) }
+        return archive.array(arrays)
+    }
+
+    private mutating func userInfo(_ info: [String: String]) -> PropertyTree {
+        var texts: [String: PropertyTree] = [:]
+        for (key, text) in info.sorted(by: { codeUnitOrder($0.key, $1.key) }) { texts[key] = archive.text(text) }
+        return archive.dictionary(texts)
+    }
+
+    private mutating func write(_ index: FetchIndex, of entity: String) throws(FerryError) -> PropertyTree {
+        let description = archive.reserve()
+        var elements: [PropertyTree] = []
+        for element in index.elements {
+            guard let property = element.property else {
+                throw unsupported("the fetch index '\(index.name)' of \(entity), which has an expression")
+            }
+            elements.append(
+                archive.object(
+                    ["NSFetchIndexElementDescription", "NSObject"],
+                    [
+                        "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": description,
+                        "NSFetchIndexElementType": .integer(element.kind == .rtree ? 1 : 0),
+                        "NSPropertyName": archive.text(property),
+                    ]))
+        }
+        var predicate = KeyedArchiveWriter.null
+        if let archived = index.archivedPredicate {
+            predicate = archive.kept(archived) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+        } else if index.partialIndexPredicate != nil {
+            throw unsupported("the predicate of the fetch index '\(index.name)' of \(entity)")
+        }
+        archive.fill(
+            description, ["NSFetchIndexDescription", "NSObject"],
+            [
+                "NSEntity": reference(entity), "NSIndexElements": archive.array(elements),
+                "NSIndexName": archive.text(index.name), "NSPartialIndexPredicate": predicate,
+            ])
+        return description
+    }
+
+    private func unsupported(_ what: String) -> FerryError {
+        FerryError(
+            .unsupported, "The archived form of \(what) is not known.",
+            remedy: "Core Data writes its own model cache when it opens the store.")
+    }
+
+    // MARK: Properties
+
+    /// What attributes, relationships and fetched properties share.
+    ///
+    /// `_P` says in bits what the keys say: 1 always, 2 optional, 4 read only, 8 transient, 0x30 no validation, 0x40 no
+    /// user info, 0x80 no hash modifier, 0x400 ordered.
+    private mutating func common(
+        _ name: String, of entity: String, isOptional: Bool, isTransient: Bool, renamed: String?, modifier: String?,
+        info: PropertyTree?, flags: Int64 = 0, isValidated: Bool = false
+    ) -> [String: PropertyTree] {
+        var bits: Int64 = 1 | flags
+        var values: [String: PropertyTree] = [
+            "NSEntity": reference(entity), "NSPropertyName": archive.text(name),
+            "NSRenamingIdentifier": archive.text(renamed ?? name),
+        ]
+        if isOptional { values["NSIsOptional"] = .bool(true) }
+        if isTransient { values["NSIsTransient"] = .bool(true) }
+        if let modifier { values["NSVersionHashModifier"] = archive.text(modifier) }
+        if let info { values["NSUserInfo"] = info }
+        bits |= (isOptional ? 2 : 0) | (isTransient ? 8 : 0) | (isValidated ? 0 : 0x30)
+        bits |= (info == nil ? 0x40 : 0) | (modifier == nil ? 0x80 : 0)
+        values["_P"] = .integer(bits)
+        return values
+    }
+
+    private mutating func write(_ attribute: Attribute, of entity: String) throws(FerryError) -> PropertyTree {
+        let values = try values(of: attribute, entity)
+        guard let reserved = properties[Key(entity: entity, property: attribute.name)] else {
+            preconditionFailure("Every property is reserved.")
+        }
+        archive.fill(reserved, Self.lineage(of: attribute), values)
+        return reserved
+    }
+
+    private static func lineage(of attribute: Attribute) -> [String] {
+        let plain = ["NSAttributeDescription"] + description
+        if attribute.isDerived { return ["NSDerivedAttributeDescription"] + plain }
+        return attribute.type == .composite ? ["NSCompositeAttributeDescription"] + plain : plain
+    }
+
+    private mutating func values(of attribute: Attribute, _ entity: String) throws(FerryError) -> [String: PropertyTree]
+    {
+        var info = attribute.userInfo.isEmpty ? nil : userInfo(attribute.userInfo)
+        if let kept = attribute.archived["NSUserInfo"] {
+            info = archive.kept(kept) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+        }
+        let predicates = attribute.archived["NSValidationPredicates"]
+        var values = common(
+            attribute.name, of: entity, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
+            renamed: attribute.renamingIdentifier, modifier: attribute.versionHashModifier, info: info,
+            flags: attribute.isDerived ? 4 : 0, isValidated: predicates != nil)
+        values["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
+        values["NSAttributeValueClassName"] = archive.text(attribute.valueClassName ?? attribute.type.valueClassName)
+        values["NSValueTransformerName"] = archive.text(attribute.valueTransformerName)
+        values["NSFlagsKey"] = .integer(
+            (attribute.allowsExternalStorage ? 4 : 0) | (attribute.preservesValueAfterDeletion ? 16 : 0))
+        values["NSDefaultValue"] = attribute.defaultValue?.archived(as: attribute.type, in: &archive)
+        for key in ["NSDefaultValue", "NSValidationPredicates", "NSValidationWarnings"] {
+            if let kept = attribute.archived[key] {
+                values[key] = archive.kept(kept) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+            }
+        }
+        if values["NSDefaultValue"] == nil { values["NSDefaultValue"] = KeyedArchiveWriter.null }
+        if attribute.isIndexed { values["NSIsIndexed"] = .bool(true) }
+        if let text = attribute.derivationExpression {
+            guard let expression = ArchivedExpressionWriter.derivation(text, in: &archive) else {
+                throw unsupported("the derivation of '\(entity).\(attribute.name)'")
+            }
+            values["NSDerivationExpression"] = expression
+            values["NSFilteringPredicate"] = KeyedArchiveWriter.null
+            values["NSIsReadOnly"] = .bool(true)
+        }
+        if attribute.type == .composite {
+            var elements: [PropertyTree] = []
+            for element in attribute.compositeName.flatMap({ model.composites[$0] }) ?? [] {
+                elements.append(archive.object(Self.lineage(of: element), try self.values(of: element, entity)))
+            }
+            values["NSCompositeElements"] = archive.array(elements)
+        }
+        return values
+    }
+
+    private mutating func write(_ relationship: Relationship, of entity: String) -> PropertyTree {
+        let info = relationship.userInfo.isEmpty ? nil : userInfo(relationship.userInfo)
+        var values = common(
+            relationship.name, of: entity, isOptional: relationship.isOptional,
+            isTransient: relationship.isTransient, renamed: relationship.renamingIdentifier,
+            modifier: relationship.versionHashModifier, info: info, flags: relationship.isOrdered ? 0x400 : 0)
+        values["NSDeleteRule"] = .integer(Int64(relationship.deleteRule.rawValue))
+        values["NSMinCount"] = .integer(Int64(relationship.minCount))
+        values["NSMaxCount"] = .integer(Int64(relationship.maxCount))
+        values["NSDestinationEntity"] = reference(relationship.destinationEntity)
+        values["_NSDestinationEntityName"] = archive.text(relationship.destinationEntity)
+        values["_NSInverseRelationshipName"] = archive.text(relationship.inverseName)
+        values["NSInverseRelationship"] = KeyedArchiveWriter.null
+        if let name = relationship.inverseName,
+            let declaring = model.declaringEntity(of: name, in: relationship.destinationEntity),
+            let inverse = properties[Key(entity: declaring, property: name)]
+        {
+            values["NSInverseRelationship"] = inverse
+        }
+        if relationship.isOrdered { values["NSIsOrdered"] = .bool(true) }
+        guard let reserved = properties[Key(entity: entity, property: relationship.name)] else {
+            preconditionFailure("Every property is reserved.")
+        }
+        archive.fill(reserved, ["NSRelationshipDescription"] + Self.description, values)
+        return reserved
+    }
+
+    private mutating func write(
+        _ name: String, _ archived: [String: ArchivedValue], of entity: String
+    ) -> PropertyTree {
+        guard let reserved = properties[Key(entity: entity, property: name)] else {
+            preconditionFailure("Every property is reserved.")
+        }
+        var values: [String: PropertyTree] = [:]
+        for (key, value) in archived.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+            values[key] = archive.inner(value) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+        }
+        values["NSEntity"] = reference(entity)
+        archive.fill(reserved, ["NSFetchedPropertyDescription"] + Self.description, values)
+        return reserved
+    }
+}
+
+extension AttributeType {
+    /// The class of the attribute's values, where the type says it.
+    fileprivate var valueClassName: String? {
+        switch self {
+        case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
+        case .decimal: "NSDecimalNumber"
+        case .string: "NSString"
+        case .date: "NSDate"
+        case .binary: "NSData"
+        case .uuid: "NSUUID"
+        case .uri: "NSURL"
+        case .composite: "NSDictionary"
+        case .undefined, .transformable, .objectID: nil
+        }
+    }
+}
+
+extension ArchivedModel {
+    /// The model as a keyed archive, as Core Data keeps it in a store; equal models give equal bytes.
+    ///
+    /// Left out is what a source file says and ``ManagedObjectModel`` does not hold: rules of validation and fetched
+    /// properties. A model that was read from an archive is written with both.
+    ///
+    /// - Throws: `.unsupported` for what has no known archived form: a fetch index on an expression, and of models from
+    ///   source files the predicate of a partial index.
+    package static func encode(_ model: ManagedObjectModel) throws(FerryError) -> [UInt8] {
+        var encoder = ArchivedModelEncoder(model)
+        return try encoder.encoded()
+    }
+}

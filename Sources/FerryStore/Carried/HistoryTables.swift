@@ -1,0 +1,112 @@
+package import FerryModel
+internal import FerrySQLite
+
+/// Persistent history: which rows were inserted, updated and deleted in which transaction.
+package struct HistoryTables: Sendable {
+    /// Transactions and their texts go along as they are.
+    package private(set) var plain: [CarriedTable] = []
+    package let changes: CarriedTable
+    package private(set) var indexes: [IndexDefinition] = []
+
+    /// Where the first of history's own numbers in `Z_PRIMARYKEY` is.
+    package static let firstNumber: Int64 = 16000
+
+    init?(
+        _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
+    ) throws(DatabaseError) {
+        guard let name = names.first(where: { $0.uppercased() == "ACHANGE" }) else {
+            // Without changes there is no history; what there is of it says nothing.
+            return nil
+        }
+        changes = try CarriedTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)
+        for other in names where other != name {
+            plain.append(try CarriedTable(other, sql: catalog.table(other)?.sql, on: connection, schema: schema))
+        }
+        indexes = catalog.indexes.filter { names.contains($0.table) }
+    }
+
+    /// How many `ZTOMBSTONE` columns a model needs: the largest number of attributes that an entity preserves.
+    package static func tombstones(of model: ManagedObjectModel) -> Int {
+        model.sortedEntityNames.map { preserved(by: $0, in: model).count }.max() ?? 0
+    }
+
+    private static func preserved(by entity: String, in model: ManagedObjectModel) -> [String] {
+        model.attributes(of: entity).filter { $0.preservesValueAfterDeletion && !$0.isTransient }.map(\.name)
+    }
+
+    // MARK: Translation
+
+    /// The changes of one entity in the new store.
+    package struct Translation: Sendable, Hashable {
+        package var source: String
+        /// `Z_ENT` in the old store and in the new one.
+        package var from: Int64
+        package var to: Int64
+        /// Whether the sets of changed properties (`ZCOLUMNS`) still name the same properties.
+        package var keepsColumns: Bool
+        /// Whether the values kept of deleted rows (`ZTOMBSTONE…`) still belong to the same attributes.
+        package var keepsTombstones: Bool
+    }
+
+    /// How the changes of an entity read in the new store, when its rows keep their keys there.
+    package static func translation(
+        of entity: String, into destinationEntity: String, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> Translation? {
+        guard let from = source.number(of: entity), let to = destination.number(of: destinationEntity) else {
+            return nil
+        }
+        return Translation(
+            source: entity, from: from, to: to,
+            keepsColumns: properties(of: entity, in: source.model)
+                == properties(of: destinationEntity, in: destination.model),
+            keepsTombstones: preserved(by: entity, in: source.model)
+                == preserved(by: destinationEntity, in: destination.model))
+    }
+
+    /// What the order of an entity's properties can depend on.
+    private static func properties(of entity: String, in model: ManagedObjectModel) -> [String] {
+        model.attributes(of: entity).map { "\($0.name) \($0.isTransient) \($0.type)" }
+            + model.relationships(of: entity).map {
+                "\($0.name) \($0.isTransient) \($0.isToMany) \($0.destinationEntity)"
+            }
+    }
+
+    // MARK: Statements
+
+    /// Columns of the changes table that a new store of a model must have and the old one lacks.
+    package func missingTombstones(for model: ManagedObjectModel) -> [String] {
+        (0..<Self.tombstones(of: model)).map { "ZTOMBSTONE\($0)" }.filter {
+            !changes.columns.contains(Connection.quoted($0))
+        }
+    }
+
+    /// Copies the changes between `:low` and `:high` whose entities have a translation.
+    package func copy(
+        _ translations: [Translation], from source: String = "source", to destination: String = "main"
+    ) -> String {
+        let names = changes.columns
+        let values = names.map { column -> String in
+            switch column {
+            case "\"ZENTITY\"": return Self.choice("c.ZENTITY", translations.map { ($0.from, "\($0.to)") })
+            case "\"ZCOLUMNS\"":
+                return Self.choice(
+                    "c.ZENTITY", translations.map { ($0.from, $0.keepsColumns ? "c.ZCOLUMNS" : "NULL") })
+            case _ where column.hasPrefix("\"ZTOMBSTONE"):
+                return Self.choice(
+                    "c.ZENTITY", translations.map { ($0.from, $0.keepsTombstones ? "c.\(column)" : "NULL") })
+            default: return "c.\(column)"
+            }
+        }
+        let numbers = translations.map { String($0.from) }.joined(separator: ", ")
+        return """
+            INSERT INTO \(destination).\(changes.quotedName) (\(names.joined(separator: ", ")))
+            SELECT \(values.joined(separator: ", ")) FROM \(source).\(changes.quotedName) AS c
+            WHERE c.rowid > :low AND c.rowid <= :high AND c.ZENTITY IN (\(numbers))
+            """
+    }
+
+    private static func choice(_ subject: String, _ cases: [(Int64, String)]) -> String {
+        guard !cases.isEmpty else { return "NULL" }
+        return "CASE \(subject) \(cases.map { "WHEN \($0.0) THEN \($0.1)" }.joined(separator: " ")) END"
+    }
+}

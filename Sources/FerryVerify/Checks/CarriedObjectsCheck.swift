@@ -1,0 +1,83 @@
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What is carried over beside the entities: every row of the app's tables as it was, its other objects with their
+/// definitions, and the history with the same objects under their new numbers.
+struct CarriedObjectsCheck: Check {
+    static let name = "carriedObjects"
+    static let isQuick = false
+
+    func run(in context: VerificationContext) throws {
+        let carried = try CarriedObjects(
+            of: context.source, into: context.destination, on: context.connection, schema: "source")
+        for table in carried.tables { try compare(table, in: context) }
+        for object in carried.objects + carried.triggers + carried.virtualTables {
+            try compareDefinition(of: object.name, object.sql, in: context)
+        }
+        guard let history = carried.history else { return }
+        for table in history.plain { try compare(table, in: context) }
+        try compare(history, in: context)
+    }
+
+    private func compareDefinition(of name: String, _ sql: String, in context: VerificationContext) throws {
+        let found = try context.connection.value(
+            "SELECT sql FROM destination.sqlite_master WHERE name = ?", [.text(name)])
+        if found?.text != sql { context.report(CarriedObjectsCheck.self, entity: nil, example: name) }
+    }
+
+    /// Row by row, in the order of the rows' numbers where there are any, else in the order of all columns.
+    private func compare(_ table: CarriedTable, in context: VerificationContext) throws {
+        try context.announce(table.name)
+        if let sql = table.sql { try compareDefinition(of: table.name, sql, in: context) }
+        let all = ([table.rowID].compactMap { $0 } + table.columns).joined(separator: ", ")
+        let order = table.rowID ?? all
+        let rows = try ["source", "destination"].map { schema in
+            try context.connection.prepare("SELECT \(all) FROM \(schema).\(table.quotedName) ORDER BY \(order)")
+        }
+        let width = table.columns.count + (table.rowID == nil ? 0 : 1)
+        var done: Int64 = 0
+        while true {
+            let (old, new) = (try rows[0].step(), try rows[1].step())
+            guard old, new else {
+                if old != new { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
+                break
+            }
+            if !(0..<width).allSatisfy({ StoredValue.raw(rows[0], $0) == StoredValue.raw(rows[1], $0) }) {
+                context.report(CarriedObjectsCheck.self, entity: nil, example: table.name)
+            }
+            done += 1
+            context.report.checked += 1
+            try context.advance(table.name, done: done, total: nil)
+        }
+        for row in rows { row.reset() }
+    }
+
+    /// Every change of an entity whose objects keep their keys is there, about the same object and by the same
+    /// transaction, and no other.
+    private func compare(_ history: HistoryTables, in context: VerificationContext) throws {
+        let table = history.changes.quotedName
+        var expected: Int64 = 0
+        var seen: Set<String> = []
+        for mapping in context.step.entityMappings where mapping.keepsPrimaryKey {
+            guard seen.insert(mapping.source).inserted else { continue }
+            let (from, to) = (
+                try context.sourceNumber(of: mapping.source), try context.destinationNumber(of: mapping.destination)
+            )
+            let counts = try context.connection.rows(
+                """
+                SELECT count(*), sum(n.Z_PK IS NULL OR n.ZENTITY IS NOT ?2 OR n.ZENTITYPK IS NOT o.ZENTITYPK
+                    OR n.ZCHANGETYPE IS NOT o.ZCHANGETYPE OR n.ZTRANSACTIONID IS NOT o.ZTRANSACTIONID)
+                FROM source.\(table) AS o LEFT JOIN destination.\(table) AS n ON n.Z_PK = o.Z_PK WHERE o.ZENTITY = ?1
+                """, [.integer(from), .integer(to)])
+            expected += counts.first?[0].integer ?? 0
+            context.report(
+                CarriedObjectsCheck.self, entity: mapping.destination, count: counts.first?[1].integer ?? 0,
+                example: "ACHANGE ZENTITY \(to)")
+        }
+        let found = try context.connection.integer("SELECT count(*) FROM destination.\(table)") ?? 0
+        context.report(
+            CarriedObjectsCheck.self, entity: nil, count: abs(found - expected), example: "ACHANGE")
+    }
+}
