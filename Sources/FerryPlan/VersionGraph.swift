@@ -27,7 +27,8 @@ struct VersionGraph {
 
     /// Takes the mapping models as edges.
     ///
-    /// A source version that is not in the catalog is a neighbour of the target. Throws when a mapping model names a version that is not there, or an ambiguous one.
+    /// A source version that is not in the catalog is a neighbour of the target. Throws when a mapping model names a
+    /// version that is not there, or an ambiguous one.
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion
     ) throws(FerryError) {
