@@ -122,8 +122,10 @@ struct InferredMigrationTests {
         #expect(schema.isEmpty)
         let survival = try StoreComparison(output, with: store).survival(from: source, to: target)
         #expect(survival.differences.isEmpty)
-        let rows = report.entityMappings.filter { $0.step == 1 }.reduce(0) { $0 + $1.read }
-        #expect(survival.rows == rows)
+        // Less only by the rows of entities that the newer model does not know.
+        let read = report.entityMappings.filter { $0.step == 1 }.reduce(0) { $0 + $1.read }
+        let keepsEntities = Set(source.model.entities.keys).isSubset(of: target.model.entities.keys)
+        #expect(keepsEntities ? survival.rows == read : survival.rows <= read)
         if let changed = Self.continued[pair.testDescription] {
             #expect(try reference.survival(from: target, to: target).differences == changed)
         }

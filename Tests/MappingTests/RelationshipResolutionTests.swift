@@ -285,7 +285,7 @@ struct RelationshipResolutionTests {
     }
 
     @Test("A relationship that is its own inverse stays between objects of different subentities")
-    func ownInverse() throws {
+    func ownInverseOfSubentities() throws {
         let people = version(
             "People",
             [
