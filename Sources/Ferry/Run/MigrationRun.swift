@@ -110,6 +110,7 @@ final class MigrationRun {
             record.spend(seconds(since: time), in: .preflight)
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
+        releaseFreedMemory()
         try runSteps(plan, sourceGuard, &record, folder)
         try putInPlace(sourceGuard, &record, folder)
         guard let report = try finish(folder, record) else {
