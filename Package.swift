@@ -26,6 +26,7 @@ let package = Package(
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
         .executable(name: "ferry", targets: ["FerryTool"]),
+        .executable(name: "ferry-bench", targets: ["FerryBench"]),
     ],
     targets: [
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
@@ -115,6 +116,20 @@ let package = Package(
             "FixtureTests",
             of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"],
             excluding: ["Mappings"]),
+
+        // Benchmarks: floors in C, the harness, and the program with the cases.
+        .target(name: "CFloor", dependencies: ["CSQLite", "CZstd"], path: "Benchmarks/CFloor"),
+        .target(
+            name: "BenchmarkHarness", dependencies: ["CFloor", "FerryBase"], path: "Benchmarks/Harness",
+            swiftSettings: house),
+        .executableTarget(
+            name: "FerryBench",
+            dependencies: [
+                "BenchmarkHarness", "CFloor", "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping",
+                "FerryStore", "FerryGenerate", "FerryPlan", "FerryEngine",
+            ],
+            path: "Benchmarks/FerryBench", swiftSettings: house),
+        tests("BenchmarkTests", of: ["BenchmarkHarness"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -25,10 +25,10 @@ struct VersionGraph {
     private var edges: [Edge] = []
     private var neighbours: [Neighbours] = []
 
-    /// - Parameters:
-    ///   - source: The store's version; one that is not in the catalog is a neighbour of the target.
-    ///   - target: The version to end at.
-    /// - Throws: ``FerryError`` when a mapping model names a version that is not there, or an ambiguous one.
+    /// Takes the mapping models as edges.
+    ///
+    /// A source version that is not in the catalog is a neighbour of the target. Throws when a mapping model names a
+    /// version that is not there, or an ambiguous one.
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion
     ) throws(FerryError) {

@@ -11,6 +11,8 @@ import TestSupport
 import Testing
 
 /// A migration as a folder of text: two models, `source.sql`, `mapping.json`, and what comes out in `expected.txt`.
+///
+/// Without `mapping.json` the mapping is inferred.
 struct Case: CustomTestStringConvertible {
     static let folder = Fixtures.packageRoot + "/Tests/CaseTests/Cases"
 
@@ -48,7 +50,9 @@ struct Case: CustomTestStringConvertible {
         let target = try catalog.version(named: "Model 2")
         let store = folder.file("source.sqlite")
         if !FileManager.default.fileExists(atPath: store) { try makeStore(at: store, version: source) }
-        let mappingModels = [try MappingFile.load(path: "\(path)/mapping.json")]
+        let mapping = "\(path)/mapping.json"
+        let isInferred = !FileManager.default.fileExists(atPath: mapping)
+        let mappingModels = isInferred ? [] : [try MappingFile.load(path: mapping)]
         let plan = Planner(catalog: catalog, mappingModels: mappingModels).plan(
             from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }

@@ -36,6 +36,13 @@ import Testing
             ("$source.cost", "price", "ferry_to_double(s.cost)", []),
             ("$source.image", "image", "s.image", []),
             ("$source.size.width", "price", "s.size.width", []),
+            ("ifnil:then:($source.pages, 7)", "pages", "ifnull(s.pages, ?1)", ["7"]),
+            ("ifnil:then:($source.pages, 7)", "price", "ifnull(ferry_to_double(s.pages), ?1)", ["7.0"]),
+            ("ifnil:then:($source.pages, 7) * 2", "pages", "ferry_multiply(ifnull(s.pages, ?1), ?2)", ["7", "2"]),
+            (
+                "ifnil:then:($source.uuid, '0E984725-C51C-4BF4-9960-E1C80E27ABA0')", "uuid",
+                "ifnull(s.uuid, ferry_to_uuid(?1))", ["\"0E984725-C51C-4BF4-9960-E1C80E27ABA0\""]
+            ),
             ("now()", "date", "?1", ["now"]),
             ("now()", "price", "ferry_to_double(?1)", ["now"]),
             ("0", "price", "?1", ["0.0"]),

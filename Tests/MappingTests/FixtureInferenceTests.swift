@@ -81,7 +81,7 @@ struct FixtureInferenceTests {
     private static func catalog(of bundle: String) throws -> ModelCatalog? {
         do {
             return try ModelCatalog(paths: [Fixtures.path(bundle)])
-        } catch where error.code == .badModel {
+        } catch  where error.code == .badModel {
             #expect(bundle == "magicalrecord-recipes/Recipes.xcdatamodeld")
             return nil
         }

@@ -283,4 +283,19 @@ struct RelationshipResolutionTests {
             #expect(problems.first?.message.contains("forEach: ") == true)
         }
     }
+
+    @Test("A relationship that is its own inverse stays between objects of different subentities")
+    func ownInverseOfSubentities() throws {
+        let people = version(
+            "People",
+            [
+                Entity(name: "Person", relationships: [.toMany("friends", "Person", inverse: "friends")]),
+                Entity(name: "Musician", superentity: "Person"),
+            ])
+        let resolution = resolve(
+            [try mapping("Person", "Person"), try mapping("Musician", "Musician")], from: people, to: people)
+        #expect(
+            resolution.step.entityMappings.map { $0.relationships.map(\.mappings) }
+                == [[["PersonToPerson", "MusicianToMusician"]], [["PersonToPerson", "MusicianToMusician"]]])
+    }
 }

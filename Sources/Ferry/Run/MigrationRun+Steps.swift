@@ -28,6 +28,7 @@ extension MigrationRun {
                 try folder.save(record)
                 try files.createDirectory(run.folder)
                 let report = try run.run()
+                releaseFreedMemory()
                 isResumed = isResumed || report.resumed
                 chunkTimes.add(report.chunkTimes)
                 record.phase = .verify
@@ -81,6 +82,7 @@ extension MigrationRun {
             externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         let found = try verification.run()
+        releaseFreedMemory()
         try files.removeTree(workFolder)
         record.spend(seconds(since: time), in: .verify)
         var summary = VerificationSummary(mode: configuration.verify)

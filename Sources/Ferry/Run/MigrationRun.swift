@@ -120,6 +120,7 @@ final class MigrationRun {
             record.spend(seconds(since: time), in: .preflight)
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
+        releaseFreedMemory()
         if plan.isInPlace {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {

@@ -140,7 +140,9 @@ struct InferenceRules {
         return found
     }
 
-    /// Why a relationship cannot keep all of its objects; nil when it can. Objects of removed entities go anyway.
+    /// Why a relationship cannot keep all of its objects, or nil.
+    ///
+    /// Objects of removed entities go anyway.
     private func lost(_ old: Relationship, _ new: Relationship) -> String? {
         guard !old.isTransient, !new.isTransient else { return nil }
         for family in matching.source.family(of: old.destinationEntity).sorted(by: codeUnitOrder)

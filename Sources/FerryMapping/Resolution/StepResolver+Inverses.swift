@@ -61,7 +61,8 @@ extension StepResolver {
                 for other in value.mappings.compactMap({ positions[$0] }) {
                     guard
                         let inverseValue = mappings[other].relationships.first(where: { $0.name == inverse.name }),
-                        other != mapping.position || inverse.name != relationship.name
+                        // A relationship that is its own inverse has no other side that could go.
+                        name(relationship, in: mapping.position) != name(inverse, in: other)
                     else { continue }
                     pairs.append(
                         Sides(

@@ -10,7 +10,7 @@ struct EntityIndexes: Equatable {
 
     private var indexes: Set<Index>
 
-    /// - Parameter renamed: The name under which a property is compared.
+    /// The indexes of an entity, with each property under the name that `renamed` gives it.
     init(_ entity: Entity, renamed: (String) -> String) {
         var indexes: Set<Index> = []
         var repeated: Set<[String]> = []

@@ -46,7 +46,9 @@ extension ModelDifference {
     private func haveSameInverse(_ old: Relationship, _ new: Relationship) -> Bool {
         guard let name = new.inverseName else { return old.inverseName == nil }
         guard let before = old.inverseName else { return false }
-        if let continued = matching.sourceRelationship(of: name, in: new.destinationEntity) {
+        // The inverse may have moved to another entity of the hierarchy.
+        for entity in [new.destinationEntity, matching.destinationEntities[old.destinationEntity]] {
+            guard let entity, let continued = matching.sourceRelationship(of: name, in: entity) else { continue }
             return continued.name == before
         }
         // Of a destination entity that is new, the names have to tell.

@@ -1,0 +1,110 @@
+internal import BenchmarkHarness
+internal import FerryBase
+internal import FerrySQLite
+internal import Foundation
+
+/// One call of the program: measures, prints, writes files, and judges.
+struct BenchmarkRun {
+    let words: CommandLineWords
+    private let files = FileLayer()
+
+    /// - Returns: The exit code.
+    func run() throws -> Int32 {
+        switch words.job {
+        case .help:
+            say(CommandLineWords.usage)
+            return 0
+        case .list:
+            say(ResultTable.aligned(Suite.cases.map { [$0.name, $0.summary] }).joined(separator: "\n"))
+            return 0
+        case .measure:
+            _ = try measure(Suite.cases)
+            return 0
+        case .gate(let scale):
+            return try judge(measure(Suite.cases(of: scale)), at: scale)
+        }
+    }
+
+    // MARK: Measuring
+
+    private func measure(_ available: [any BenchmarkCase]) throws -> [CaseResult] {
+        let chosen = words.cases.isEmpty ? available : Suite.cases.filter { words.cases.contains($0.name) }
+        let parent = words.folder ?? NSTemporaryDirectory()
+        let folder = "\(parent)/ferry-bench-\(ProcessInfo.processInfo.processIdentifier)"
+        try files.createDirectory(folder)
+        // What is left behind when this fails is temporary data; the first error is the one to report.
+        defer { try? files.removeTree(folder) }
+        let runner = CaseRunner(
+            process: SampleProcess(program: try ProgramPath.own()), folder: folder, repetitions: words.repetitions
+        ) { note in FileHandle.standardError.write(Data("\(note)\n".utf8)) }
+        var results: [CaseResult] = []
+        for benchmark in chosen {
+            let result = try runner.run(benchmark, rows: words.rows ?? benchmark.defaultRows)
+            results.append(result)
+            say(ResultTable(result).lines.joined(separator: "\n"))
+            try draw(benchmark, result)
+        }
+        if let path = words.json {
+            try SuiteResult(
+                libraries: try libraries(), rows: words.rows, repetitions: words.repetitions, cases: results
+            ).write(to: path, files: files)
+        }
+        return results
+    }
+
+    private func draw(_ benchmark: any BenchmarkCase, _ result: CaseResult) throws {
+        guard let folder = words.charts, let chart = benchmark.chart,
+            let drawing = ChartDrawing(chart, of: result)
+        else { return }
+        try files.createDirectory(folder)
+        try files.replace("\(folder)/\(benchmark.name).svg", with: Array(drawing.text.utf8))
+    }
+
+    private func libraries() throws -> [String: String] {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        return ["sqlite": try connection.value("SELECT sqlite_version()")?.text ?? "", "zstd floor": ZstdTool.name]
+    }
+
+    /// At once, so that tables appear case by case, also through a pipe.
+    private func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
+    // MARK: Judging
+
+    private func judge(_ results: [CaseResult], at scale: Thresholds.Scale) throws -> Int32 {
+        var thresholds = try Thresholds.read(words.thresholds, files: files)
+        if words.isRecording {
+            for result in results { thresholds.record(result, at: scale) }
+            try thresholds.write(to: words.thresholds, files: files)
+            say("\nRecorded what was measured in \(words.thresholds).")
+            return 0
+        }
+        let gate = Gate(results, thresholds: thresholds, scale: scale)
+        say("\nGates at \(scale.rawValue) scale")
+        let table = gate.verdicts.map { verdict in
+            [
+                "\(verdict.benchmark): \(verdict.measure)", Figure.value(verdict.value, verdict.unit),
+                verdict.limit.map { Figure.value($0, verdict.unit) } ?? "none yet", verdict.holds ? "" : "WORSE",
+            ]
+        }
+        say(ResultTable.aligned([["gate", "now", "threshold", ""]] + table).joined(separator: "\n"))
+        if !gate.unknown.isEmpty {
+            say("\(gate.unknown.count) without a threshold; `ferry-bench gate --\(scale.rawValue) --record` sets them.")
+        }
+        say(gate.failures.isEmpty ? "All gates hold." : "\(gate.failures.count) got worse.")
+        return gate.failures.isEmpty ? 0 : 1
+    }
+}
+
+/// Where the running program lies.
+enum ProgramPath {
+    static func own() throws -> String {
+        #if os(Linux)
+            return try FileLayer().realPath("/proc/self/exe")
+        #else
+            guard let path = Bundle.main.executablePath else {
+                throw FerryError(.fileFailed, "The running program cannot be found.")
+            }
+            return path
+        #endif
+    }
+}

@@ -1,0 +1,49 @@
+internal import BenchmarkHarness
+
+/// What a chunk's size costs and gains.
+struct ChunkSweepCase: BenchmarkCase {
+    let name = "chunks"
+    let summary = "the books of `copy` in chunks of 100 to 100,000 rows"
+    let sides = [
+        Side("ferry", "the engine, crash-safe, with its progress"),
+        Side("chunks", "the same statement over the same chunks, each durable, without progress"),
+    ]
+    let measures: [Measure] = sizes.map(speed)
+    let chart: Chart? = Chart(
+        "Rows per second by chunk size", horizontal: .parameter, label: "rows in a chunk", vertical: .rowsPerSecond)
+
+    private static let sizes = [100, 1_000, 10_000, 100_000]
+
+    func points(rows: Int) -> [Point] {
+        Self.sizes.map { Point("\(Figure.grouped($0)) a chunk", rows: rows, parameter: $0) }
+    }
+
+    func prepare(_ point: Point, in folder: String) throws { try Subject.books.write(rows: point.rows, to: folder) }
+
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        if side == "ferry" {
+            return try EngineJob.run(data, work: work, rows: point.rows, chunk: point.parameter, probe: probe)
+        }
+        let plan = try SQLFloor.Plan(data)
+        let sql = try BookSQL.carry(plan) + BookSQL.range
+        try probe.measure(rows: point.rows) {
+            try SQLFloor(plan, work: work).chunked(sql, table: "ZBOOK", rows: point.parameter)
+        }
+        try SQLFloor.require(point.rows, in: "ZBOOK", work: work)
+    }
+
+    private static func speed(atChunksOf size: Int) -> Measure {
+        // The design's budget is for chunks of 10,000 rows; smaller ones show what a commit costs.
+        let isBudgeted = size == 10_000
+        return Measure(
+            "speed ferry/chunks, \(Figure.grouped(size)) a chunk", .ratio, better: .higher,
+            budget: isBudgeted ? 0.9 : nil, isGate: isBudgeted
+        ) { round in
+            guard let point = round.points.first(where: { $0.parameter == size }),
+                let own = round.sample("ferry", at: point), let floor = round.sample("chunks", at: point),
+                own.seconds > 0
+            else { return nil }
+            return floor.seconds / own.seconds
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import BenchmarkHarness
+internal import Ferry
+internal import FerryBase
+internal import FerryEngine
+internal import Foundation
+
+/// Ferry's side where a budget speaks of the executor: the engine alone, to the finished destination.
+enum EngineJob {
+    static func run(_ data: String, work: String, rows: Int, chunk: Int = 10_000, probe: Probe) throws {
+        let run = try Subject.stepRun(data, work: work, chunkSize: .rows(chunk), trace: probe.trace)
+        let report = try probe.measure(rows: rows) {
+            let report = try run.run()
+            try run.finish()
+            return report
+        }
+        probe.note("chunks", Double(report.chunks))
+        if let median = report.chunkTimes.percentile(0.5) { probe.note("median chunk, s", Double(median) / 1e9) }
+        if let slow = report.chunkTimes.percentile(0.9) { probe.note("90th chunk, s", Double(slow) / 1e9) }
+    }
+}
+
+/// Ferry's side where a budget speaks of a migration: the library as a program uses it.
+enum MigratorJob {
+    /// To a new file, neither snapshot nor verification: what a floor in plain SQL does.
+    static func output(_ data: String, work: String, rows: Int, probe: Probe) throws {
+        let migrator = try Subject.migrator(data)
+        let output = URL(fileURLWithPath: "\(work)/New.sqlite")
+        let report = try probe.measure(rows: rows) {
+            try migrator.migrate(Configuration(output: output, verify: .none, trace: probe.trace))
+        }
+        try note(report, rows: rows, probe)
+    }
+
+    /// In the place of a copy of the store, with everything that is on by default.
+    @discardableResult
+    static func inPlace(
+        _ data: String, work: String, rows: Int, verify: Configuration.VerifyMode, probe: Probe
+    ) throws -> MigrationReport {
+        let store = try Subject.copyStore(data, work: work)
+        let migrator = try Subject.migrator(data, store: store)
+        let report = try probe.measure(rows: rows) {
+            try migrator.migrate(Configuration(verify: verify, trace: probe.trace))
+        }
+        try note(report, rows: rows, probe)
+        return report
+    }
+
+    /// Notes what the report tells; a migration that had nothing to do measured nothing.
+    private static func note(_ report: MigrationReport, rows: Int, _ probe: Probe) throws {
+        let read = report.entityMappings.map(\.read).max() ?? 0
+        guard report.outcome == .migrated, read >= Int64(rows) else {
+            throw FerryError(.internalError, "The migration carried \(read) of \(rows) rows.")
+        }
+        for phase in report.phases { probe.note("\(phase.name), s", phase.seconds) }
+        probe.note("chunks", Double(report.chunks.count))
+    }
+}

@@ -1,0 +1,62 @@
+internal import BenchmarkHarness
+
+/// Artists out of a JSON array, found by name or created, related many to many.
+struct JSONCase: BenchmarkCase {
+    let name = "json"
+    let summary = "one to three artists out of each track's JSON, found by name or created, related many to many"
+    let sides = [
+        Side("ferry", "the library, without snapshot and verification", isCounted: true),
+        Side("statements", "json_each into a table of elements, then joins, by hand in one durable transaction"),
+    ]
+    let measures: [Measure] = [
+        .speed(against: "statements", budget: 1.3), .written(against: "statements"), .peak(), .statements(),
+        .allocationsPerRow(),
+    ]
+
+    func prepare(_ point: Point, in folder: String) throws { try Subject.tracks.write(rows: point.rows, to: folder) }
+
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        if side == "ferry" { return try MigratorJob.output(data, work: work, rows: point.rows, probe: probe) }
+        let plan = try SQLFloor.Plan(data)
+        let statements = try Self.statements(plan)
+        try probe.measure(rows: point.rows) {
+            let floor = try SQLFloor(plan, work: work)
+            try floor.together(statements + floor.indexes)
+        }
+        try SQLFloor.require(point.rows, in: "ZTRACK", work: work)
+    }
+
+    private static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
+        let join = try plan.new.join("Track", "artists")
+        return [
+            // The elements once: exploding the array twice would cost more than keeping them.
+            "CREATE TEMP TABLE element (n INTEGER PRIMARY KEY, track INTEGER, name TEXT, url TEXT)",
+            """
+            INSERT INTO temp.element (track, name, url)
+            SELECT t.Z_PK, json_extract(e.value, '$.name'), json_extract(e.value, '$.imageURL')
+            FROM source.ZTRACK AS t, json_each(t.ZJSON, '$.artists') AS e
+            """,
+            "CREATE TEMP TABLE artist (name TEXT PRIMARY KEY, n INTEGER, key INTEGER) WITHOUT ROWID",
+            """
+            INSERT INTO temp.artist (name, n, key)
+            SELECT name, n, row_number() OVER (ORDER BY n)
+            FROM (SELECT name, min(n) AS n FROM temp.element GROUP BY name)
+            """,
+            """
+            INSERT INTO main.ZARTIST (Z_PK, Z_ENT, Z_OPT, ZNAME, ZIMAGEURL)
+            SELECT a.key, \(try plan.number(of: "Artist")), 1, a.name, e.url
+            FROM temp.artist AS a JOIN temp.element AS e ON e.n = a.n ORDER BY a.key
+            """,
+            """
+            INSERT INTO main.ZTRACK (Z_PK, Z_ENT, Z_OPT, ZALBUM, ZSECONDS, ZTITLE)
+            SELECT Z_PK, \(try plan.number(of: "Track")), Z_OPT, ZALBUM, ZSECONDS, ZTITLE FROM source.ZTRACK
+            """,
+            """
+            INSERT OR IGNORE INTO main.\(join.table) (\(join.own), \(join.other))
+            SELECT e.track, a.key FROM temp.element AS e JOIN temp.artist AS a ON a.name = e.name
+            ORDER BY \(join.isOwnFirst ? "1, 2" : "2, 1")
+            """,
+            "DROP TABLE temp.element", "DROP TABLE temp.artist",
+        ]
+    }
+}

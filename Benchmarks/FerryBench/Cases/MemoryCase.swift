@@ -1,0 +1,67 @@
+internal import BenchmarkHarness
+internal import Ferry
+
+/// Peak memory and throughput as the store grows, with everything on.
+struct MemoryCase: BenchmarkCase {
+    let name = "memory"
+    let summary = "peak memory and throughput as rows grow: snapshot, migration, full verification"
+    let sides = [
+        Side("tenth", "an author for every ten books, found or created"),
+        Side("distinct", "an author for every book: all keys distinct"),
+    ]
+    let measures: [Measure] = [
+        .peak(of: "tenth"), .peak(of: "distinct"), growth(of: "tenth"), growth(of: "distinct"),
+        endurance(of: "tenth", budget: 0.85), endurance(of: "distinct", budget: 0.85),
+    ]
+    let chart: Chart? = Chart("Peak memory", horizontal: .rows, label: "books", vertical: .peakBytes)
+
+    let defaultRows = 1_000_000
+
+    /// A hundred thousand and each power of ten above it, up to the rows asked for; below it a tenth and all of them.
+    func points(rows: Int) -> [Point] {
+        guard rows > 100_000 else {
+            return [Self.point(max(1, rows / 10)), Self.point(rows)]
+        }
+        var sizes: [Int] = []
+        var size = 100_000
+        while size < rows {
+            sizes.append(size)
+            size *= 10
+        }
+        return (sizes + [rows]).map(Self.point)
+    }
+
+    private static func point(_ rows: Int) -> Point { Point("\(Figure.grouped(rows)) rows", rows: rows) }
+
+    func prepare(_ point: Point, in folder: String) throws {
+        for (side, share) in [("tenth", 10), ("distinct", 1)] {
+            try Subject.authors(booksPerAuthor: share).write(rows: point.rows, to: "\(folder)/\(side)")
+        }
+    }
+
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        try MigratorJob.inPlace("\(data)/\(side)", work: work, rows: point.rows, verify: .full, probe: probe)
+    }
+
+    private static func growth(of side: String) -> Measure {
+        Measure("growth of \(side)", .bytes, better: .lower, budget: 1024 * 1024) { round in
+            guard let first = round.points.first, let last = round.points.last,
+                let small = round.sample(side, at: first)?.peakBytes,
+                let large = round.sample(side, at: last)?.peakBytes
+            else { return nil }
+            return Double(max(0, large - small))
+        }
+    }
+
+    /// Throughput at the last point against the first, above which every lookup's b-tree outgrows its cache; with fewer
+    /// rows it would only tell what a migration costs before its first row.
+    private static func endurance(of side: String, budget: Double) -> Measure {
+        Measure("speed of \(side), most/fewest rows", .ratio, better: .higher, budget: budget) { round in
+            guard let first = round.points.first, let last = round.points.last, first.rows >= 100_000,
+                let small = round.sample(side, at: first), let large = round.sample(side, at: last),
+                small.rowsPerSecond > 0
+            else { return nil }
+            return large.rowsPerSecond / small.rowsPerSecond
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import BenchmarkHarness
+
+/// Two entities, their join table and their indexes, by the library from one file to another.
+struct WholeStoreCase: BenchmarkCase {
+    let name = "whole-store"
+    let summary = "books, users, two users a book, indexes: from one file to another"
+    let sides = [
+        Side("ferry", "the library, without snapshot and verification", isCounted: true),
+        Side("statements", "rows, sorted links and indexes by hand-written SQL in one durable transaction"),
+    ]
+    let measures: [Measure] = [
+        .speed(against: "statements", budget: 0.85), .written(against: "statements"), .peak(), .statements(),
+        .allocationsPerRow(),
+    ]
+
+    func prepare(_ point: Point, in folder: String) throws { try Subject.library.write(rows: point.rows, to: folder) }
+
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        if side == "ferry" { return try MigratorJob.output(data, work: work, rows: point.rows, probe: probe) }
+        let plan = try SQLFloor.Plan(data)
+        let statements = try Self.statements(plan)
+        try probe.measure(rows: point.rows) {
+            let floor = try SQLFloor(plan, work: work)
+            try floor.together(statements + floor.indexes)
+        }
+        try SQLFloor.require(point.rows, in: "ZBOOK", work: work)
+    }
+
+    private static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
+        let from = try plan.old.join("Book", "users")
+        let to = try plan.new.join("Book", "users")
+        return [
+            try BookSQL.carry(plan),
+            """
+            INSERT INTO main.ZUSER (Z_PK, Z_ENT, Z_OPT, ZMEMBERSINCE, ZNAME)
+            SELECT Z_PK, \(try plan.number(of: "User")), Z_OPT, ZMEMBERSINCE, ZNAME FROM source.ZUSER
+            """,
+            """
+            INSERT INTO main.\(to.table) (\(to.own), \(to.other))
+            SELECT \(from.own), \(from.other) FROM source.\(from.table)
+            ORDER BY \(to.isOwnFirst ? "1, 2" : "2, 1")
+            """,
+        ]
+    }
+}

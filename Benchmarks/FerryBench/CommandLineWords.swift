@@ -1,0 +1,84 @@
+internal import BenchmarkHarness
+internal import FerryBase
+
+/// What the command line asks for.
+struct CommandLineWords {
+    static let usage = """
+        ferry-bench [CASE…] [--rows N] [--repeat N] [--json FILE] [--svg DIR] [--dir DIR]
+            Measures the cases (all without a name) beside their floors.
+        ferry-bench gate [CASE…] [--small | --full] [--record] [--thresholds FILE] [--json FILE] [--svg DIR] [--dir DIR]
+            Measures at a fixed scale and fails when something got worse than the thresholds file says;
+            --record writes what was measured into that file instead.
+        ferry-bench list
+            Names the cases.
+
+        --rows N         rows of the main entity; default 100000, for `memory` up to 1000000
+        --repeat N       repetitions; default 5
+        --json FILE      everything that was measured
+        --svg DIR        a chart for each sweep
+        --dir DIR        where the data is made; default the system's temporary folder
+        """
+
+    enum Job: Equatable { case measure, gate(Thresholds.Scale), list, help }
+
+    var job = Job.measure
+    var cases: [String] = []
+    /// Nil: what each case has by itself.
+    var rows: Int?
+    var repetitions = 5
+    var isRecording = false
+    var thresholds = "Benchmarks/thresholds.json"
+    var json: String?
+    var charts: String?
+    var folder: String?
+
+    init(_ words: [String]) throws(FerryError) {
+        var rest = words[...]
+        switch rest.first {
+        case "gate":
+            rest.removeFirst()
+            job = .gate(.small)
+        case "list":
+            rest.removeFirst()
+            job = .list
+        default: break
+        }
+        while let word = rest.popFirst() {
+            switch word {
+            case "--help", "-h": job = .help
+            case "--rows": rows = try Self.number(&rest, word)
+            case "--repeat": repetitions = try Self.number(&rest, word)
+            case "--json": json = try Self.value(&rest, word)
+            case "--svg": charts = try Self.value(&rest, word)
+            case "--dir": folder = try Self.value(&rest, word)
+            case "--thresholds": thresholds = try Self.value(&rest, word)
+            case "--small", "--full", "--record":
+                guard case .gate = job else { throw Self.wrong("\(word) belongs to `ferry-bench gate`.") }
+                if word == "--record" { isRecording = true } else { job = .gate(word == "--full" ? .full : .small) }
+            default:
+                guard Suite.cases.contains(where: { $0.name == word }) else {
+                    throw Self.wrong("There is no case or option \(word).")
+                }
+                cases.append(word)
+            }
+        }
+        if case .gate(let scale) = job { (rows, repetitions) = Suite.size(of: scale) }
+    }
+
+    private static func value(_ rest: inout ArraySlice<String>, _ option: String) throws(FerryError) -> String {
+        guard let value = rest.popFirst() else { throw wrong("\(option) needs a value.") }
+        return value
+    }
+
+    private static func number(_ rest: inout ArraySlice<String>, _ option: String) throws(FerryError) -> Int {
+        let text = try value(&rest, option)
+        guard let number = Int(text.filter { $0 != "_" && $0 != "," }), number > 0 else {
+            throw wrong("\(option) cannot be \(text).")
+        }
+        return number
+    }
+
+    private static func wrong(_ message: String) -> FerryError {
+        FerryError(.usage, message, remedy: "`ferry-bench --help` shows what there is.")
+    }
+}

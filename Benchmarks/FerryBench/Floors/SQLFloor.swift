@@ -1,0 +1,117 @@
+internal import CFloor
+internal import FerryBase
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What a patient person would write by hand: the new store's tables, filled by plain SQL from the old store.
+///
+/// The rules are the same for every floor: the library that Ferry uses, `journal_mode=TRUNCATE`, `synchronous=FULL`,
+/// 8 MiB of page cache, no helper threads, and the page size and `auto_vacuum` that Core Data's stores have.
+struct SQLFloor {
+    let connection: Connection
+    let layout: StoreLayout
+
+    /// The layouts of both stores, worked out before anything is measured.
+    struct Plan {
+        let data: String
+        let old: StoreLayout
+        let new: StoreLayout
+
+        init(_ data: String) throws {
+            self.data = data
+            let catalog = try Subject.catalog(data)
+            old = try StoreLayout.canonical(for: catalog.version(named: "Version1").model)
+            new = try StoreLayout.canonical(for: catalog.version(named: "Version2").model)
+        }
+
+        /// `Z_ENT` of an entity in the new store.
+        func number(of entity: String) throws -> Int64 {
+            guard let number = new.number(of: entity) else {
+                throw FerryError(.internalError, "The new store has no entity \(entity).")
+            }
+            return number
+        }
+    }
+
+    /// Opens the new store with its empty tables, and attaches the old one as `source`.
+    init(_ plan: Plan, work: String) throws {
+        layout = plan.new
+        connection = try Connection(path: "\(work)/Floor.sqlite", mode: .create)
+        try StoreCreation.prepare(connection)
+        try connection.execute(
+            """
+            PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA threads = 0;
+            PRAGMA secure_delete = OFF; PRAGMA temp.cache_size = -8192
+            """)
+        try connection.attach(path: Subject.store(plan.data), as: "source", readOnly: true, immutable: true)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+        }
+    }
+
+    /// One durable transaction.
+    func together(_ statements: [String]) throws {
+        try connection.transaction { for statement in statements { try connection.execute(statement) } }
+    }
+
+    /// The same statement over ranges of keys (`?1` exclusive, `?2`), each range durable.
+    func chunked(_ sql: String, table: String, rows: Int) throws {
+        let statement = try connection.prepare(sql)
+        let highest = try connection.integer("SELECT max(Z_PK) FROM source.\(table)") ?? 0
+        for low in stride(from: 0, to: highest, by: rows) {
+            try connection.transaction {
+                try statement.bind(low, at: 1)
+                try statement.bind(low + Int64(rows), at: 2)
+                try statement.run()
+            }
+        }
+    }
+
+    /// The statements that make the new store's secondary indexes.
+    var indexes: [String] { layout.indexes.map(\.sql) }
+
+    /// One durable transaction of the loop in C.
+    func carry(_ read: String, _ write: String, scaled: Int32, by factor: Double) throws {
+        try connection.transaction {
+            var rows: Int64 = 0
+            let code = cfloor_carry(connection.handle, read, write, scaled, factor, &rows)
+            guard code == 0 else { throw connection.error(code) }
+        }
+    }
+
+    /// A floor that carries fewer rows than Ferry is none.
+    static func require(_ rows: Int, in table: String, work: String) throws {
+        let connection = try Connection(path: "\(work)/Floor.sqlite", mode: .readOnly)
+        let found = try connection.integer("SELECT count(*) FROM \(table)") ?? 0
+        guard found == Int64(rows) else {
+            throw FerryError(.internalError, "A floor wrote \(found) rows into \(table) instead of \(rows).")
+        }
+    }
+}
+
+extension StoreLayout {
+    /// The join table of a many-to-many relationship, seen from one side.
+    struct Join {
+        var table: String
+        var own: String
+        var other: String
+        /// Whether the table's primary key begins with this side's column.
+        var isOwnFirst: Bool
+    }
+
+    func join(_ entity: String, _ relationship: String) throws -> Join {
+        let key = PropertyKey(entity, relationship)
+        for table in joinTables {
+            if table.relationship == key {
+                return Join(
+                    table: table.name, own: table.firstColumn, other: table.secondColumn, isOwnFirst: true)
+            }
+            if table.inverse == key {
+                return Join(
+                    table: table.name, own: table.secondColumn, other: table.firstColumn, isOwnFirst: false)
+            }
+        }
+        throw FerryError(.internalError, "\(entity).\(relationship) has no join table.")
+    }
+}

@@ -1,0 +1,37 @@
+internal import CFloor
+internal import FerryBase
+internal import Foundation
+
+/// `zstd` on a closed file: the tool where there is one, else the same work by the library.
+enum ZstdTool {
+    /// Nil where it is not installed.
+    static let path: String? = {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return folders.map { "\($0)/zstd" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    static var name: String { path == nil ? "libzstd" : "zstd" }
+
+    static func compress(_ input: String, to output: String) throws {
+        if let path { return try run(path, ["-q", "-f", "-1", "-T2", input, "-o", output]) }
+        guard cfloor_compress(input, output, 1, 2) else { throw failure("compress", input) }
+    }
+
+    static func decompress(_ input: String, to output: String) throws {
+        if let path { return try run(path, ["-q", "-f", "-d", input, "-o", output]) }
+        guard cfloor_decompress(input, output) else { throw failure("decompress", input) }
+    }
+
+    private static func run(_ program: String, _ words: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = words
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw failure("run", program) }
+    }
+
+    private static func failure(_ action: String, _ path: String) -> FerryError {
+        FerryError(.fileFailed, "The floor could not \(action) \(path).")
+    }
+}

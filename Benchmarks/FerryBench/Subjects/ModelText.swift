@@ -1,0 +1,42 @@
+/// Entities of a source model, as the text that Xcode keeps in `contents`.
+enum ModelText {
+    static func model(_ entities: [String]) -> String {
+        """
+        <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+        <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" userDefinedModelVersionIdentifier="">
+        \(entities.joined(separator: "\n"))
+        </model>
+
+        """
+    }
+
+    /// - Parameters:
+    ///   - name: The entity's name.
+    ///   - properties: Its properties' text.
+    ///   - indexed: Attributes that have a fetch index each.
+    /// - Returns: The entity's element.
+    static func entity(_ name: String, _ properties: [String], indexed: [String] = []) -> String {
+        let indexes = indexed.map {
+            """
+                <fetchIndex name="by\($0)">
+                    <fetchIndexElement property="\($0)" type="Binary" order="ascending"/>
+                </fetchIndex>
+            """
+        }
+        let lines = properties.map { "    \($0)" } + indexes
+        return "<entity name=\"\(name)\">\n\(lines.joined(separator: "\n"))\n</entity>"
+    }
+
+    static func attribute(
+        _ name: String, _ type: String, isOptional: Bool = true, defaultValue: String? = nil, renamedFrom: String? = nil
+    ) -> String {
+        "<attribute name=\"\(name)\" attributeType=\"\(type)\"" + (isOptional ? " optional=\"YES\"" : "")
+            + (defaultValue.map { " defaultValueString=\"\($0)\"" } ?? "")
+            + (renamedFrom.map { " elementID=\"\($0)\"" } ?? "") + "/>"
+    }
+
+    static func toMany(_ name: String, _ destination: String, inverse: String) -> String {
+        "<relationship name=\"\(name)\" destinationEntity=\"\(destination)\" toMany=\"YES\" inverseName=\"\(inverse)\" "
+            + "inverseEntity=\"\(destination)\" optional=\"YES\"/>"
+    }
+}

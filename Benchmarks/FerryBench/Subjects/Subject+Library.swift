@@ -1,0 +1,77 @@
+internal import FerryGenerate
+internal import FerryStore
+
+extension Subject {
+    /// Books and users, two users to a book, a fetch index on each: the whole store keeps its shape.
+    static let library = Subject(
+        old: ModelText.model([
+            ModelText.entity(
+                "Book", oldBook + [ModelText.toMany("users", "User", inverse: "books")], indexed: ["title"]),
+            user,
+        ]),
+        new: ModelText.model([
+            ModelText.entity(
+                "Book",
+                keptBook + [
+                    ModelText.attribute("heading", "String", renamedFrom: "title"),
+                    ModelText.attribute("rating", "Integer 16", isOptional: false, defaultValue: "3"),
+                    ModelText.toMany("users", "User", inverse: "books"),
+                ], indexed: ["heading"]),
+            user,
+        ]),
+        mapping: """
+            { "source": "Version1", "destination": "Version2",
+              "entityMappings": [
+                { "name": "BookToBook", "source": "Book", "destination": "Book",
+                  "attributes": { "heading": "$source.title", "price": "$source.price * 1.2", "rating": null } },
+                { "name": "UserToUser", "source": "User", "destination": "User" } ] }
+            """,
+        options: { rows in
+            GenerationOptions(
+                rowsOfEntity: ["Book": Int64(rows), "User": Int64(max(2, rows / 5))], emptyPercent: 0,
+                values: bookValues, links: [PropertyKey("Book", "users"): 2...2])
+        })
+
+    private static let user = ModelText.entity(
+        "User",
+        [
+            ModelText.attribute("memberSince", "Date"), ModelText.attribute("name", "String"),
+            ModelText.toMany("books", "Book", inverse: "users"),
+        ], indexed: ["name"])
+
+    /// Books whose authors are found by name or created, and related many to many.
+    ///
+    /// - Parameter share: How many books have one author.
+    /// - Returns: What to migrate.
+    static func authors(booksPerAuthor share: Int) -> Subject {
+        Subject(
+            old: ModelText.model([ModelText.entity("Book", oldBook)]),
+            new: ModelText.model([
+                ModelText.entity(
+                    "Author",
+                    [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")]),
+                ModelText.entity(
+                    "Book",
+                    keptBook.filter { !$0.contains("\"authorName\"") } + [
+                        ModelText.attribute("title", "String"),
+                        ModelText.toMany("authors", "Author", inverse: "books"),
+                    ]),
+            ]),
+            mapping: """
+                { "source": "Version1", "destination": "Version2",
+                  "entityMappings": [
+                    { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "authorName != nil",
+                      "unique": ["name"], "attributes": { "name": "$source.authorName" } },
+                    { "name": "BookToBook", "source": "Book", "destination": "Book",
+                      "relationships": { "authors": { "mapping": "BookAuthor", "from": "$source" } } } ] }
+                """,
+            options: { rows in
+                var values = bookValues
+                let prefix = "An author of many a book, number "
+                values[PropertyKey("Book", "authorName")] =
+                    share == 1
+                    ? .numbered(prefix: prefix) : .distinct(prefix: prefix, count: Int64(max(1, rows / share)))
+                return GenerationOptions(rowsOfEntity: ["Book": Int64(rows)], emptyPercent: 0, values: values)
+            })
+    }
+}

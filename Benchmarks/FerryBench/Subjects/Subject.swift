@@ -1,0 +1,80 @@
+internal import Ferry
+internal import FerryBase
+internal import FerryEngine
+internal import FerryGenerate
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import Foundation
+
+/// What is migrated: two model versions, the mapping file between them, and how the old store is filled.
+struct Subject: Sendable {
+    /// The text of each version's `contents`.
+    var old: String
+    var new: String
+    var mapping: String
+    /// What the store holds at a number of rows.
+    var options: @Sendable (_ rows: Int) -> GenerationOptions
+
+    /// Writes the models, the mapping file and the store into a folder.
+    func write(rows: Int, to folder: String) throws {
+        let files = FileLayer()
+        for (path, text) in [(Self.old(folder), old), (Self.new(folder), new)] {
+            try files.createDirectory(path)
+            try files.replace("\(path)/contents", with: Array(text.utf8))
+        }
+        try files.replace(Self.mapping(folder), with: Array(mapping.utf8))
+        let version = try Self.catalog(folder).version(named: "Version1")
+        try StoreGenerator(version, options: options(rows)).generate(at: Self.store(folder), files: files)
+        // What is still to be written would slow down whichever side comes first.
+        try files.syncFile(Self.store(folder))
+    }
+
+    // MARK: What was written
+
+    static func store(_ folder: String) -> String { "\(folder)/Store.sqlite" }
+    static func mapping(_ folder: String) -> String { "\(folder)/mapping.json" }
+    static func old(_ folder: String) -> String { "\(folder)/Version1.xcdatamodel" }
+    static func new(_ folder: String) -> String { "\(folder)/Version2.xcdatamodel" }
+
+    static func catalog(_ folder: String) throws -> ModelCatalog {
+        try ModelCatalog(paths: [old(folder), new(folder)])
+    }
+
+    /// The engine's part alone, for the budgets that speak of an executor.
+    static func stepRun(
+        _ folder: String, work: String, chunkSize: EngineOptions.ChunkSize, trace: TraceHook?
+    ) throws -> StepRun {
+        let catalog = try catalog(folder)
+        let plan = try Planner(catalog: catalog, mappingModels: [MappingFile.load(path: mapping(folder))]).plan(
+            from: catalog.version(named: "Version1"), to: catalog.version(named: "Version2"), rows: [:],
+            areRowsEstimated: true)
+        if let refusal = plan.refusals.first { throw refusal }
+        return StepRun(
+            step: plan.steps[0], sourcePath: store(folder), isSourcePrivate: true, folder: work,
+            options: EngineOptions(chunkSize: chunkSize, now: 0, trace: trace))
+    }
+
+    /// The whole program but its command line.
+    ///
+    /// - Parameters:
+    ///   - folder: Where ``write(rows:to:)`` wrote.
+    ///   - store: The store to migrate; nil means the folder's.
+    /// - Returns: The migrator.
+    /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
+    static func migrator(_ folder: String, store: String? = nil) throws -> Migrator {
+        try Migrator(
+            store: URL(fileURLWithPath: store ?? Self.store(folder)),
+            models: [.url(URL(fileURLWithPath: old(folder))), .url(URL(fileURLWithPath: new(folder)))],
+            mappings: [.url(URL(fileURLWithPath: mapping(folder)))])
+    }
+
+    /// Copies the store into the work folder, for a migration in its place.
+    static func copyStore(_ folder: String, work: String) throws -> String {
+        let copy = "\(work)/Store.sqlite"
+        let files = FileLayer()
+        _ = try files.copy(store(folder), to: copy)
+        try files.syncFile(copy)
+        return copy
+    }
+}

@@ -1,0 +1,15 @@
+internal import BenchmarkHarness
+internal import FerryBase
+internal import Foundation
+
+let words = Array(CommandLine.arguments.dropFirst())
+do {
+    if let request = SampleProcess.Request(words: words) {
+        try SampleProcess.answer(request, cases: Suite.cases)
+        exit(0)
+    }
+    exit(try BenchmarkRun(words: CommandLineWords(words)).run())
+} catch {
+    FileHandle.standardError.write(Data("\(error)\n".utf8))
+    exit((error as? FerryError)?.code == .usage ? 64 : 1)
+}

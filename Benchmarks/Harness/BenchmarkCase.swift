@@ -1,0 +1,45 @@
+/// A job that is measured beside its floor.
+package protocol BenchmarkCase: Sendable {
+    /// The name on the command line and in the thresholds file.
+    var name: String { get }
+    /// One line: the job.
+    var summary: String { get }
+    /// The first one is Ferry's; the floors come after it.
+    var sides: [Side] { get }
+    var measures: [Measure] { get }
+    /// Drawn when the case is a sweep.
+    var chart: Chart? { get }
+
+    /// How many rows when nobody asks for a number.
+    var defaultRows: Int { get }
+
+    /// Where it is measured, for a wanted number of rows.
+    func points(rows: Int) -> [Point]
+
+    /// Makes the data of a point in an empty folder, in a process of its own; not measured.
+    func prepare(_ point: Point, in folder: String) throws
+
+    /// Does the job of one side in an empty work folder; what the probe does not measure is set-up.
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws
+}
+
+extension BenchmarkCase {
+    package var chart: Chart? { nil }
+    package var defaultRows: Int { 100_000 }
+    package func points(rows: Int) -> [Point] { [Point(rows: rows)] }
+}
+
+/// One of the ways in which a case's job is done.
+package struct Side: Sendable, Hashable {
+    package var name: String
+    /// What it does, for the table's legend.
+    package var text: String
+    /// Whether one more run, which is not timed, counts its statements and allocations.
+    package var isCounted: Bool
+
+    package init(_ name: String, _ text: String, isCounted: Bool = false) {
+        self.name = name
+        self.text = text
+        self.isCounted = isCounted
+    }
+}

@@ -1,0 +1,79 @@
+internal import FerryBase
+
+/// Measures a case: its sides alternate in each repetition, so that what disturbs the machine disturbs all of them.
+package struct CaseRunner: Sendable {
+    private let process: SampleProcess
+    private let folder: String
+    private let repetitions: Int
+    private let files = FileLayer()
+    private let note: @Sendable (String) -> Void
+
+    /// - Parameters:
+    ///   - process: Runs the samples.
+    ///   - folder: Exists; gets a folder per case, which is removed again.
+    ///   - repetitions: How often each side is measured.
+    ///   - note: Is told what is being done.
+    package init(
+        process: SampleProcess, folder: String, repetitions: Int, note: @escaping @Sendable (String) -> Void
+    ) {
+        precondition(repetitions > 0, "a case is measured at least once")
+        self.process = process
+        self.folder = folder
+        self.repetitions = repetitions
+        self.note = note
+    }
+
+    package func run(_ benchmark: any BenchmarkCase, rows: Int) throws -> CaseResult {
+        let points = benchmark.points(rows: rows)
+        var rounds = [Round](repeating: Round(points: points), count: repetitions)
+        let place = "\(folder)/\(benchmark.name)"
+        // Points with the same amount of data share it.
+        for size in Set(points.map(\.rows)).sorted() {
+            let data = "\(place)/data"
+            try files.createDirectory(place)
+            try files.createDirectory(data)
+            let same = points.filter { $0.rows == size }
+            note("\(benchmark.name): making the data for \(size) rows")
+            _ = try process.run(.init(benchmark: benchmark.name, side: nil, point: same[0], data: data, work: place))
+            for point in same { try measure(benchmark, point, place, data, &rounds) }
+            try files.removeTree(place)
+        }
+        return CaseResult(benchmark, rounds: rounds)
+    }
+
+    private func measure(
+        _ benchmark: any BenchmarkCase, _ point: Point, _ place: String, _ data: String, _ rounds: inout [Round]
+    ) throws {
+        let title = "\(benchmark.name)\(point.label.isEmpty ? "" : " \(point.label)")"
+        // They also warm the cache for the first repetition.
+        for side in benchmark.sides where side.isCounted {
+            note("\(title): counting \(side.name)")
+            let sample = try sample(benchmark, side, point, place, data, isCounting: true)
+            for index in rounds.indices { rounds[index].setCounted(sample, of: side.name, at: point) }
+        }
+        for index in rounds.indices {
+            note("\(title): \(index + 1) of \(repetitions)")
+            // Neither side always runs into what the other left to be written.
+            let order = index % 2 == 0 ? benchmark.sides : benchmark.sides.reversed()
+            for side in order {
+                let sample = try sample(benchmark, side, point, place, data, isCounting: false)
+                rounds[index].set(sample, of: side.name, at: point)
+            }
+        }
+    }
+
+    private func sample(
+        _ benchmark: any BenchmarkCase, _ side: Side, _ point: Point, _ place: String, _ data: String, isCounting: Bool
+    ) throws -> Sample {
+        let work = "\(place)/work"
+        try files.removeTree(work)
+        try files.createDirectory(work)
+        let request = SampleProcess.Request(
+            benchmark: benchmark.name, side: side.name, point: point, data: data, work: work, isCounting: isCounting)
+        guard let sample = try process.run(request) else {
+            throw FerryError(.internalError, "\(benchmark.name): \(side.name) answered nothing.")
+        }
+        try files.removeTree(work)
+        return sample
+    }
+}

@@ -1,0 +1,34 @@
+/// Whether what was measured is at least as good as what holds today.
+///
+/// The best repetition is what counts: a busy machine makes single ones worse, a change for the worse makes all of them.
+package struct Gate: Sendable {
+    package struct Verdict: Sendable, Hashable {
+        package var benchmark: String
+        package var measure: String
+        package var unit: Measure.Unit
+        package var value: Double
+        /// Nil where nothing was recorded yet: such a measure passes.
+        package var limit: Double?
+        package var holds: Bool
+    }
+
+    package let verdicts: [Verdict]
+
+    package init(_ results: [CaseResult], thresholds: Thresholds, scale: Thresholds.Scale) {
+        verdicts = results.flatMap { result in
+            result.measures.filter(\.isGate).map { measure in
+                let limit = thresholds.limit(of: measure.name, in: result.name, at: scale)
+                let value = measure.better == .higher ? measure.value.highest : measure.value.lowest
+                let holds = limit.map { measure.better == .higher ? value >= $0 : value <= $0 } ?? true
+                return Verdict(
+                    benchmark: result.name, measure: measure.name, unit: measure.unit, value: value, limit: limit,
+                    holds: holds)
+            }
+        }
+    }
+
+    package var failures: [Verdict] { verdicts.filter { !$0.holds } }
+
+    /// Measures that nothing was recorded for.
+    package var unknown: [Verdict] { verdicts.filter { $0.limit == nil } }
+}

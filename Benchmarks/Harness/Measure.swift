@@ -1,0 +1,102 @@
+/// A figure that a case is judged by.
+package struct Measure: Sendable {
+    package enum Unit: String, Sendable, Codable {
+        /// Of times.
+        case ratio
+        /// Of sizes.
+        case sizeRatio
+        case bytes, seconds, count
+    }
+
+    /// Which way is better.
+    package enum Better: String, Sendable, Codable { case higher, lower }
+
+    /// Unique within its case.
+    package var name: String
+    package var unit: Unit
+    package var better: Better
+    /// What the design asks for; nil where it asks for nothing.
+    package var budget: Double?
+    /// Whether the gates look at it.
+    package var isGate: Bool
+    /// The figure of one repetition; nil where it cannot be had.
+    package var value: @Sendable (Round) -> Double?
+
+    package init(
+        _ name: String, _ unit: Unit, better: Better, budget: Double? = nil, isGate: Bool = true,
+        value: @escaping @Sendable (Round) -> Double?
+    ) {
+        self.name = name
+        self.unit = unit
+        self.better = better
+        self.budget = budget
+        self.isGate = isGate
+        self.value = value
+    }
+
+    /// Whether a value is at least as good as a limit.
+    package func isWithin(_ value: Double, _ limit: Double) -> Bool {
+        switch better {
+        case .higher: value >= limit
+        case .lower: value <= limit
+        }
+    }
+}
+
+// The measures that most cases have; each is taken at the last point, where there is most data.
+extension Measure {
+    /// How quick a side is against a floor: 1 is as quick, 2 twice as quick.
+    package static func speed(
+        of side: String = "ferry", against floor: String, budget: Double? = nil, isGate: Bool = true
+    ) -> Measure {
+        Measure("speed \(side)/\(floor)", .ratio, better: .higher, budget: budget, isGate: isGate) { round in
+            guard let point = round.points.last, let own = round.sample(side, at: point),
+                let other = round.sample(floor, at: point), own.seconds > 0
+            else { return nil }
+            return other.seconds / own.seconds
+        }
+    }
+
+    /// How long a side takes against a floor: 1 is as long, 2 twice as long.
+    package static func time(of side: String, against floor: String, budget: Double? = nil) -> Measure {
+        Measure("time \(side)/\(floor)", .ratio, better: .lower, budget: budget) { round in
+            guard let point = round.points.last, let own = round.sample(side, at: point),
+                let other = round.sample(floor, at: point), other.seconds > 0
+            else { return nil }
+            return own.seconds / other.seconds
+        }
+    }
+
+    /// Bytes written against a floor.
+    package static func written(
+        by side: String = "ferry", against floor: String, budget: Double? = nil
+    ) -> Measure {
+        Measure("bytes written \(side)/\(floor)", .sizeRatio, better: .lower, budget: budget) { round in
+            guard let point = round.points.last, let own = round.sample(side, at: point)?.writtenBytes,
+                let other = round.sample(floor, at: point)?.writtenBytes, other > 0
+            else { return nil }
+            return Double(own) / Double(other)
+        }
+    }
+
+    package static func peak(of side: String = "ferry", budget: Double? = 32 * 1024 * 1024) -> Measure {
+        Measure("peak memory of \(side)", .bytes, better: .lower, budget: budget) { round in
+            round.points.last.flatMap { round.sample(side, at: $0)?.peakBytes }.map(Double.init)
+        }
+    }
+
+    package static func statements(of side: String = "ferry") -> Measure {
+        Measure("statements of \(side)", .count, better: .lower) { round in
+            round.points.last.flatMap { round.counted(side, at: $0)?.statements }.map(Double.init)
+        }
+    }
+
+    package static func allocationsPerRow(of side: String = "ferry") -> Measure {
+        Measure("allocations per row of \(side)", .count, better: .lower) { round in
+            guard let point = round.points.last, let sample = round.counted(side, at: point), sample.rows > 0 else {
+                return nil
+            }
+            return sample.allocations.map { Double($0) / Double(sample.rows) }
+        }
+    }
+}

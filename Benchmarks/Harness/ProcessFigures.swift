@@ -1,0 +1,46 @@
+internal import FerryBase
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// What the system knows about this process.
+package enum ProcessFigures {
+    /// The most memory that the process ever held (`VmHWM`); nil where the system does not tell.
+    package static func peakBytes() -> Int64? {
+        #if canImport(Darwin)
+            resources(RUSAGE_SELF).map { Int64($0.ru_maxrss) }
+        #else
+            value(of: "VmHWM:", in: "/proc/self/status").map { $0 << 10 }
+        #endif
+    }
+
+    /// The most memory that a finished child held.
+    package static func peakBytesOfChildren() -> Int64? {
+        #if canImport(Darwin)
+            resources(RUSAGE_CHILDREN).map { Int64($0.ru_maxrss) }
+        #else
+            resources(RUSAGE_CHILDREN.rawValue).map { Int64($0.ru_maxrss) << 10 }
+        #endif
+    }
+
+    /// Bytes that the process gave to write calls so far; nil where the system does not tell.
+    package static func writtenBytes() -> Int64? { value(of: "wchar:", in: "/proc/self/io") }
+
+    private static func resources(_ who: Int32) -> rusage? {
+        var usage = rusage()
+        return getrusage(who, &usage) == 0 ? usage : nil
+    }
+
+    /// The first number of a line that begins with a word; a figure that cannot be had is left out of the results.
+    private static func value(of word: String, in path: String) -> Int64? {
+        guard let bytes = try? FileLayer().open(path).read(count: 16 << 10, at: 0) else { return nil }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix(word) }) else { return nil }
+        return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int64($0) }
+    }
+}

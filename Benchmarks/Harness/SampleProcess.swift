@@ -1,0 +1,93 @@
+internal import FerryBase
+internal import Foundation
+
+/// Runs pieces of work in processes of their own: this program again, with words that only it knows.
+///
+/// Each piece has its own peak of memory and inherits no cache, no free list and no open file from the one before.
+package struct SampleProcess: Sendable {
+    /// The first word that makes the program a piece of work instead of the whole suite.
+    package static let word = "__sample"
+    /// Stands before the sample on the child's standard output.
+    private static let mark = "sample: "
+
+    private let program: String
+
+    package init(program: String) { self.program = program }
+
+    /// What a child is asked to do.
+    package struct Request: Sendable, Equatable {
+        package var benchmark: String
+        /// Nil: make the data.
+        package var side: String?
+        package var point: Point
+        package var data: String
+        package var work: String
+        package var isCounting: Bool
+
+        package init(
+            benchmark: String, side: String?, point: Point, data: String, work: String, isCounting: Bool = false
+        ) {
+            self.benchmark = benchmark
+            self.side = side
+            self.point = point
+            self.data = data
+            self.work = work
+            self.isCounting = isCounting
+        }
+
+        package var words: [String] {
+            [
+                SampleProcess.word, benchmark, side ?? "-", point.label, String(point.rows), String(point.parameter),
+                data, work, isCounting ? "counting" : "timed",
+            ]
+        }
+
+        /// Nil when the words are not those of a request.
+        package init?(words: [String]) {
+            guard words.count == 9, words[0] == SampleProcess.word, let rows = Int(words[4]),
+                let parameter = Int(words[5])
+            else { return nil }
+            self.init(
+                benchmark: words[1], side: words[2] == "-" ? nil : words[2],
+                point: Point(words[3], rows: rows, parameter: parameter), data: words[6], work: words[7],
+                isCounting: words[8] == "counting")
+        }
+    }
+
+    /// Does the work in a new process and waits for it.
+    ///
+    /// - Returns: What it measured; nil when it only made data.
+    /// - Throws: ``FerryError`` when the child failed; its own words went to standard error.
+    package func run(_ request: Request) throws -> Sample? {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = request.words
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+            throw FerryError(
+                .internalError,
+                "\(request.benchmark): \(request.side ?? "making its data") failed at \(request.point.rows) rows.")
+        }
+        guard let line = text.split(separator: "\n").last(where: { $0.hasPrefix(Self.mark) }) else { return nil }
+        return try JSONDecoder().decode(Sample.self, from: Data(line.dropFirst(Self.mark.count).utf8))
+    }
+
+    /// In the child: does what was asked and prints the sample.
+    package static func answer(_ request: Request, cases: [any BenchmarkCase]) throws {
+        guard let benchmark = cases.first(where: { $0.name == request.benchmark }) else {
+            throw FerryError(.usage, "There is no case \(request.benchmark).")
+        }
+        guard let side = request.side else { return try benchmark.prepare(request.point, in: request.data) }
+        let probe = Probe(isCounting: request.isCounting)
+        try benchmark.run(side, request.point, data: request.data, work: request.work, probe: probe)
+        guard let sample = probe.sample else {
+            throw FerryError(.internalError, "\(request.benchmark): \(side) measured nothing.")
+        }
+        let json = try JSONEncoder().encode(sample)
+        FileHandle.standardOutput.write(Data((Self.mark + String(decoding: json, as: UTF8.self) + "\n").utf8))
+    }
+}

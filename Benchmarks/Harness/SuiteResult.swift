@@ -1,0 +1,40 @@
+package import FerryBase
+internal import Foundation
+
+/// All results of one call, with what they were measured on.
+package struct SuiteResult: Sendable, Codable {
+    package struct Machine: Sendable, Codable {
+        package var system: String
+        package var processors: Int
+        package var memoryBytes: UInt64
+        package var libraries: [String: String]
+    }
+
+    /// The version of this file's format.
+    package var ferry = 1
+    package var machine: Machine
+    package var rows: Int?
+    package var repetitions: Int
+    package var cases: [CaseResult]
+
+    /// - Parameters:
+    ///   - libraries: Name to version of what was measured with.
+    ///   - rows: The rows that were asked for; nil when each case had its own.
+    ///   - repetitions: How often each side was measured.
+    ///   - cases: What was measured.
+    package init(libraries: [String: String], rows: Int?, repetitions: Int, cases: [CaseResult]) {
+        let process = ProcessInfo.processInfo
+        machine = Machine(
+            system: process.operatingSystemVersionString, processors: process.activeProcessorCount,
+            memoryBytes: process.physicalMemory, libraries: libraries)
+        self.rows = rows
+        self.repetitions = repetitions
+        self.cases = cases
+    }
+
+    package func write(to path: String, files: FileLayer) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try files.replace(path, with: [UInt8](encoder.encode(self)) + [UInt8(ascii: "\n")])
+    }
+}

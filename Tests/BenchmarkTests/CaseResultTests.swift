@@ -1,0 +1,44 @@
+import BenchmarkHarness
+import Testing
+
+@Suite("Results of a case")
+struct CaseResultTests {
+    private let rounds = [(2.0, 1.0), (1.0, 1.0), (4.0, 1.0)].map { SampleBench.round(ferry: $0.0, floor: $0.1) }
+
+    private func measure(_ name: String) throws -> CaseResult.MeasureResult {
+        try #require(CaseResult(SampleBench(), rounds: rounds).measures.first { $0.name == name })
+    }
+
+    @Test("A speed is the median of the ratios of the same repetition, not the ratio of the medians")
+    func speed() throws {
+        let rounds = [(1.0, 2.0), (10.0, 1.0), (1.0, 1.0)].map { SampleBench.round(ferry: $0.0, floor: $0.1) }
+        let result = CaseResult(SampleBench(), rounds: rounds)
+        let speed = try #require(result.measures.first { $0.name == "speed ferry/floor" })
+        #expect(speed.value == Spread([2, 0.1, 1]))
+        #expect(speed.meetsBudget == true)
+    }
+
+    @Test("A missed budget is said")
+    func missed() throws {
+        #expect(try measure("speed ferry/floor").meetsBudget == false)
+        #expect(try measure("peak memory of ferry").meetsBudget == false)
+    }
+
+    @Test("What no budget speaks of is neither met nor missed")
+    func withoutBudget() throws { #expect(try measure("statements of ferry").meetsBudget == nil) }
+
+    @Test("Counts come from the run that counts, sizes from those that are timed")
+    func sources() throws {
+        #expect(try measure("statements of ferry").value.median == 12)
+        #expect(try measure("allocations per row of ferry").value.median == 0.5)
+        #expect(try measure("bytes written ferry/floor").value.median == 1.5)
+    }
+
+    @Test("The table shows every side, measure and verdict")
+    func table() {
+        let text = ResultTable(CaseResult(SampleBench(), rounds: rounds)).lines.joined(separator: "\n")
+        for part in ["floor: quicker", "speed ferry/floor", "≥ 0.90", "missed", "statements of ferry"] {
+            #expect(text.contains(part))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import BenchmarkHarness
+import FerryBase
+import Testing
+
+@Suite("Probe")
+struct ProbeTests {
+    @Test("A counting run counts the statements of the measured work and no others")
+    func statements() throws {
+        let probe = Probe(isCounting: true)
+        let trace = try #require(probe.trace)
+        let statement = TraceEvent(kind: .statement, text: "SELECT 1", nanoseconds: 1)
+        trace(statement)
+        try probe.measure(rows: 10) {
+            trace(statement)
+            trace(statement)
+            trace(TraceEvent(kind: .file, text: "open", nanoseconds: 1))
+        }
+        #expect(probe.sample?.statements == 2)
+        #expect(probe.sample?.rows == 10)
+    }
+
+    #if os(Linux)
+        @Test("A counting run counts allocations")
+        func allocations() throws {
+            let probe = Probe(isCounting: true)
+            var kept: [[Int]] = []
+            try probe.measure(rows: 1) {
+                for number in 0..<1_000 { kept.append([number]) }
+            }
+            // At least one for each array; elsewhere in the process others may be made meanwhile.
+            #expect(kept.count == 1_000)
+            if let allocations = probe.sample?.allocations { #expect(allocations >= 1_000) }
+        }
+    #endif
+
+    @Test("A timed run is not traced")
+    func timed() throws {
+        let probe = Probe(isCounting: false)
+        #expect(probe.trace == nil)
+        try probe.measure(rows: 1) {}
+        #expect(probe.sample?.statements == nil)
+        probe.note("chunks", 3)
+        #expect(probe.sample?.notes == ["chunks": 3])
+    }
+
+    @Test("What a child is asked survives as words")
+    func words() {
+        let request = SampleProcess.Request(
+            benchmark: "copy", side: "ferry", point: Point("a b", rows: 5, parameter: 7), data: "/d", work: "/w",
+            isCounting: true)
+        #expect(SampleProcess.Request(words: request.words) == request)
+        #expect(SampleProcess.Request(words: ["copy"]) == nil)
+    }
+}

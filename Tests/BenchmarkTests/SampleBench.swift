@@ -1,0 +1,37 @@
+import BenchmarkHarness
+import FerryBase
+
+/// A case that measures nothing real, for tests of what is made of samples.
+struct SampleBench: BenchmarkCase {
+    let name = "sample"
+    let summary = "a case for tests"
+    let sides = [Side("ferry", "quick", isCounted: true), Side("floor", "quicker")]
+    let measures: [Measure] = [
+        .speed(against: "floor", budget: 0.9), .peak(budget: 1_000), .statements(), .allocationsPerRow(),
+        .written(against: "floor"),
+    ]
+
+    func prepare(_ point: Point, in folder: String) throws {}
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        try probe.measure(rows: point.rows) {}
+    }
+
+    /// A round in which both sides took so long.
+    static func round(ferry: Double, floor: Double, at points: [Point] = [Point(rows: 100)]) -> Round {
+        var round = Round(points: points)
+        for point in points {
+            var own = Sample(seconds: ferry, rows: point.rows)
+            own.peakBytes = 2_000
+            own.writtenBytes = 300
+            round.set(own, of: "ferry", at: point)
+            var other = Sample(seconds: floor, rows: point.rows)
+            other.writtenBytes = 200
+            round.set(other, of: "floor", at: point)
+            var counted = own
+            counted.statements = 12
+            counted.allocations = 50
+            round.setCounted(counted, of: "ferry", at: point)
+        }
+        return round
+    }
+}

@@ -1,0 +1,9 @@
+INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 4, 1, 'Pat'), (2, 3, 1, 'Max'), (3, 4, 2, 'Lou'), (7, 3, 1, 'Kim');
+INSERT INTO ZARTIST (Z_PK, Z_ENT, Z_OPT, ZMANAGER, Z3_MANAGER, ZNAME) VALUES
+    (1, 2, 1, 1, 4, 'Duo'), (2, 2, 1, 2, 3, 'Trio'), (4, 2, 1, NULL, NULL, 'Solo');
+INSERT INTO ZALBUM (Z_PK, Z_ENT, Z_OPT, ZARTIST, ZTITLE) VALUES (1, 1, 1, 1, 'First'), (2, 1, 1, 1, 'Second'), (3, 1, 1, NULL, 'Third');
+INSERT INTO ZTRACK (Z_PK, Z_ENT, Z_OPT, ZALBUM, ZPLAYER, ZTITLE) VALUES
+    (1, 5, 1, 1, 1, 'A'), (2, 5, 1, 1, 3, 'B'), (3, 5, 1, 2, NULL, 'C'), (4, 5, 1, NULL, 1, 'D');
+INSERT INTO Z_2FANS (Z_2IDOLS, Z_3FANS) VALUES (1, 2), (1, 7), (4, 1);
+INSERT INTO Z_3FRIENDS (Z_3FRIENDS, REFLEXIVE) VALUES (1, 2), (2, 1), (1, 7), (7, 1);
+UPDATE Z_PRIMARYKEY SET Z_MAX = 7;

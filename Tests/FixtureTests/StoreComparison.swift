@@ -1,0 +1,127 @@
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+
+/// Compares a migrated store with the store it came from, or with one that Core Data made.
+struct StoreComparison {
+    let connection: Connection
+    /// What `other` is attached as.
+    private let other = "other"
+
+    /// Opens the migrated store, with a copy of the one to compare with.
+    init(_ path: String, with other: String) throws {
+        connection = try Connection(path: path, mode: .readWrite)
+        try connection.execute("ATTACH '\(other)' AS other")
+    }
+
+    // MARK: Schema
+
+    /// Tables of entities and relationships that only one of the two has, or whose columns or types differ.
+    func schemaDifferences() throws -> [String] {
+        let (own, others) = (try tables("main"), try tables(other))
+        var differences = own.subtracting(others).sorted().map { "only ours: \($0)" }
+        differences += others.subtracting(own).sorted().map { "only theirs: \($0)" }
+        for table in own.intersection(others).sorted() {
+            let (columns, theirs) = (try columns(table, "main"), try self.columns(table, other))
+            differences += columns.subtracting(theirs).sorted().map { "only ours: \(table).\($0)" }
+            differences += theirs.subtracting(columns).sorted().map { "only theirs: \(table).\($0)" }
+        }
+        let numbers = "SELECT Z_ENT, Z_NAME, Z_SUPER FROM"
+        let entities = try connection.integer(
+            """
+            SELECT (SELECT count(*) FROM (\(numbers) main.Z_PRIMARYKEY EXCEPT \(numbers) other.Z_PRIMARYKEY))
+                + (SELECT count(*) FROM (\(numbers) other.Z_PRIMARYKEY EXCEPT \(numbers) main.Z_PRIMARYKEY))
+            """)
+        if entities != 0 { differences.append("\(entities ?? -1) rows of Z_PRIMARYKEY") }
+        return differences
+    }
+
+    private func tables(_ schema: String) throws -> Set<String> {
+        let rows = try connection.rows(
+            """
+            SELECT name FROM \(schema).sqlite_master WHERE type = 'table' AND name LIKE 'Z%'
+                AND name NOT IN ('Z_METADATA', 'Z_MODELCACHE', 'Z_PRIMARYKEY')
+            """)
+        return Set(rows.compactMap(\.[0].text))
+    }
+
+    private func columns(_ table: String, _ schema: String) throws -> Set<String> {
+        let rows = try connection.rows(
+            "SELECT name || ' ' || type FROM pragma_table_info(?, ?)", [.text(table), .text(schema)])
+        return Set(rows.compactMap(\.[0].text))
+    }
+
+    // MARK: Rows
+
+    /// What of the other store is not in the migrated one, property by property; the names come from both models.
+    struct Survival {
+        var rows: Int64 = 0
+        var values: Int64 = 0
+        var differences: [String] = []
+    }
+
+    /// Compares every object of the other store that this one's model still knows, with its key, its `Z_OPT`, its
+    /// values and its related objects.
+    func survival(from older: ModelVersion, to newer: ModelVersion) throws -> Survival {
+        let matching = ModelMatching(source: older.model, destination: newer.model)
+        let own = try StoreLayout.actual(for: newer.model, on: connection)
+        let before = try StoreLayout.actual(for: older.model, on: connection, schema: other)
+        var survival = Survival()
+        for entity in newer.model.sortedEntityNames {
+            guard let old = matching.sourceEntities[entity], older.model.entities[old]?.isAbstract == false,
+                newer.model.entities[entity]?.isAbstract == false, let table = own.table(of: entity),
+                let oldTable = before.table(of: old), let number = own.number(of: entity),
+                let oldNumber = before.number(of: old)
+            else { continue }
+            var pairs = [("Z_OPT", "Z_OPT")]
+            for attribute in newer.model.attributes(of: entity) where !attribute.isTransient && !attribute.isDerived {
+                guard let source = matching.sourceAttribute(of: attribute.name, in: entity), !source.isTransient,
+                    source.type == attribute.type,
+                    let column = own.column(of: attribute.name, in: entity),
+                    let oldColumn = before.column(of: source.name, in: old)
+                else { continue }
+                pairs.append((column.name, oldColumn.name))
+            }
+            for relationship in newer.model.relationships(of: entity) where !relationship.isTransient {
+                guard let source = matching.sourceRelationship(of: relationship.name, in: entity),
+                    let storage = own.storage(of: relationship.name, in: entity),
+                    let oldStorage = before.storage(of: source.name, in: old)
+                else { continue }
+                switch (storage, oldStorage) {
+                case (.foreignKey(_, let column, _, _), .foreignKey(_, let oldColumn, _, _)):
+                    pairs.append((column, oldColumn))
+                case (
+                    .join(let join, let first, let second, _, _), .join(let oldJoin, let oldFirst, let oldSecond, _, _)
+                ):
+                    let ours = "SELECT \(first), \(second) FROM main.\(join)"
+                    let theirs = "SELECT \(oldFirst), \(oldSecond) FROM other.\(oldJoin)"
+                    let count =
+                        try connection.integer(
+                            "SELECT count(*) FROM (\(theirs) EXCEPT \(ours))") ?? 0
+                    let extra =
+                        try connection.integer(
+                            "SELECT count(*) FROM (\(ours) EXCEPT \(theirs))") ?? 0
+                    if count + extra > 0 {
+                        survival.differences.append("\(entity).\(relationship.name): \(count + extra) pairs")
+                    }
+                default: continue
+                }
+            }
+            let sums = pairs.map { "total(NOT (a.\($0.0) IS b.\($0.1) AND typeof(a.\($0.0)) = typeof(b.\($0.1))))" }
+            let found = try connection.rows(
+                """
+                SELECT count(*), total(a.Z_PK IS NULL), \(sums.joined(separator: ", "))
+                FROM other.\(oldTable.name) b LEFT JOIN main.\(table.name) a ON a.Z_PK = b.Z_PK AND a.Z_ENT = \(number)
+                WHERE b.Z_ENT = \(oldNumber)
+                """)[0]
+            survival.rows += found[0].integer ?? 0
+            survival.values += (found[0].integer ?? 0) * Int64(pairs.count)
+            for (name, value) in zip(["Z_PK"] + pairs.map(\.0), found.dropFirst()) {
+                guard case .real(let count) = value, count > 0 else { continue }
+                survival.differences.append("\(entity).\(name): \(Int64(count))")
+            }
+        }
+        return survival
+    }
+}
