@@ -39,11 +39,14 @@ extension Preflight {
             place: .init(entity: damage.entity, property: damage.property))
     }
 
-    static func words(for damage: StoreDamage) -> String {
+    func words(for damage: StoreDamage) -> String {
+        let isInPlace = step.mode == .inPlace
         let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
         return switch damage.kind {
-        case .danglingKey: "\(property) leads nowhere in \(damage.rows) rows; it is left empty there."
-        case .oneSidedInverse: "The inverse of \(property) does not lead back in \(damage.rows) rows; it is set anew."
+        case .danglingKey:
+            "\(property) leads nowhere in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is left empty there")."
+        case .oneSidedInverse:
+            "The inverse of \(property) does not lead back in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is set anew")."
         case .lowMaximumKey: "Z_MAX of \(property) is below its highest key; it is set anew."
         case .missingFile: "\(property) names files that are not there in \(damage.rows) rows; they stay as they are."
         case .missingValue, .unknownEntity: "\(property) is damaged in \(damage.rows) rows."

@@ -30,7 +30,7 @@ struct Preflight {
                 switch damage.kind {
                 case .unknownEntity: refusals.append(unknownEntity(damage))
                 case .danglingKey, .oneSidedInverse, .lowMaximumKey, .missingFile:
-                    warnings.append(Self.words(for: damage))
+                    warnings.append(words(for: damage))
                 // Counts only where it is carried into a mandatory attribute, which is checked above.
                 case .missingValue: break
                 }
@@ -41,7 +41,7 @@ struct Preflight {
                 if isTakenIn(damage) {
                     refusals.append(missingContents(damage))
                 } else {
-                    warnings.append(Self.words(for: damage))
+                    warnings.append(words(for: damage))
                 }
             }
             return (refusals, warnings)
