@@ -12,6 +12,9 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #else
 #include <sys/clonefile.h>
 #endif
@@ -72,6 +75,13 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
 #else
     (void)mode;
     return clonefile(source, destination, 0);
+#endif
+}
+
+/// Gives freed memory back to the system, where the C library does not do so by itself.
+static inline void ferry_release_freed_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
 #endif
 }
 

@@ -4,12 +4,8 @@ internal import FerrySQLite
 extension StepContext {
     /// Runs a piece of work over all rows of a table, chunk by chunk, each chunk one unit.
     ///
-    /// - Parameters:
-    ///   - unit: The unit's name.
-    ///   - schema: The name under which the table's database is attached.
-    ///   - table: The table, as it is written in SQL.
-    ///   - rowID: The name under which the number of a row is reached.
-    ///   - body: Does the work for the rows with numbers above the first number up to the second one.
+    /// The body does the work for the rows with numbers above the first one up to the second one. `table` is written as
+    /// in SQL; `rowID` is the name under which the number of a row is reached.
     func walk(
         _ unit: String, schema: String = "main", table: String, rowID: String = "rowid", phase: Phase,
         subject: String?,

@@ -102,7 +102,8 @@ extension MappingResolution {
                 .notUnique,
                 "\(entity) is to be unique by \(attributes.joined(separator: ", ")), but \(rows) rows share \(values) "
                     + "\(values == 1 ? "value" : "values").",
-                remedy: "Remove the duplicates with the app, or merge them in a mapping file with \"unique\": [\(list)].",
+                remedy:
+                    "Remove the duplicates with the app, or merge them in a mapping file with \"unique\": [\(list)].",
                 place: .init(entity: entity, property: attributes.first))
         }
     }

@@ -16,6 +16,9 @@ package struct MigrationPlan: Sendable {
         self.refusals = refusals
         self.warnings = warnings
     }
+
+    /// Whether the store itself is taken through all steps, in one transaction.
+    package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 
 /// One step of a plan: from one model version to the next.
@@ -23,6 +26,8 @@ package struct StepPlan: Sendable {
     package enum Mode: String, Sendable { case inPlace, copy, none }
 
     package var mode: Mode
+    /// Why an inferred step is not taken in place; nil when it is, or when it was not inferred.
+    package var needsCopyBecause: String?
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]
     /// Mandatory attributes that get no value: harmless only while their sources have no rows.

@@ -1,6 +1,7 @@
 internal import FerryBase
 package import FerryMapping
 package import FerryModel
+internal import FerryStore
 
 /// Finds the chain of steps from a store's version to a target and plans each step.
 ///
@@ -49,10 +50,50 @@ package struct Planner: Sendable {
                 }
                 plan.refusals += problems
             }
+            chooseModes(of: &plan)
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
             return MigrationPlan(chain: names, steps: [], refusals: [error])
+        }
+    }
+
+    /// In place where every step can be: the copy that one step needs takes the others along.
+    private func chooseModes(of plan: inout MigrationPlan) {
+        for index in plan.steps.indices where plan.steps[index].isInferred {
+            plan.steps[index].needsCopyBecause = Self.obstacle(to: plan.steps[index].resolved)
+        }
+        let isWhole = plan.steps.allSatisfy { $0.isInferred && $0.needsCopyBecause == nil }
+        for index in plan.steps.indices {
+            if isWhole {
+                plan.steps[index].mode = .inPlace
+            } else if plan.steps[index].isInferred, plan.steps[index].needsCopyBecause == nil {
+                plan.steps[index].needsCopyBecause = "another step of the chain needs a copy"
+            }
+        }
+    }
+
+    private static func obstacle(to step: ResolvedStep) -> String? {
+        do throws(FerryError) {
+            let source = try StoreLayout.canonical(for: step.source.model)
+            let destination = try StoreLayout.canonical(for: step.destination.model)
+            _ = try plan(step, source, destination)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    private static func plan(
+        _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
+    ) throws(FerryError) -> InPlacePlan {
+        do throws(InPlaceObstacle) {
+            return try InPlacePlan(step, source: source, schema: InPlaceSchema(of: source), destination: destination)
+        } catch {
+            switch error {
+            case .refused(let refusal): throw refusal
+            case .needsCopy(let reason): throw FerryError(.unsupported, reason)
+            }
         }
     }
 

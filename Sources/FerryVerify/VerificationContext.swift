@@ -36,7 +36,7 @@ final class VerificationContext {
         try VerificationContext.attach(
             verification.destinationPath, as: "destination", isImmutable: false, to: connection)
         // Three caches share what verification may hold; its own lookups are the ones that are met at random.
-        for (schema, cache) in [("main", 2000), ("source", 1000), ("destination", 1000)] {
+        for (schema, cache) in [("main", 1500), ("source", 750), ("destination", 750)] {
             try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")

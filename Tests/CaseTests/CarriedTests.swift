@@ -126,6 +126,35 @@ struct CarriedTests {
         #expect(try new.value("PRAGMA integrity_check") == .text("ok"))
     }
 
+    @Test("Carrying fails at any operation and resumes to the same store")
+    func resumes() throws {
+        let store = try library()
+        let model = model(adding: "text", to: "Note", of: store)
+        func step(in folder: TemporaryFolder, _ faults: FaultPlan?) throws -> StepRun {
+            try CodedStep.prepare(
+                store.path, store.version, to: model, in: folder, chunkSize: .rows(3),
+                vfs: faults.map { try VFS(temporaryFolder: folder.path, faults: $0) })
+        }
+        let (whole, faults) = (try TemporaryFolder(), FaultPlan())
+        let uninterrupted = try step(in: whole, faults)
+        _ = try uninterrupted.run()
+        try uninterrupted.finish()
+        let expected = try DatabaseDump.text(uninterrupted.destinationPath)
+        #expect(faults.count > 300)
+        // A prime, so that all kinds of operations are met.
+        for operation in Swift.stride(from: 1, through: faults.count, by: 97) {
+            let folder = try TemporaryFolder()
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                let run = try step(in: folder, FaultPlan(trigger: operation, outcome: .fail))
+                _ = try run.run()
+                try run.finish()
+            }
+            _ = try CodedStep.complete(step(in: folder, nil))
+            let found = try DatabaseDump.text(folder.file("destination.sqlite"))
+            #expect(found == expected, "resumed after operation \(operation)")
+        }
+    }
+
     @Test("What names a table of Core Data that changes is refused by its name")
     func changedTable() throws {
         let store = try library()
@@ -136,6 +165,48 @@ struct CarriedTests {
         }
         #expect(error?.code == .unknownObject)
         #expect(error?.message.contains("ZBOOK") == true)
+    }
+
+    @Test("What only the app's own SQLite can make is refused before the run")
+    func unknownModule() throws {
+        let store = try library()
+        // As if the app had a tokenizer of its own.
+        try store.execute(
+            "PRAGMA writable_schema = ON",
+            "UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE found USING fts5(title, tokenize = ours)' "
+                + "WHERE name = 'found'", "PRAGMA writable_schema = RESET")
+        let model = model(adding: "text", to: "Note", of: store)
+        let folder = try TemporaryFolder()
+        let error = #expect(throws: FerryError.self) {
+            _ = try CodedStep.run(store.path, store.version, to: model, in: folder)
+        }
+        #expect(error?.code == .unknownObject)
+        #expect(error?.message.contains("virtual table found") == true)
+    }
+
+    @Test("Changes of objects that get new keys are left out and counted")
+    func newKeys() throws {
+        let store = try library()
+        try store.execute(
+            "CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER, "
+                + "ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB, ZTOMBSTONE0 BLOB )",
+            "CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIMESTAMP FLOAT )",
+            "INSERT INTO ATRANSACTION VALUES (1, 16002, NULL, 1.5)",
+            "INSERT INTO ACHANGE VALUES (1, 16001, NULL, 0, 1, 1, 1, NULL, NULL), "
+                + "(2, 16001, NULL, 1, 2, 1, 1, x'02', NULL), (3, 16001, NULL, 1, 1, 2, 1, x'02', NULL)",
+            "INSERT INTO Z_PRIMARYKEY VALUES (16001, 'CHANGE', 0, 3), (16002, 'TRANSACTION', 0, 1)")
+        let model = model(adding: "text", to: "Book", of: store)
+        let (new, report) = try CodedStep.run(
+            store.path, store.version, to: model, merging: ["Note": ["name"]], in: TemporaryFolder())
+        // The properties of a book are others now, so which of them changed cannot be said any more.
+        let changes = try new.rows("SELECT Z_PK, ZENTITY, ZENTITYPK, ZCOLUMNS FROM ACHANGE ORDER BY Z_PK")
+        #expect(
+            changes == [
+                [.integer(1), .integer(1), .integer(1), .null], [.integer(3), .integer(1), .integer(2), .null],
+            ])
+        #expect(report.healed.map(\.kind) == ["droppedHistory"])
+        #expect(report.healed.map(\.entity) == ["Note"])
+        #expect(report.healed.map(\.rows) == [1])
     }
 
     @Test("A store that mirrors to CloudKit is refused")

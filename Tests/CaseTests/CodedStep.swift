@@ -11,29 +11,43 @@ import Testing
 
 /// A whole step between two models made in code, verified.
 enum CodedStep {
-    /// A step in code: entities map to those of the same name.
+    /// Runs and verifies a step in which entities map to those of the same name.
     static func run(
         _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
-        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize = .rows(7)
+        merging merged: [String: [String]] = [:], in folder: TemporaryFolder,
+        chunkSize: EngineOptions.ChunkSize = .rows(7)
     ) throws -> (connection: Connection, report: StepReport) {
+        let run = try prepare(
+            store, source, to: model, dropping: dropped, merging: merged, in: folder, chunkSize: chunkSize)
+        return try complete(run)
+    }
+
+    static func prepare(
+        _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
+        merging merged: [String: [String]] = [:], in folder: TemporaryFolder,
+        chunkSize: EngineOptions.ChunkSize = .rows(7), vfs: VFS? = nil
+    ) throws -> StepRun {
         let target = ModelVersion(of: model, name: "New")
         var mapping = MappingModel(
             name: "Step", path: "", sourceVersion: source.name, destinationVersion: target.name, entityMappings: [])
         for entity in source.model.sortedEntityNames where !dropped.contains(entity) {
             guard source.model.entities[entity]?.isAbstract == false, model.entities[entity] != nil else { continue }
-            mapping.entityMappings.append(EntityMapping(name: entity, source: entity, destination: entity))
+            mapping.entityMappings.append(
+                EntityMapping(name: entity, source: entity, destination: entity, unique: merged[entity] ?? []))
         }
         let plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
             .plan(from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
-        let step = plan.steps[0]
-        let run = StepRun(
-            step: step, sourcePath: store, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: 0))
+        return StepRun(
+            step: plan.steps[0], sourcePath: store, isSourcePrivate: true, folder: folder.path,
+            options: EngineOptions(chunkSize: chunkSize, now: 0, vfs: vfs))
+    }
+
+    static func complete(_ run: StepRun) throws -> (connection: Connection, report: StepReport) {
         let report = try run.run()
         let verification = try Verification(
-            mode: .full, step: step.resolved, sourcePath: store, isSourcePrivate: true,
-            destinationPath: run.destinationPath, workFolder: folder.path, counts: report.counts, now: 0
+            mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
+            destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: 0
         ).run()
         #expect(verification.differences.isEmpty, "\(verification.differences)")
         try run.finish()

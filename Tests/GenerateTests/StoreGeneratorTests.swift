@@ -172,6 +172,41 @@ struct StoreGeneratorTests {
         #expect(try externalDigests(of: first) != externalDigests(of: third))
     }
 
+    @Test("A generated store carries its model, and its derived counts are right")
+    func derivedCounts() throws {
+        let model = ManagedObjectModel(
+            versionIdentifiers: [],
+            entities: [
+                Entity(
+                    name: "Shelf",
+                    attributes: [
+                        Attribute(
+                            name: "count", type: .integer64, isOptional: true, derivationExpression: "books.@count")
+                    ],
+                    relationships: [
+                        Relationship(
+                            name: "books", destinationEntity: "Book", inverseName: "shelf", isOptional: true,
+                            maxCount: 0)
+                    ]),
+                Entity(
+                    name: "Book",
+                    relationships: [
+                        Relationship(name: "shelf", destinationEntity: "Shelf", inverseName: "books", isOptional: true)
+                    ]),
+            ])
+        let folder = try TemporaryFolder()
+        let path = folder.file("Counted.sqlite")
+        try StoreGenerator(Self.version(model), options: GenerationOptions(rows: 200, seed: 1))
+            .generate(at: path, files: FileLayer())
+        let store = try Connection(path: path, mode: .readOnly)
+        let wrong = try store.integer(
+            "SELECT count(*) FROM ZSHELF s WHERE ZCOUNT IS NOT (SELECT count(*) FROM ZBOOK WHERE ZSHELF = s.Z_PK)")
+        #expect(wrong == 0)
+        #expect(try store.integer("SELECT sum(ZCOUNT) FROM ZSHELF") ?? 0 > 0)
+        #expect(try store.integer("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == 5)
+        #expect(try ModelCache.version(in: store)?.hashes == VersionHash.hashes(of: model))
+    }
+
     private func externalDigests(of path: String) throws -> [String: [UInt8]] {
         var digests: [String: [UInt8]] = [:]
         var names: [String] = []

@@ -116,8 +116,6 @@ struct MigratorTests {
             return error?.code
         }
         #expect(try code(Configuration(target: "App 9")) == .noSuchVersion)
-        try small.write("{ \"source\": \"App 2\", \"destination\": \"App 1\", \"entityMappings\": [] }", to: "One.json")
-        #expect(try code() == .unreachable)
         // A mandatory attribute without any value.
         let app = try Connection(path: small.store, mode: .readWrite)
         try app.execute("BEGIN IMMEDIATE")

@@ -105,7 +105,11 @@ public struct MigrationReport: Sendable {
 /// What verification looked at and found.
 public struct VerificationSummary: Sendable, Hashable, Codable {
     public var mode: Configuration.VerifyMode
-    /// Rows compared.
+    /// Whether the checks are those made inside the transaction of a migration in place, before COMMIT.
+    ///
+    /// What the store was before is gone then, so that nothing could be compared with it afterwards.
+    public var isBeforeCommit = false
+    /// Rows compared; before COMMIT, rows counted.
     public var checked: Int64
     /// Values made by a policy in code, which cannot be recomputed.
     public var notRecomputed: Int64

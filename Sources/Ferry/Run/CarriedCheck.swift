@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -14,6 +15,7 @@ struct CarriedCheck {
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
         do {
+            if step.mode == .inPlace { return try refusalsInPlace() }
             return try carried()?.refusals ?? []
         } catch {
             throw FerryError.wrapping(error, on: store.path)
@@ -22,8 +24,18 @@ struct CarriedCheck {
 
     /// Refusals, and what is left behind.
     func check() throws -> (refusals: [FerryError], warnings: [String]) {
+        if step.mode == .inPlace { return (try refusalsInPlace(), []) }
         guard let carried = try carried() else { return ([], []) }
         return (carried.refusals, try leftovers(carried) + droppedHistory(carried))
+    }
+
+    private func refusalsInPlace() throws -> [FerryError] {
+        do {
+            _ = try InPlaceRun.plan(step, on: store.sourceGuard.connection)
+            return []
+        } catch let error as FerryError where error.code.consequence == .refused {
+            return [error]
+        }
     }
 
     /// Nil when the new store cannot be laid out, which the plan says already.

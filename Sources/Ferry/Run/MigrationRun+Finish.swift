@@ -59,7 +59,7 @@ extension MigrationRun {
     private func report(_ record: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {
         var report = MigrationReport(
             outcome: .migrated, store: Self.url(place.result), from: migration.from, to: migration.to,
-            chain: migration.chain, mode: "copy")
+            chain: migration.chain, mode: migration.isInPlace ? "inPlace" : "copy")
         report.entityMappings = migration.steps.flatMap(\.entityMappings)
         report.unmapped = migration.steps.flatMap(\.unmapped)
         report.healed = migration.steps.flatMap(\.healed)
@@ -74,6 +74,7 @@ extension MigrationRun {
         var verification = VerificationSummary(mode: migration.options.verify)
         for step in migration.steps {
             verification.checked += step.verification.checked
+            verification.isBeforeCommit = verification.isBeforeCommit || step.verification.isBeforeCommit
             verification.notRecomputed += step.verification.notRecomputed
         }
         report.verification = verification

@@ -44,16 +44,7 @@ extension MigrationRun {
     func report(_ plan: MigrationPlan, rows: Int64, _ store: OpenedStore) throws -> PlanReport {
         var report = PlanReport(plan, store: place.store, rows: rows)
         report.peakDiskBytes = try diskNeed(store, steps: plan.steps.count).bytesByFolder
-        for step in plan.steps where step.mode != .copy { report.refusals.append(cannotRun(step, plan)) }
         return report
-    }
-
-    private func cannotRun(_ step: StepPlan, _ plan: MigrationPlan) -> FerryError {
-        let from = inputs.catalog.displayName(of: step.resolved.source)
-        let to = inputs.catalog.displayName(of: step.resolved.destination)
-        return FerryError(
-            .unsupported, "The step from \(from) to \(to) cannot run as a copy.", remedy: "Give a mapping model for it."
-        )
     }
 
     func diskNeed(_ store: OpenedStore, steps: Int) throws -> DiskNeed {

@@ -24,7 +24,7 @@ extension MigrationRun {
             .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
             migration: RunRecord.Migration(
                 options: options(plan), chain: plan.chain,
-                now: configuration.now().timeIntervalSinceReferenceDate))
+                now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace))
         try folder.save(record)
         return record
     }
@@ -41,6 +41,7 @@ extension MigrationRun {
             ("target", migration.options.target == wanted.target && migration.chain == plan.chain),
             ("output", migration.options.output == wanted.output),
             ("verification", migration.options.verify == wanted.verify),
+            ("mode", migration.isInPlace == plan.isInPlace),
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
         ].first { !$0.1 }?.0
         if let different {

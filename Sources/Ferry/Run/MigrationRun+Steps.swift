@@ -28,6 +28,7 @@ extension MigrationRun {
                 try folder.save(record)
                 try files.createDirectory(run.folder)
                 let report = try run.run()
+                releaseFreedMemory()
                 isResumed = isResumed || report.resumed
                 chunkTimes.add(report.chunkTimes)
                 record.phase = .verify
@@ -51,7 +52,7 @@ extension MigrationRun {
         destination(ofStep: record.migration?.steps.count ?? 0, in: folder)
     }
 
-    private func destination(ofStep number: Int, in folder: RunFolder) -> String {
+    func destination(ofStep number: Int, in folder: RunFolder) -> String {
         folder.stepFolder(number) + "/destination.sqlite"
     }
 
@@ -81,6 +82,7 @@ extension MigrationRun {
             externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         let found = try verification.run()
+        releaseFreedMemory()
         try files.removeTree(workFolder)
         record.spend(seconds(since: time), in: .verify)
         var summary = VerificationSummary(mode: configuration.verify)
@@ -108,7 +110,7 @@ extension MigrationRun {
 }
 
 extension RunRecord {
-    fileprivate mutating func add(
+    mutating func add(
         _ step: StepPlan, _ number: Int, _ report: StepReport, _ verification: VerificationSummary
     ) {
         let executors = Dictionary(

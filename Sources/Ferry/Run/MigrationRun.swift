@@ -55,6 +55,7 @@ final class MigrationRun {
                 folder = found
             }
         }
+        if let record, record.isUnfinishedInPlace { try giveBackOldStore() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             trace: configuration.trace)
@@ -69,18 +70,24 @@ final class MigrationRun {
     }
 
     private func migrate(
-        _ sourceGuard: SourceGuard, to target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
+        _ sourceGuard: SourceGuard, to target: ModelVersion, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
+        var known = record
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)
         }
         if version.hashes == target.hashes {
+            if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
+                try sourceGuard.close()
+                isResumed = true
+                if let report = try finish(found, known) { return report }
+            }
             return try upToDate(sourceGuard, target, leftover: found, record: known)
         }
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
-        let isPastSnapshot = (known?.phase.order ?? 0) > Phase.snapshot.order
+        let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
@@ -89,6 +96,9 @@ final class MigrationRun {
 
         let folder: RunFolder
         var record: RunRecord
+        if let begun = known, let found, begun.isUnfinishedInPlace {
+            known = try continued(begun, plan, sourceGuard, found)
+        }
         if let known, let found {
             try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try found.checkPlace()
@@ -110,8 +120,13 @@ final class MigrationRun {
             record.spend(seconds(since: time), in: .preflight)
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
-        try runSteps(plan, sourceGuard, &record, folder)
-        try putInPlace(sourceGuard, &record, folder)
+        releaseFreedMemory()
+        if plan.isInPlace {
+            try runInPlace(plan, sourceGuard, &record, folder)
+        } else {
+            try runSteps(plan, sourceGuard, &record, folder)
+            try putInPlace(sourceGuard, &record, folder)
+        }
         guard let report = try finish(folder, record) else {
             throw FerryError(.internalError, "The record of the run lacks the migration.")
         }

@@ -68,10 +68,13 @@ package struct RunRecord: Codable, Sendable {
         var chain: [String]
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
-        /// The steps that are verified, in order; the next one is at work.
+        /// Whether the store itself is changed, in one transaction.
+        var isInPlace = false
+        /// The steps that are verified, in order; the next one is at work. In place they are recorded before COMMIT.
         var steps: [StepRecord] = []
 
-        package init(options: Options, chain: [String], now: Double) {
+        package init(options: Options, chain: [String], now: Double, isInPlace: Bool = false) {
+            self.isInPlace = isInPlace
             precondition(!chain.isEmpty, "a migration leads from a version to a version")
             self.options = options
             self.chain = chain

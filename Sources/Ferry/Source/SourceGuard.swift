@@ -176,6 +176,11 @@ package final class SourceGuard {
         }
     }
 
+    /// Ends the transaction and keeps the store open: another connection of this run goes on.
+    package func endTransaction() throws {
+        if connection.isInTransaction { try connection.execute("ROLLBACK") }
+    }
+
     /// Lets the store go; removes side files that were not there before, if nobody else has the store open.
     package func close() throws {
         guard opened != nil else { return }

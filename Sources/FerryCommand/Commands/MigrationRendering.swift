@@ -52,7 +52,8 @@ struct MigrationRendering {
             ])
         }
         return .object([
-            ("mode", .string(summary.mode.rawValue)), ("checked", .integer(summary.checked)),
+            ("mode", .string(summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue)),
+            ("checked", .integer(summary.checked)),
             ("notRecomputed", .integer(summary.notRecomputed)),
             ("differences", .integer(summary.differences.reduce(Int64(0)) { $0 + $1.count })),
             ("found", .array(found)),
@@ -124,6 +125,9 @@ struct MigrationRendering {
 
     private var verification: String {
         let summary = report.verification
+        if summary.isBeforeCommit {
+            return "inside the transaction, before COMMIT: \(Quantity.grouped(summary.checked)) rows, no differences"
+        }
         if summary.mode == .none { return "none: nothing was checked" }
         var text = "\(summary.mode.rawValue): \(Quantity.grouped(summary.checked)) rows compared, "
         text += summary.differences.isEmpty ? "no differences" : "\(summary.differences.count) differences"

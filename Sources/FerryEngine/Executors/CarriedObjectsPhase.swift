@@ -33,7 +33,7 @@ struct CarriedObjectsPhase {
     }
 
     private func make(_ object: CarriedObjects.Object) throws {
-        try context.once("carry:\(object.name)", phase: .indexes, subject: object.name) {
+        try context.once("carry:\(object.type):\(object.name)", phase: .indexes, subject: object.name) {
             try context.connection.execute(object.sql)
         }
     }
@@ -41,7 +41,7 @@ struct CarriedObjectsPhase {
     // MARK: Tables
 
     private func carry(_ table: CarriedTable) throws {
-        let unit = "carry:\(table.name)"
+        let unit = "carry:rows:\(table.name)"
         try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
             if let sql = table.sql {
                 try context.connection.execute(sql)

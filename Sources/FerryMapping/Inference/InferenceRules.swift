@@ -67,7 +67,8 @@ struct InferenceRules {
     private func hierarchy(of entity: String) -> Verdict {
         guard let roots = merged[matching.destination.root(of: entity)] else { return .inferable }
         return .impossible(
-            "The hierarchies of \(roots.joined(separator: " and ")) are merged into one, and their objects' keys collide.")
+            "The hierarchies of \(roots.joined(separator: " and ")) are merged into one, and their objects' keys collide."
+        )
     }
 
     private static func mergedHierarchies(_ matching: ModelMatching) -> [String: [String]] {

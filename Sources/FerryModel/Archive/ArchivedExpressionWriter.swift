@@ -4,8 +4,8 @@ enum ArchivedExpressionWriter {
 
     /// The archived form of a derivation's text, or nil when it is none that a model can have.
     ///
-    /// - Parameter text: A key path, `relationship.@count`, `relationship.attribute.@sum`, or a function of one key path
-    ///   such as `canonical:(name)`, or `now()`.
+    /// The text is a key path, `relationship.@count`, `relationship.attribute.@sum`, a function of one key path such as
+    /// `canonical:(name)`, or `now()`.
     static func derivation(_ text: String, in archive: inout KeyedArchiveWriter) -> PropertyTree? {
         for (suffix, selector) in [(".@count", "count:"), (".@sum", "sum:")] where text.hasSuffix(suffix) {
             guard let path = keyPath(String(text.dropLast(suffix.count)), in: &archive) else { return nil }

@@ -13,6 +13,8 @@ package indirect enum ArchivedValue: Sendable, Hashable {
     case object(classes: [String], values: [String: ArchivedValue])
     /// An entity of the same model.
     case entity(String)
+    /// A property of an entity of the same model.
+    case property(String, of: String)
 }
 
 extension ArchivedObject {
@@ -21,9 +23,22 @@ extension ArchivedObject {
     /// - Throws: `.badArchive` when the archive is damaged there, or the object leads back to itself.
     var kept: ArchivedValue {
         get throws(FerryError) {
-            guard case .dictionary(let keys, let references) = value else { return try plain }
+            guard case .dictionary = value else { return try plain }
             let classes = try classNames
             if classes.contains("NSEntityDescription"), let name = try text("NSEntityName") { return .entity(name) }
+            if classes.contains("NSPropertyDescription"), let name = try text("NSPropertyName"),
+                let entity = try object("NSEntity")?.text("NSEntityName")
+            {
+                return .property(name, of: entity)
+            }
+            return .object(classes: classes, values: try keptValues)
+        }
+    }
+
+    /// The values of the object itself, each as it is ``kept``.
+    var keptValues: [String: ArchivedValue] {
+        get throws(FerryError) {
+            guard case .dictionary(let keys, let references) = value else { return [:] }
             var values: [String: ArchivedValue] = [:]
             for (key, reference) in zip(keys, references) {
                 guard case .string(let name) = try archive.list.value(at: key), name != "$class" else { continue }
@@ -35,7 +50,7 @@ extension ArchivedObject {
                     values[name] = .inline(value)
                 }
             }
-            return .object(classes: classes, values: values)
+            return values
         }
     }
 

@@ -34,7 +34,7 @@ struct KeyedArchiveWriter {
         objects[position] = .dictionary(values)
     }
 
-    /// - Parameter lineage: The class and its superclasses, the class first.
+    /// An object of a class, which comes first in `lineage`, before its superclasses.
     mutating func object(_ lineage: [String], _ values: [String: PropertyTree]) -> PropertyTree {
         let object = reserve()
         fill(object, lineage, values)
@@ -86,20 +86,22 @@ struct KeyedArchiveWriter {
 
     // MARK: What was kept
 
-    /// Writes a part of another archive.
-    ///
-    /// - Parameter entity: The object of an entity, by its name.
-    mutating func kept(_ value: ArchivedValue, entity: (String) -> PropertyTree) -> PropertyTree {
+    /// Writes a part of another archive; `known` gives the object of an entity by its name, or of a property by that
+    /// and its own name.
+    mutating func kept(
+        _ value: ArchivedValue, known: (_ entity: String, _ property: String?) -> PropertyTree
+    ) -> PropertyTree {
         switch value {
         case .null, .list, .inline: return Self.null
         case .plain(.string(let string)): return text(string)
         case .plain(let value): return plain(value)
-        case .entity(let name): return entity(name)
+        case .entity(let name): return known(name, nil)
+        case .property(let name, let entity): return known(entity, name)
         case .object(let lineage, let values):
             let object = reserve()
             var written: [String: PropertyTree] = [:]
             for (key, value) in values.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
-                written[key] = inner(value, entity: entity)
+                written[key] = inner(value, known: known)
             }
             fill(object, lineage, written)
             return object
@@ -107,14 +109,16 @@ struct KeyedArchiveWriter {
     }
 
     /// A value within an object.
-    mutating func inner(_ value: ArchivedValue, entity: (String) -> PropertyTree) -> PropertyTree {
+    mutating func inner(
+        _ value: ArchivedValue, known: (_ entity: String, _ property: String?) -> PropertyTree
+    ) -> PropertyTree {
         switch value {
         case .inline(let plain): return plain
         case .list(let elements):
             var references: [PropertyTree] = []
-            for element in elements { references.append(kept(element, entity: entity)) }
+            for element in elements { references.append(kept(element, known: known)) }
             return .array(references)
-        default: return kept(value, entity: entity)
+        default: return kept(value, known: known)
         }
     }
 }

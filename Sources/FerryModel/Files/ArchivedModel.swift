@@ -176,9 +176,7 @@ package enum ArchivedModel {
         }
 
         private func fetchedProperty(_ object: ArchivedObject) throws(FerryError) -> FetchedProperty {
-            var archived: [String: ArchivedValue] = [:]
-            if case .object(_, let values) = try object.kept { archived = values }
-            return FetchedProperty(name: try name(of: object, key: "NSPropertyName"), archived: archived)
+            FetchedProperty(name: try name(of: object, key: "NSPropertyName"), archived: try object.keptValues)
         }
 
         private func relationship(_ object: ArchivedObject) throws(FerryError) -> Relationship {

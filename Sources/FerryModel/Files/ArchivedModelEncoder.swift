@@ -62,6 +62,14 @@ struct ArchivedModelEncoder {
         return values
     }
 
+    /// The objects of entities and properties, for the archive while it is written to.
+    private var known: (String, String?) -> PropertyTree {
+        { [entities, properties] entity, property in
+            let object = property.map { properties[Key(entity: entity, property: $0)] } ?? entities[entity]
+            return object ?? KeyedArchiveWriter.null
+        }
+    }
+
     private func reference(_ entity: String?) -> PropertyTree {
         entity.flatMap { entities[$0] } ?? KeyedArchiveWriter.null
     }
@@ -145,7 +153,7 @@ struct ArchivedModelEncoder {
         }
         var predicate = KeyedArchiveWriter.null
         if let archived = index.archivedPredicate {
-            predicate = archive.kept(archived) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+            predicate = archive.kept(archived, known: known)
         } else if index.partialIndexPredicate != nil {
             throw unsupported("the predicate of the fetch index '\(index.name)' of \(entity)")
         }
@@ -208,7 +216,7 @@ struct ArchivedModelEncoder {
     {
         var info = attribute.userInfo.isEmpty ? nil : userInfo(attribute.userInfo)
         if let kept = attribute.archived["NSUserInfo"] {
-            info = archive.kept(kept) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+            info = archive.kept(kept, known: known)
         }
         let predicates = attribute.archived["NSValidationPredicates"]
         var values = common(
@@ -223,7 +231,7 @@ struct ArchivedModelEncoder {
         values["NSDefaultValue"] = attribute.defaultValue?.archived(as: attribute.type, in: &archive)
         for key in ["NSDefaultValue", "NSValidationPredicates", "NSValidationWarnings"] {
             if let kept = attribute.archived[key] {
-                values[key] = archive.kept(kept) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+                values[key] = archive.kept(kept, known: known)
             }
         }
         if values["NSDefaultValue"] == nil { values["NSDefaultValue"] = KeyedArchiveWriter.null }
@@ -281,7 +289,7 @@ struct ArchivedModelEncoder {
         }
         var values: [String: PropertyTree] = [:]
         for (key, value) in archived.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
-            values[key] = archive.inner(value) { [entities] in entities[$0] ?? KeyedArchiveWriter.null }
+            values[key] = archive.inner(value, known: known)
         }
         values["NSEntity"] = reference(entity)
         archive.fill(reserved, ["NSFetchedPropertyDescription"] + Self.description, values)

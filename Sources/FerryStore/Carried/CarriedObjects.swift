@@ -60,6 +60,26 @@ package struct CarriedObjects: Sendable {
         let master = SQLName.quoted(schema, "sqlite_master")
         hasStatistics = try connection.integer("SELECT 1 FROM \(master) WHERE name = 'sqlite_stat1'") != nil
         leftovers += deadColumns()
+        if refusals.isEmpty { try rehearse(destination) }
+    }
+
+    /// Makes everything in a database in memory: what needs a collation, function or module that is not here is found
+    /// before the run.
+    private mutating func rehearse(_ destination: StoreLayout) throws(DatabaseError) {
+        let made = tables.compactMap { table in
+            table.sql.map { Object(type: "table", name: table.name, sql: $0) }
+        }
+        let all = virtualTables + made + objects + triggers
+        guard !all.isEmpty else { return }
+        let rehearsal = try Connection(path: ":memory:", mode: .create)
+        try StoreCreation.createTables(of: destination, on: rehearsal, hasModelCache: true)
+        for object in all {
+            do {
+                try rehearsal.execute(object.sql)
+            } catch {
+                refuse(object, "SQLite here cannot make it (\(error.message))")
+            }
+        }
     }
 
     private mutating func refuseWhatIsNotSupported(_ objects: StoreObjects) {

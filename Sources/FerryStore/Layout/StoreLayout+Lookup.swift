@@ -38,4 +38,21 @@ extension StoreLayout {
             .sorted { $0.key < $1.key }
             .map { (key: $0.key, storage: $0.value) }
     }
+
+    /// The columns of a table that properties of the model have; others are dead.
+    package func knownColumns(of table: EntityTable) -> Set<String> {
+        var known: Set<String> = []
+        for (key, column) in attributeColumns where model.root(of: key.entity) == table.root {
+            known.insert(column.name)
+        }
+        for storage in relationshipStorage.values {
+            switch storage {
+            case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
+                known.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
+            case .inverseless(table.name, let column): known.insert(column)
+            default: break
+            }
+        }
+        return known
+    }
 }

@@ -76,7 +76,8 @@ struct ConstraintsCheck: Check {
             }
             try report(
                 query + " ORDER BY 1", entity: entity, place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
-                excuse: try Excuse(relationship: relationship.name, limits, of: entity, origins, in: context), in: context)
+                excuse: try Excuse(relationship: relationship.name, limits, of: entity, origins, in: context),
+                in: context)
         }
     }
 

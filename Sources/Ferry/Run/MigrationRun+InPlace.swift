@@ -1,0 +1,142 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+extension MigrationRun {
+    /// Takes the store, or a copy of it at the output, through all steps in one transaction.
+    func runInPlace(
+        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        try stop.check()
+        guard place.output != nil else { return try migrateStore(plan, sourceGuard, &record, folder) }
+        try migrateCopy(plan, sourceGuard, &record, folder)
+        try putInPlace(sourceGuard, &record, folder)
+    }
+
+    // MARK: The store itself
+
+    /// COMMIT is the only point at which anything changes; a kill before it leaves the old store.
+    private func migrateStore(
+        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        record.phase = .rows
+        try folder.save(record)
+        let connection = try connection(to: place.store, folder)
+        connection.keepWriteAheadLogOnClose()
+        // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
+        try record.checkSource(sourceGuard.fingerprint())
+        try sourceGuard.endTransaction()
+        try connection.execute("BEGIN IMMEDIATE")
+        try record.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
+        var current = record
+        try InPlaceRun.run(plan.steps, on: connection, options: options(record, folder)) { reports in
+            addSteps(plan, reports, to: &current)
+            try folder.save(current)
+        }
+        record = current
+        // What a reader keeps from being written back is written back by whoever opens the store next.
+        _ = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        withExtendedLifetime(connection) {}
+    }
+
+    /// What a killed transaction left is rolled back by SQLite as soon as anybody reads.
+    func giveBackOldStore() throws {
+        do {
+            let connection = try Connection(path: place.store, mode: .readWrite, trace: configuration.trace)
+            connection.keepWriteAheadLogOnClose()
+            _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        } catch {
+            throw FerryError.wrapping(error, on: place.store)
+        }
+    }
+
+    /// The record of a run in place that can go on: then only its snapshot was taken.
+    ///
+    /// - Returns: Nil when the run must begin anew, since store or plan are not those that it began with.
+    func continued(
+        _ begun: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
+    ) throws -> RunRecord? {
+        var record = begun
+        let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
+        // A journal that was rolled back gives the file the bytes that it had, at another time.
+        if record.source.store.walFrames == nil { record.source.store.modified = now.store.modified }
+        do {
+            try checkSame(record, plan, now)
+        } catch let error as FerryError where [.runDiffers, .sourceChanged].contains(error.code) {
+            try folder.clear()
+            return nil
+        }
+        try folder.save(record)
+        return record
+    }
+
+    // MARK: A copy
+
+    private func migrateCopy(
+        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        guard record.migration?.steps.count != plan.steps.count else { return }
+        record.phase = .rows
+        try folder.save(record)
+        let file = destination(ofStep: plan.steps.count, in: folder)
+        try files.removeTree(FileLayer.parent(of: file))
+        try files.createDirectory(FileLayer.parent(of: file))
+        var output = try files.create(file)
+        try PageReader(sourceGuard.connection).write(to: &output, stop: stop)
+        try output.close()
+        let connection = try connection(to: file, folder)
+        let reports = try InPlaceRun.run(plan.steps, on: connection, options: options(record, folder))
+        let written = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first
+        guard written?.integer == 0 else {
+            throw FerryError(.internalError, "\(file) could not be written back from its -wal.")
+        }
+        withExtendedLifetime(connection) {}
+        addSteps(plan, reports, to: &record)
+        try folder.save(record)
+    }
+
+    // MARK: What both need
+
+    private func connection(to path: String, _ folder: RunFolder) throws -> Connection {
+        let connection = try Connection(
+            path: path, mode: .readWrite, vfs: vfs(folder.path), trace: configuration.trace)
+        // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
+        try connection.execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE; PRAGMA cache_size = -6000")
+        return connection
+    }
+
+    private func options(_ record: RunRecord, _ folder: RunFolder) -> EngineOptions {
+        var options = EngineOptions(
+            chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
+            progress: relay.hook(step: 1), stop: stop)
+        options.externalFolder = ExternalData.folder(forStore: place.store)
+        return options
+    }
+
+    private func addSteps(_ plan: MigrationPlan, _ reports: [StepReport], to record: inout RunRecord) {
+        record.migration?.steps = []
+        for (index, (step, report)) in zip(plan.steps, reports).enumerated() {
+            var summary = VerificationSummary(mode: configuration.verify)
+            summary.isBeforeCommit = true
+            summary.checked = report.counts.map(\.written).reduce(0, +)
+            record.add(step, index + 1, report, summary)
+            record.migration?.steps[index].isFinished = true
+        }
+    }
+}
+
+extension RunRecord {
+    /// Whether the run changes the store itself and has not been seen to have done so.
+    var isUnfinishedInPlace: Bool {
+        migration.map { $0.isInPlace && $0.options.output == nil } ?? false
+    }
+
+    /// Whether a store that has a version's hashes has them by this run.
+    func isCommitted(to version: String) -> Bool {
+        guard let migration, isUnfinishedInPlace else { return false }
+        return migration.steps.count == migration.chain.count - 1 && migration.to == version
+    }
+}

@@ -1,0 +1,268 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// What must hold in a store that was migrated in place before that is committed.
+///
+/// The rows of tables that no statement wrote are not read: renaming takes as long in a large store as in a small one.
+struct InPlaceChecks {
+    let step: StepPlan
+    let source: StoreLayout
+    let destination: StoreLayout
+    let plan: InPlacePlan
+    let connection: Connection
+
+    /// What is known of the old version.
+    struct Before {
+        /// Rows of exactly each source entity.
+        var rows: [String: Int64]
+        var metadata: StoreMetadata
+        var highestKeys: [Int64: Int64]
+    }
+
+    // MARK: Before
+
+    func before() throws -> Before {
+        Before(
+            rows: try step.sourceRows ?? rows(of: source, tables: nil),
+            metadata: try StoreMetadata.read(from: connection), highestKeys: try highestKeys())
+    }
+
+    private func rows(of layout: StoreLayout, tables: Set<String>?) throws -> [String: Int64] {
+        var rows: [String: Int64] = [:]
+        for table in layout.tablesInOrder where tables?.contains(table.name) ?? true {
+            var byNumber: [Int64: Int64] = [:]
+            let counts = try connection.rows("SELECT Z_ENT, count(*) FROM \(quoted(table.name)) GROUP BY Z_ENT")
+            for row in counts { byNumber[row[0].integer ?? 0] = row[1].integer ?? 0 }
+            for entity in layout.entities(inTableOf: table.root) {
+                rows[entity] = layout.number(of: entity).flatMap { byNumber.removeValue(forKey: $0) } ?? 0
+            }
+            guard byNumber.isEmpty else {
+                throw FerryError(
+                    .damagedSource, "Rows in the table of \(table.root) have a Z_ENT that is no entity of that table.",
+                    remedy: "Remove or repair these rows with the app, or restore a backup of the store.",
+                    place: .init(entity: table.root))
+            }
+        }
+        return rows
+    }
+
+    private func highestKeys() throws -> [Int64: Int64] {
+        let rows = try connection.rows("SELECT Z_ENT, Z_MAX FROM Z_PRIMARYKEY")
+        return Dictionary(
+            rows.map { ($0[0].integer ?? 0, $0[1].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Objects of entities that the new version does not have.
+    func unmapped(_ before: Before) -> [(entity: String, rows: Int64)] {
+        let mapped = Set(step.resolved.entityMappings.map(\.source))
+        return source.model.sortedEntityNames.filter { !mapped.contains($0) }
+            .map { ($0, before.rows[$0] ?? 0) }.filter { $0.1 > 0 }
+    }
+
+    // MARK: After
+
+    /// Looks at everything.
+    ///
+    /// - Returns: The counts of the mappings.
+    /// - Throws: ``FerryError`` `.verificationFailed` for the first difference.
+    func after(_ before: Before) throws -> [EntityMappingCounts] {
+        try checkSchema()
+        try checkNumbers(before)
+        try checkMetadata(before)
+        let counts = try checkCounts(before)
+        try checkMandatoryValues()
+        try checkEntityColumns()
+        try checkJoinTables()
+        return counts
+    }
+
+    private func fail(_ what: String, entity: String? = nil, property: String? = nil) -> FerryError {
+        FerryError(
+            .verificationFailed,
+            "The store would not be a store of version \(step.resolved.destination.name): \(what). It is as before.",
+            remedy: "Migrate to a new store with --output, and report this.",
+            place: .init(entity: entity, property: property))
+    }
+
+    /// Every table, column, index and trigger of a new store is there; only columns that were dead before are over.
+    private func checkSchema() throws {
+        let catalog = try StoreCatalog(connection)
+        for table in destination.tablesInOrder {
+            let system = ["Z_PK", "Z_ENT", "Z_OPT"].map { Column(name: $0, type: "INTEGER") }
+            try check(table.name, system + table.columns, key: ["Z_PK"], catalog)
+        }
+        for join in destination.joinTables {
+            let columns = [join.firstColumn, join.secondColumn, join.firstOrderColumn, join.secondOrderColumn]
+            try check(
+                join.name, columns.compactMap { $0 }.map { Column(name: $0, type: "INTEGER") },
+                key: [join.firstColumn, join.secondColumn], catalog)
+        }
+        let indexes = Set(catalog.indexes.map { "\($0.table) \($0.name)" })
+        if let missing = destination.indexes.first(where: { !indexes.contains("\($0.table) \($0.name)") }) {
+            throw fail("the index \(missing.name) is missing")
+        }
+        let triggers = Set(catalog.triggers.map(\.name))
+        if let missing = destination.triggers.first(where: { !triggers.contains($0.name) }) {
+            throw fail("the trigger \(missing.name) is missing")
+        }
+        if let left = catalog.tables.first(where: { $0.name.hasPrefix("ferry_") }) {
+            throw fail("the table \(left.name) was left behind")
+        }
+    }
+
+    private func check(_ name: String, _ columns: [Column], key: [String], _ catalog: StoreCatalog) throws(FerryError) {
+        guard let found = catalog.table(name), found.name == name else { throw fail("the table \(name) is missing") }
+        let actual = Dictionary(found.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        for column in columns where actual[column.name]?.uppercased() != column.type.uppercased() {
+            throw fail("\(name) has no column \(column.name) \(column.type)")
+        }
+        guard found.keyColumns == key else { throw fail("\(name) has another primary key") }
+        let known = Set(columns.map(\.name))
+        let dead = source.tables.values.first { $0.name == plan.continued[name] }.map { table in
+            Set(table.columns.map(\.name)).subtracting(source.knownColumns(of: table))
+        }
+        if let extra = found.columns.first(where: { !known.contains($0.name) && dead?.contains($0.name) != true }) {
+            throw fail("\(name) still has the column \(extra.name)")
+        }
+    }
+
+    private func checkNumbers(_ before: Before) throws {
+        let rows = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY")
+        var numbers = destination.entityNumbers
+        for row in rows {
+            let number = row[0].integer ?? 0
+            guard number < HistoryTables.firstNumber else { continue }
+            guard let name = row[1].text, numbers.removeValue(forKey: name) == number else {
+                throw fail("Z_PRIMARYKEY numbers its entities otherwise")
+            }
+            let parent = destination.model.entities[name]?.superentity.flatMap { destination.number(of: $0) } ?? 0
+            guard row[2].integer == parent else { throw fail("Z_PRIMARYKEY gives \(name) another parent") }
+            guard let table = destination.tables[name] else { continue }
+            let highest = try connection.integer("SELECT max(Z_PK) FROM \(quoted(table.name))") ?? 0
+            let root = source.tables.values.first { $0.name == plan.continued[table.name] }?.root
+            let handedOut = root.flatMap { source.number(of: $0) }.flatMap { before.highestKeys[$0] } ?? 0
+            guard let maximum = row[3].integer, maximum >= highest, maximum >= handedOut else {
+                throw fail("Z_MAX of \(name) is too low", entity: name)
+            }
+        }
+        if let missing = numbers.keys.sorted().first { throw fail("Z_PRIMARYKEY lacks \(missing)") }
+        for (number, maximum) in before.highestKeys where number >= HistoryTables.firstNumber {
+            guard rows.contains(where: { $0[0].integer == number && $0[3].integer == maximum }) else {
+                throw fail("Z_PRIMARYKEY lost the row of number \(number)")
+            }
+        }
+    }
+
+    private func checkMetadata(_ before: Before) throws {
+        let metadata = try StoreMetadata.read(from: connection)
+        guard metadata == before.metadata.restamped(for: step.resolved.destination) else {
+            throw fail("its metadata differ")
+        }
+        if let cached = try ModelCache.version(in: connection), cached.hashes != step.resolved.destination.hashes {
+            throw fail("its cached model is another one")
+        }
+    }
+
+    // MARK: Rows
+
+    private func checkCounts(_ before: Before) throws -> [EntityMappingCounts] {
+        let after = try rows(of: destination, tables: plan.touched)
+        var expected: [String: Int64] = [:]
+        var counts: [EntityMappingCounts] = []
+        for mapping in step.resolved.entityMappings {
+            let rows = before.rows[mapping.source] ?? 0
+            expected[mapping.destination, default: 0] += rows
+            var count = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            count.read = rows
+            count.written = rows
+            counts.append(count)
+        }
+        for (entity, rows) in after.sorted(by: { $0.key < $1.key }) where rows != expected[entity] ?? 0 {
+            throw fail("\(entity) has \(rows) rows instead of \(expected[entity] ?? 0)", entity: entity)
+        }
+        return counts
+    }
+
+    /// Attributes that were optional, or are new: in the others nothing became empty that was not before.
+    private func checkMandatoryValues() throws {
+        for mapping in step.resolved.entityMappings {
+            for resolved in mapping.attributes {
+                guard
+                    let attribute = destination.model.attribute(resolved.name, of: mapping.destination),
+                    !attribute.isOptional, !takesOverMandatory(resolved, mapping),
+                    let table = destination.table(of: mapping.destination),
+                    let column = destination.column(of: resolved.name, in: mapping.destination),
+                    let number = destination.number(of: mapping.destination)
+                else { continue }
+                let empty =
+                    try connection.integer(
+                        "SELECT count(*) FROM \(quoted(table.name)) WHERE Z_ENT = ? AND \(quoted(column.name)) IS NULL",
+                        [.integer(number)]) ?? 0
+                guard empty == 0 else {
+                    throw FerryError(
+                        .mandatoryValue,
+                        "\(mapping.destination).\(resolved.name) is mandatory and would be empty in \(empty) rows.",
+                        remedy: "Give it a default value in the model, or an expression in a mapping model.",
+                        place: .init(
+                            entityMapping: mapping.name, entity: mapping.destination, property: resolved.name))
+                }
+            }
+        }
+    }
+
+    private func takesOverMandatory(_ resolved: ResolvedAttribute, _ mapping: ResolvedEntityMapping) -> Bool {
+        guard case .keyPath(.variable("source"), let path)? = resolved.expression, path.count == 1,
+            case .key(let name) = path[0]
+        else { return false }
+        return source.model.attribute(name, of: mapping.source)?.isOptional == false
+    }
+
+    // MARK: Relationships
+
+    /// The entity number beside a key is that of the object at its end, as far as there is one.
+    private func checkEntityColumns() throws {
+        for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
+                let relationship = destination.model.relationship(key.property, of: key.entity),
+                let target = destination.table(of: relationship.destinationEntity),
+                plan.touched.contains(table) || plan.touched.contains(target.name)
+            else { continue }
+            let wrong =
+                try connection.integer(
+                    "SELECT count(*) FROM \(table) AS a JOIN \(target.name) AS b ON b.Z_PK = a.\(column) "
+                        + "WHERE a.\(entityColumn) IS NOT b.Z_ENT") ?? 0
+            guard wrong == 0 else {
+                throw fail(
+                    "\(wrong) objects name another entity at the end of \(key.entity).\(key.property)",
+                    entity: key.entity, property: key.property)
+            }
+        }
+    }
+
+    /// Links of join tables that were written lead to objects of the declared entities.
+    private func checkJoinTables() throws {
+        for join in destination.joinTables where plan.touched.contains(join.name) {
+            for (column, side) in [(join.firstColumn, join.relationship), (join.secondColumn, join.inverse)] {
+                guard let table = destination.table(of: side.entity) else { continue }
+                let family = destination.model.family(of: side.entity).compactMap { destination.number(of: $0) }
+                let wrong =
+                    try connection.integer(
+                        "SELECT count(*) FROM \(join.name) AS j JOIN \(table.name) AS t ON t.Z_PK = j.\(column) "
+                            + "WHERE t.Z_ENT NOT IN (\(family.sorted().map(String.init).joined(separator: ", ")))") ?? 0
+                guard wrong == 0 else {
+                    throw fail(
+                        "\(wrong) links of \(side.entity).\(side.property) lead to objects of another entity",
+                        entity: side.entity, property: side.property)
+                }
+            }
+        }
+    }
+
+    private func quoted(_ name: String) -> String { Connection.quoted(name) }
+}

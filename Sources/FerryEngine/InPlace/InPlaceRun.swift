@@ -1,0 +1,171 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+package import FerryPlan
+package import FerrySQLite
+internal import FerryStore
+
+/// Takes a store to the next version within itself, inside one transaction.
+///
+/// Nothing is kept beside the store: what SQLite's own journal gives back after a kill is the old store. So everything
+/// that could show the result to be wrong is looked at before COMMIT, through the same connection.
+package struct InPlaceRun {
+    package var step: StepPlan
+    /// The store, as the main database, inside a transaction that may write.
+    package var connection: Connection
+    package var options: EngineOptions
+
+    package init(step: StepPlan, connection: Connection, options: EngineOptions) {
+        self.step = step
+        self.connection = connection
+        self.options = options
+    }
+
+    /// Runs steps one after another in one transaction and commits it.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps from the store's version on.
+    ///   - connection: The store; a transaction that is open already becomes the one that is committed.
+    ///   - options: How it runs.
+    ///   - beforeCommit: Receives the reports when everything is done and checked.
+    /// - Returns: A report for each step.
+    /// - Throws: ``FerryError``; the transaction is rolled back then, and the store is as before.
+    @discardableResult
+    package static func run(
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        beforeCommit: ([StepReport]) throws -> Void = { _ in }
+    ) throws -> [StepReport] {
+        do {
+            if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
+            var reports: [StepReport] = []
+            for step in steps {
+                reports.append(try InPlaceRun(step: step, connection: connection, options: options).run())
+            }
+            try options.stop.check()
+            try beforeCommit(reports)
+            try connection.execute("COMMIT")
+            return reports
+        } catch {
+            // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
+            do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
+            if let error = error as? DatabaseError { throw FerryError(inPlace: error, on: connection.path) }
+            throw error
+        }
+    }
+
+    /// The statements that a step would run on a store; reads its schema, and no rows.
+    ///
+    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    package static func plan(_ step: StepPlan, on connection: Connection) throws -> InPlacePlan {
+        let run = InPlaceRun(
+            step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
+        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        return try run.plan(source, InPlaceSchema(of: source, into: destination, on: connection), destination)
+    }
+
+    /// Runs and checks the step in the transaction that is open; committing is the caller's.
+    ///
+    /// - Returns: The counts of the step's mappings.
+    /// - Throws: ``FerryError``; the transaction must be rolled back then.
+    package func run() throws -> StepReport {
+        precondition(connection.isInTransaction, "a migration in place is one transaction")
+        do {
+            return try runInTransaction()
+        } catch let error as DatabaseError {
+            throw FerryError(inPlace: error, on: connection.path)
+        }
+    }
+
+    private func runInTransaction() throws -> StepReport {
+        var report = StepReport()
+        let start = Clock.nanoseconds()
+        options.progress?(ProgressUpdate(phase: .rows))
+        let resolved = step.resolved
+        let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(for: resolved.destination.model)
+        let schema = try InPlaceSchema(of: source, into: destination, on: connection)
+        let plan = try self.plan(source, schema, destination)
+        let checks = InPlaceChecks(
+            step: step, source: source, destination: destination, plan: plan, connection: connection)
+        let before = try checks.before()
+        try FunctionRegistry.register(on: connection)
+        try ExternalContents(folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path))
+            .register(on: connection)
+        for statement in plan.statements { try execute(statement) }
+        try writeMetadata()
+        for statement in plan.closing { try execute(statement) }
+        report.phaseNanoseconds[.rows] = Clock.nanoseconds() - start
+        options.progress?(ProgressUpdate(phase: .verify))
+        let checkStart = Clock.nanoseconds()
+        report.counts = try checks.after(before)
+        report.phaseNanoseconds[.verify] = Clock.nanoseconds() - checkStart
+        report.unmapped = checks.unmapped(before)
+        return report
+    }
+
+    private func plan(
+        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout
+    ) throws(FerryError) -> InPlacePlan {
+        do throws(InPlaceObstacle) {
+            return try InPlacePlan(step.resolved, source: source, schema: schema, destination: destination)
+        } catch {
+            switch error {
+            case .refused(let refusal): throw refusal
+            case .needsCopy(let reason):
+                throw FerryError(
+                    .unsupported,
+                    "The step to version \(step.resolved.destination.name) cannot be taken in place: \(reason).",
+                    remedy: "Migrate to a new store with --output.")
+            }
+        }
+    }
+
+    // MARK: Statements
+
+    private func execute(_ planned: InPlaceStatement) throws {
+        try options.stop.check()
+        options.progress?(ProgressUpdate(phase: .rows, subject: planned.reason))
+        guard !planned.values.isEmpty else {
+            return try placed(planned) { try connection.execute(planned.sql) }
+        }
+        let statement = try connection.prepare(planned.sql)
+        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
+        try placed(planned) { try statement.run() }
+    }
+
+    /// Runs the body; what a function of ours, or a constraint, complains of is said in the words of the model.
+    private func placed(_ planned: InPlaceStatement, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as DatabaseError {
+            if let cause = connection.takeFunctionError() as? FerryError { throw cause }
+            guard error.isConstraint else { throw error }
+            throw FerryError(
+                .rowFailed, "The rows break a uniqueness constraint of the new version: \(error.message).",
+                remedy: "Let a mapping file merge the duplicates with \"unique\", or drop them with \"where\".",
+                cause: error)
+        }
+    }
+
+    private func writeMetadata() throws {
+        let resolved = step.resolved
+        let metadata = try StoreMetadata.read(from: connection).restamped(for: resolved.destination)
+        try metadata.write(to: connection)
+        if try ModelCache.hasModel(connection) { try ModelCache.write(resolved.destination.model, on: connection) }
+    }
+}
+
+extension FerryError {
+    /// Wraps a failed SQLite call of a transaction that is rolled back.
+    fileprivate init(inPlace error: DatabaseError, on path: String) {
+        if error.isBusy {
+            self.init(
+                .storeInUseAtSwap, "\(path) is open in another program, so it was not migrated.",
+                remedy: "Close the app and run the same command again.", cause: error)
+            return
+        }
+        self.init(database: error, whileDoing: "migrating in place")
+        if !error.isInterrupted { remedy = "The store is as before; run the same command again." }
+    }
+}

@@ -1,0 +1,178 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryStore
+
+/// Finds, for every column of a destination table, what each entity mapping puts into it.
+struct ColumnSlots {
+    let step: ResolvedStep
+    let source: StoreLayout
+    let destination: StoreLayout
+    let relationships: RelationshipSources
+    let table: EntityTable
+    /// The mappings whose objects stand in the table.
+    let mappings: [ResolvedEntityMapping]
+
+    private(set) var slots: [String: ColumnSlot] = [:]
+    /// Keys to objects that the new version does not relate any more.
+    private(set) var cuts: [KeyCut] = []
+    /// Order columns that must be numbered, each with the key column of the group.
+    private(set) var numberings: [(order: String, group: String)] = []
+
+    init(
+        _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout, table: EntityTable
+    ) throws(InPlaceObstacle) {
+        self.step = step
+        self.source = source
+        self.destination = destination
+        self.table = table
+        relationships = RelationshipSources(step: step, source: source, destination: destination)
+        mappings = step.entityMappings.filter { destination.model.root(of: $0.destination) == table.root }
+        for (key, column) in destination.attributeColumns.sorted(by: { $0.key < $1.key })
+        where destination.model.root(of: key.entity) == table.root {
+            slots[column.name] = try attribute(key, column)
+        }
+        for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            switch storage {
+            case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
+                try addKey(key, column, entityColumn, orderColumn)
+            case .inverseless(table.name, let column): try addInverseless(key, column)
+            default: break
+            }
+        }
+    }
+
+    /// In the order of the new table's columns.
+    var inOrder: [ColumnSlot] { table.columns.compactMap { slots[$0.name] } }
+
+    // MARK: Attributes
+
+    private func attribute(_ key: PropertyKey, _ column: Column) throws(InPlaceObstacle) -> ColumnSlot {
+        var slot = ColumnSlot(column: column, property: key)
+        for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
+            guard let attribute = destination.attribute(key) else { continue }
+            if attribute.isDerived {
+                if let before = source.model.attribute(key.property, of: mapping.source), before.isDerived,
+                    let old = source.column(of: key.property, in: mapping.source)
+                {
+                    slot.values[mapping.position] = .column(old.name)
+                }
+                continue
+            }
+            guard let resolved = mapping.attributes.first(where: { $0.name == key.property }) else {
+                throw .needsCopy("\(key.entity).\(key.property) is an element of a composite attribute")
+            }
+            slot.values[mapping.position] = try value(resolved, attribute, mapping)
+        }
+        return slot
+    }
+
+    private func value(
+        _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
+    ) throws(InPlaceObstacle) -> SlotValue? {
+        guard let expression = resolved.expression else { return attribute.defaultValue.map { .constant($0) } }
+        let value = SlotValue.expression(expression, attribute, mapping)
+        var values = InPlaceValues()
+        do throws(FerryError) {
+            let sql = try value.sql(names: [:], source: source, values: &values)
+            // What SQL calls by its bare name is taken over as it is.
+            if let column = value.base(in: source), sql == column { return .column(column) }
+            return value
+        } catch {
+            throw .needsCopy("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
+        }
+    }
+
+    // MARK: Keys
+
+    private mutating func addKey(
+        _ key: PropertyKey, _ column: String, _ entityColumn: String?, _ orderColumn: String?
+    ) throws(InPlaceObstacle) {
+        var slot = ColumnSlot(column: Column(name: column, type: "INTEGER"), property: key)
+        var numbers = ColumnSlot(column: Column(name: entityColumn ?? "", type: "INTEGER"), property: key)
+        var order = ColumnSlot(column: Column(name: orderColumn ?? "", type: "INTEGER"), property: key)
+        var unordered = 0
+        for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
+            guard let old = try relationships.key(of: key, in: mapping) else { continue }
+            addCut(old, mapping)
+            slot.values[mapping.position] = .column(old.column)
+            numbers.values[mapping.position] = try number(old)
+            if let oldOrder = old.orderColumn {
+                order.values[mapping.position] = .column(oldOrder)
+            } else {
+                unordered += 1
+            }
+        }
+        slots[column] = slot
+        if let entityColumn { slots[entityColumn] = numbers }
+        guard let orderColumn else { return }
+        if unordered > 0 {
+            guard order.values.isEmpty else {
+                throw .needsCopy("\(key.entity).\(key.property) has an order for some of its objects only")
+            }
+            numberings.append((orderColumn, column))
+        }
+        slots[orderColumn] = order
+    }
+
+    private func number(_ key: RelationshipSources.Key) throws(InPlaceObstacle) -> SlotValue {
+        var pairs: [NumberPair] = []
+        for mapping in step.entityMappings where key.allowed.contains(mapping.source) {
+            guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination)
+            else { continue }
+            pairs.append(NumberPair(old: old, new: new))
+        }
+        pairs.sort { $0.old < $1.old }
+        if let old = key.entityColumn {
+            return pairs.allSatisfy { $0.old == $0.new } && key.possible.isSubset(of: key.allowed)
+                ? .column(old) : .number(key: key.column, old: old, pairs)
+        }
+        guard pairs.count == 1 else { throw .needsCopy("a key does not say to which entity it leads") }
+        return .number(key: key.column, old: nil, pairs)
+    }
+
+    private mutating func addInverseless(_ key: PropertyKey, _ column: String) throws(InPlaceObstacle) {
+        guard let target = destination.model.relationship(key.property, of: key.entity)?.destinationEntity else {
+            return
+        }
+        var slot = ColumnSlot(column: Column(name: column, type: "INTEGER"), property: key)
+        for mapping in mappings where destination.model.isKind(mapping.destination, of: target) {
+            guard let old = try relationships.key(ofInverseless: key, in: mapping) else { continue }
+            addCut(old, mapping)
+            slot.values[mapping.position] = .column(old.column)
+        }
+        slots[column] = slot
+    }
+
+    private mutating func addCut(_ key: RelationshipSources.Key, _ mapping: ResolvedEntityMapping) {
+        let lost = key.possible.subtracting(key.allowed).compactMap { source.number(of: $0) }.sorted()
+        guard !lost.isEmpty, let table = source.table(of: mapping.source)?.name,
+            let number = source.number(of: mapping.source)
+        else { return }
+        cuts.append(
+            KeyCut(
+                table: table, number: number,
+                columns: [key.column, key.entityColumn, key.orderColumn].compactMap { $0 },
+                targetTable: key.targetTable, lost: lost))
+    }
+}
+
+/// Keys of one entity's rows that lead to objects which go, or leave the relationship.
+struct KeyCut {
+    var table: String
+    var number: Int64
+    /// The key, then what goes with it.
+    var columns: [String]
+    var targetTable: String
+    /// `Z_ENT` of the objects.
+    var lost: [Int64]
+
+    var statement: InPlaceStatement {
+        let assignments = columns.map { "\($0) = NULL" }.joined(separator: ", ")
+        let numbers = lost.map(String.init).joined(separator: ", ")
+        return InPlaceStatement(
+            "UPDATE \(table) SET \(assignments) WHERE Z_ENT = \(number) "
+                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))",
+            reason: "objects at the end of \(columns[0]) go, or are no longer related")
+    }
+}

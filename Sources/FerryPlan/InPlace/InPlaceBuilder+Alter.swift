@@ -1,0 +1,104 @@
+internal import FerryStore
+
+extension InPlaceBuilder {
+    /// Indexes that do not stay as they are, before the columns under them change.
+    mutating func dropIndexes() throws(InPlaceObstacle) {
+        let indexes = IndexMoves(wanted: destination.indexes)
+        for move in moves {
+            guard case .alter(let alteration) = move.way, let old = move.source else { continue }
+            let update = try move.update()
+            var names = Dictionary(alteration.renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
+            names[old.name] = move.destination.name
+            dropIndexes(of: old.name, indexes, names: names, written: update?.columns ?? [])
+        }
+        for join in joins {
+            guard case .alter(let old, let renames, _) = join.way else { continue }
+            var names = Dictionary(renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
+            names[old.name] = join.destination.name
+            dropIndexes(of: old.name, indexes, names: names, written: [])
+        }
+    }
+
+    private mutating func dropIndexes(
+        of table: String, _ moves: IndexMoves, names: [String: String], written: Set<String>
+    ) {
+        for index in schema.indexes where index.table == table {
+            if let successor = moves.successor(of: index, names: names, written: written) {
+                keptIndexes.insert(successor.name)
+            } else {
+                add("DROP INDEX \(quoted(index.name))", "the new version has none of this name, or another one")
+            }
+        }
+    }
+
+    mutating func createIndexes() {
+        for index in destination.indexes where !keptIndexes.contains(index.name) {
+            add(index.sql, "index of the new version")
+        }
+    }
+
+    // MARK: Columns
+
+    mutating func alterTables() throws(InPlaceObstacle) {
+        for move in moves {
+            guard case .alter(let alteration) = move.way, let old = move.source else { continue }
+            rename(alteration.renames, in: move.destination.name, having: old.columns.map(\.name))
+            for column in alteration.additions {
+                add("ALTER TABLE \(move.destination.name) ADD COLUMN \(column.name) \(column.type)", "a new property")
+            }
+            guard let update = try move.update() else { continue }
+            plan.statements.append(update.statement)
+            plan.touched.insert(move.destination.name)
+        }
+        for join in joins {
+            guard case .alter(let old, let renames, let additions) = join.way else { continue }
+            let columns = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn]
+            rename(renames, in: join.destination.name, having: columns.compactMap { $0 })
+            for column in additions {
+                add("ALTER TABLE \(join.destination.name) ADD COLUMN \(column) INTEGER", "the relationship is ordered")
+            }
+        }
+    }
+
+    /// Renames columns; those whose new name another one still has go over a name of their own.
+    private mutating func rename(_ renames: [(from: String, to: String)], in table: String, having columns: [String]) {
+        var names = Set(columns.map { $0.uppercased() })
+        let reason = "the property, or the entity number in the name, is another one"
+        var waiting: [(from: String, to: String)] = []
+        for (index, rename) in renames.enumerated() {
+            let isTaken = names.contains(rename.to.uppercased()) && rename.to.uppercased() != rename.from.uppercased()
+            let to = isTaken ? "ferry_column_\(index)" : rename.to
+            add("ALTER TABLE \(table) RENAME COLUMN \(rename.from) TO \(to)", reason)
+            names.remove(rename.from.uppercased())
+            names.insert(to.uppercased())
+            if isTaken { waiting.append((to, rename.to)) }
+        }
+        for rename in waiting { add("ALTER TABLE \(table) RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
+    }
+
+    // MARK: Orders
+
+    /// Positions in relationships that become ordered: 2048, then 1024 more for each, in the order of the keys.
+    mutating func numberOrders() {
+        for move in moves {
+            let table = move.destination.name
+            for (order, group) in move.slots.numberings {
+                number(order, in: table, key: "Z_PK", group: group, by: "Z_PK")
+            }
+        }
+        for join in joins {
+            for (order, group, other) in join.numberings {
+                number(order, in: join.destination.name, key: "rowid", group: group, by: other)
+            }
+        }
+    }
+
+    private mutating func number(_ column: String, in table: String, key: String, group: String, by order: String) {
+        add(
+            "UPDATE \(table) SET \(column) = 1024 + 1024 * p.place FROM (SELECT \(key) AS k, "
+                + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place FROM \(table) "
+                + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k",
+            "the relationship is ordered")
+        plan.touched.insert(table)
+    }
+}

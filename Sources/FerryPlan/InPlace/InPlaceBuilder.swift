@@ -1,0 +1,284 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryStore
+
+/// Puts the statements of a plan into their order.
+struct InPlaceBuilder {
+    let step: ResolvedStep
+    let source: StoreLayout
+    let schema: InPlaceSchema
+    let destination: StoreLayout
+    var plan = InPlacePlan()
+
+    var moves: [TableMove] = []
+    var joins: [JoinMove] = []
+    /// What each of the store's tables is called at the moment.
+    var current: [String: String] = [:]
+    /// Upper-case names that are taken at the moment.
+    private var occupied: Set<String>
+    private var asides = 0
+    /// Names of indexes of the new version that the store has already.
+    var keptIndexes: Set<String> = []
+
+    init(_ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout) {
+        self.step = step
+        self.source = source
+        self.schema = schema
+        self.destination = destination
+        occupied = Set(schema.tables.keys)
+    }
+
+    mutating func add(_ sql: String, _ reason: String) {
+        plan.statements.append(InPlaceStatement(sql, reason: reason))
+    }
+
+    mutating func build() throws(InPlaceObstacle) {
+        try findMoves()
+        try refuseMirroring()
+        dropTriggers()
+        raiseHighestKeys()
+        cutLinks()
+        deleteRemovedRows()
+        moveAside()
+        createTables()
+        try fillTables()
+        dropTables()
+        try dropIndexes()
+        try alterTables()
+        numberOrders()
+        writeEntityNumbers()
+        translateHistory()
+        translateMirroring()
+        completeEntityColumns()
+        createIndexes()
+        close()
+    }
+
+    // MARK: Moves
+
+    private mutating func findMoves() throws(InPlaceObstacle) {
+        var sources: [String: Set<String>] = [:]
+        for mapping in step.entityMappings {
+            sources[destination.model.root(of: mapping.destination), default: []]
+                .insert(source.model.root(of: mapping.source))
+        }
+        guard sources.values.allSatisfy({ $0.count == 1 }) else {
+            throw .needsCopy("objects of two hierarchies come into one")
+        }
+        let relationships = RelationshipSources(step: step, source: source, destination: destination)
+        let heirs = heirs(sources.compactMapValues(\.first))
+        for table in destination.tablesInOrder {
+            let root = sources[table.root]?.first
+            let old = root.flatMap { source.tables[$0] }
+            let slots = try ColumnSlots(step, source, destination, table: table)
+            moves.append(
+                TableMove(
+                    slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
+                    mustRebuild: old.flatMap { uniqueClause(in: $0) }, sourceLayout: source,
+                    destinationLayout: destination))
+            if let old { plan.continued[table.name] = old.name }
+        }
+        for table in destination.joinTables { joins.append(try JoinMove(table, relationships)) }
+    }
+
+    /// The destination root whose table continues each source root's table.
+    private func heirs(_ sources: [String: String]) -> [String: String] {
+        var heirs: [String: String] = [:]
+        for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
+            let isSame = destination.tables[root]?.name.uppercased() == source.tables[old]?.name.uppercased()
+            let holdsRoot = step.entityMappings.contains {
+                $0.source == old && destination.model.root(of: $0.destination) == root
+            }
+            if isSame || heirs[old] == nil || (holdsRoot && !isSameTable(heirs[old], old)) { heirs[old] = root }
+        }
+        return heirs
+    }
+
+    private func isSameTable(_ root: String?, _ old: String) -> Bool {
+        root.flatMap { destination.tables[$0]?.name.uppercased() } == source.tables[old]?.name.uppercased()
+    }
+
+    /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
+    private func uniqueClause(in table: EntityTable) -> String? {
+        guard let sql = schema.tables[table.name.uppercased()]?.uppercased(), sql.contains(" UNIQUE") else {
+            return nil
+        }
+        let family = source.model.family(of: table.root)
+        let isSame = family.allSatisfy { entity in
+            let mapping = step.entityMappings.first { $0.source == entity }
+            return source.model.entities[entity]?.isAbstract == true
+                || mapping.map { step.source.hashes[entity] == step.destination.hashes[$0.destination] } == true
+        }
+        return isSame ? nil : "uniqueness is stated in the old table"
+    }
+
+    // MARK: Before
+
+    private mutating func dropTriggers() {
+        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "made anew at the end") }
+        for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "made anew at the end") }
+        for name in schema.triggers {
+            add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
+        }
+        for name in schema.rTrees { add("DROP TABLE \(quoted(name))", "the R-Tree of the old version") }
+    }
+
+    /// A `Z_MAX` below a key in use is damage that would give a key twice.
+    private mutating func raiseHighestKeys() {
+        let roots = Set(moves.compactMap(\.source?.root))
+        for root in roots.sorted() {
+            guard let table = source.tables[root], let number = source.number(of: root) else { continue }
+            add(
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table.name)), 0)) "
+                    + "WHERE Z_ENT = \(number)", "no key is given twice, also when its row goes")
+        }
+    }
+
+    private mutating func cutLinks() {
+        for cut in moves.flatMap(\.slots.cuts) {
+            plan.statements.append(cut.statement)
+            touchContinuations(of: cut.table)
+        }
+        for join in joins where !join.cuts.isEmpty {
+            plan.statements += join.cuts
+            plan.touched.insert(join.destination.name)
+        }
+    }
+
+    private mutating func touchContinuations(of table: String) {
+        for (new, old) in plan.continued where old == table { plan.touched.insert(new) }
+    }
+
+    private mutating func deleteRemovedRows() {
+        let carried = Set(step.entityMappings.map(\.source))
+        for move in moves {
+            guard case .alter = move.way, let table = move.source else { continue }
+            let removed = source.entities(inTableOf: table.root)
+                .filter { !carried.contains($0) && source.model.entities[$0]?.isAbstract == false }
+            delete(removed, from: table, "their entities are not in the new version")
+        }
+    }
+
+    private mutating func delete(_ entities: [String], from table: EntityTable, _ reason: String) {
+        let numbers = entities.compactMap { source.number(of: $0) }
+        guard !numbers.isEmpty else { return }
+        add("DELETE FROM \(current[table.name] ?? table.name) WHERE Z_ENT IN (\(TableMove.list(numbers)))", reason)
+        touchContinuations(of: table.name)
+    }
+
+    // MARK: Names of tables
+
+    /// Frees the names that new tables need, then gives altered tables theirs.
+    private mutating func moveAside() {
+        var renamed: [(from: String, to: String)] = []
+        var gone: [String] = []
+        var wanted: Set<String> = []
+        let inherited = Set(
+            moves.compactMap { move -> String? in
+                if case .alter = move.way { move.source?.name } else { nil }
+            })
+        for move in moves {
+            wanted.insert(move.destination.name.uppercased())
+            if case .alter = move.way, let old = move.source, old.name != move.destination.name {
+                renamed.append((old.name, move.destination.name))
+            }
+        }
+        gone += source.tables.values.map(\.name).filter { !inherited.contains($0) }
+        var inheritedJoins: Set<String> = []
+        for join in joins {
+            wanted.insert(join.destination.name.uppercased())
+            guard case .alter(let old, _, _) = join.way else { continue }
+            inheritedJoins.insert(old.name)
+            if old.name != join.destination.name { renamed.append((old.name, join.destination.name)) }
+        }
+        gone += source.joinTables.map(\.name).filter { !inheritedJoins.contains($0) }
+        for table in schema.leftoverTables.sorted() where wanted.contains(table.uppercased()) {
+            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version stands in the way")
+            occupied.remove(table.uppercased())
+        }
+        for table in gone.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
+        let taken = occupied
+        for (from, to) in renamed where taken.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
+            setAside(from)
+        }
+        for (from, to) in renamed { rename(from, to: to, "the entity or relationship has another name or number") }
+    }
+
+    private mutating func setAside(_ table: String) {
+        asides += 1
+        rename(table, to: "ferry_\(asides)", "its name is needed")
+    }
+
+    private mutating func rename(_ table: String, to name: String, _ reason: String) {
+        let now = current[table] ?? table
+        add("ALTER TABLE \(now) RENAME TO \(name)", reason)
+        occupied.remove(now.uppercased())
+        occupied.insert(name.uppercased())
+        current[table] = name
+    }
+
+    // MARK: Rows
+
+    private mutating func createTables() {
+        for move in moves {
+            if case .alter = move.way { continue }
+            add(move.destination.sql, "table of \(move.destination.root)")
+            plan.touched.insert(move.destination.name)
+        }
+        for join in joins {
+            if case .alter = join.way { continue }
+            let key = join.destination.relationship
+            add(join.destination.sql, "links of \(key.entity).\(key.property)")
+            plan.touched.insert(join.destination.name)
+        }
+    }
+
+    private mutating func fillTables() throws(InPlaceObstacle) {
+        for move in moves {
+            switch move.way {
+            case .rebuild, .split:
+                guard let old = move.source else { continue }
+                if let fill = try move.fill(from: current[old.name] ?? old.name) { plan.statements.append(fill) }
+            case .alter, .create: break
+            }
+        }
+        for join in joins {
+            switch join.way {
+            case .rebuild(let old, let columns):
+                plan.statements.append(join.fill(from: current[old.name] ?? old.name, columns))
+            case .keys(let rows):
+                for rows in rows {
+                    plan.statements.append(
+                        join.fill(
+                            rows, from: current[rows.table] ?? rows.table,
+                            targets: current[rows.targetTable] ?? rows.targetTable))
+                }
+            case .alter, .create: break
+            }
+        }
+        // What a split table has taken over goes from the one that it came from.
+        for move in moves {
+            guard case .split = move.way, let old = move.source else { continue }
+            delete(move.slots.mappings.map(\.source), from: old, "their entities have a table of their own now")
+        }
+    }
+
+    private mutating func dropTables() {
+        var kept: Set<String> = []
+        for move in moves {
+            if case .alter = move.way, let name = move.source?.name { kept.insert(name) }
+        }
+        for join in joins {
+            if case .alter(let old, _, _) = join.way { kept.insert(old.name) }
+        }
+        let all = source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)
+        for table in all where !kept.contains(table) {
+            add("DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over")
+        }
+    }
+
+    func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

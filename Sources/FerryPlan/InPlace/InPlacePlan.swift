@@ -1,0 +1,56 @@
+internal import FerryBase
+package import FerryMapping
+internal import FerryModel
+package import FerryStore
+
+/// The statements that turn a store into the next version within itself, in order.
+///
+/// Does no I/O: given the names that the store has and those that the new version wants, the same statements follow.
+/// Metadata and the cached model are not among them: whoever runs the plan writes them before ``closing``.
+package struct InPlacePlan: Sendable {
+    /// Everything up to the indexes of the new version.
+    package internal(set) var statements: [InPlaceStatement] = []
+    /// Triggers and the app's views and triggers, when nothing is written any more.
+    package internal(set) var closing: [InPlaceStatement] = []
+    /// Tables of the new version whose rows were written, as they are called then.
+    package internal(set) var touched: Set<String> = []
+    /// Tables of the new version whose rows stand as they stood, none written.
+    package var untouched: Set<String> { allTables.subtracting(touched) }
+    /// Tables of the new version to those of the store that they continue.
+    package internal(set) var continued: [String: String] = [:]
+    private var allTables: Set<String> = []
+
+    /// - Parameters:
+    ///   - step: A step whose mappings were inferred.
+    ///   - source: The store's actual layout.
+    ///   - schema: What else stands in it.
+    ///   - destination: The layout of a new store of the destination version.
+    /// - Throws: ``InPlaceObstacle``.
+    package init(
+        _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout
+    ) throws(InPlaceObstacle) {
+        try Self.check(step)
+        var builder = InPlaceBuilder(step, source: source, schema: schema, destination: destination)
+        try builder.build()
+        self = builder.plan
+        allTables = Set(destination.tables.values.map(\.name) + destination.joinTables.map(\.name))
+    }
+
+    init() {}
+
+    /// Whether a step's mappings are of the kind that rows can keep their places under.
+    private static func check(_ step: ResolvedStep) throws(InPlaceObstacle) {
+        var sources: Set<String> = []
+        for mapping in step.entityMappings {
+            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty else {
+                throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
+            }
+            guard mapping.keepsPrimaryKey else {
+                throw .needsCopy("the objects of entity mapping \(mapping.name) get new keys")
+            }
+            guard sources.insert(mapping.source).inserted else {
+                throw .needsCopy("\(mapping.source) is the source of several entity mappings")
+            }
+        }
+    }
+}

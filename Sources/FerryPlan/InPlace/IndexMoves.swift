@@ -1,0 +1,48 @@
+internal import FerryStore
+
+/// Which indexes stay through a migration in place.
+struct IndexMoves {
+    private let wanted: [String: IndexDefinition]
+
+    init(wanted: [IndexDefinition]) {
+        self.wanted = Dictionary(
+            wanted.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The index of the new version that an index becomes when its table is altered; nil when it must go.
+    ///
+    /// - Parameters:
+    ///   - index: An index that the store has.
+    ///   - names: What the table and its renamed columns are called afterwards.
+    ///   - written: Columns whose values change: their indexes are made anew, which is quicker than following.
+    /// - Returns: The definition in the new version.
+    func successor(
+        of index: IndexDefinition, names: [String: String], written: Set<String>
+    ) -> IndexDefinition? {
+        guard let successor = wanted[index.name.uppercased()] else { return nil }
+        let renamed = Self.tokens(of: index.sql).map { names[$0] ?? $0 }.map { $0.uppercased() }
+        let tokens = Self.tokens(of: successor.sql)
+        guard renamed == tokens.map({ $0.uppercased() }), written.isDisjoint(with: tokens) else { return nil }
+        return successor
+    }
+
+    /// Words without their quotes, and every other character that is no blank.
+    private static func tokens(of sql: String) -> [String] {
+        var tokens: [String] = []
+        var word = ""
+        func isWordPart(_ character: Character) -> Bool {
+            character == "_" || character.isLetter || character.isNumber
+        }
+        for character in sql {
+            if isWordPart(character) {
+                word.append(character)
+                continue
+            }
+            if !word.isEmpty { tokens.append(word) }
+            word = ""
+            if !character.isWhitespace, character != "\"" { tokens.append(String(character)) }
+        }
+        if !word.isEmpty { tokens.append(word) }
+        return tokens
+    }
+}

@@ -1,0 +1,173 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryStore
+
+/// How the rows of one destination join table come to be.
+struct JoinMove {
+    enum Way {
+        case alter(JoinTable, renames: [(from: String, to: String)], additions: [String])
+        /// From another join table, whose columns stand in another order or go.
+        case rebuild(JoinTable, columns: [(new: String, old: String)])
+        /// From keys in rows, as `INSERT … SELECT` parts: source table, first and second key, condition.
+        case keys([KeyRows])
+        case create
+    }
+
+    /// Rows of an entity table that hold one end of each link.
+    struct KeyRows: Hashable {
+        var table: String
+        var first: String
+        var second: String
+        /// The column with the position of the row's object among those of the key's object.
+        var order: String?
+        /// `Z_ENT` of the rows.
+        var number: Int64
+        /// The key column among `first` and `second`, and the objects that it may lead to.
+        var key: String
+        var targetTable: String
+        var targetNumber: Int64
+
+        /// Whether the row's object is the second one of the link.
+        var isSecond: Bool { second == "Z_PK" }
+    }
+
+    let destination: JoinTable
+    let way: Way
+    /// Links that go since one of their ends goes or leaves the relationship.
+    private(set) var cuts: [InPlaceStatement] = []
+    /// Order columns that must be numbered, each with the columns of the group and of the other key.
+    private(set) var numberings: [(order: String, group: String, other: String)] = []
+
+    init(
+        _ table: JoinTable, _ sources: RelationshipSources
+    ) throws(InPlaceObstacle) {
+        destination = table
+        let pairs = try sources.pairs(of: table.relationship)
+        guard let first = pairs.first else {
+            way = .create
+            return
+        }
+        if case .join(let name, let own, let other, let otherOrder, let ownOrder) = first.storage {
+            guard pairs.allSatisfy({ $0.storage == first.storage }),
+                let old = sources.source.joinTables.first(where: { $0.name == name })
+            else { throw .needsCopy("\(table.name) takes over links from several places") }
+            cuts = try Self.cuts(of: pairs, old, own: own, other: other, sources)
+            way = Self.way(table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder)
+            if table.secondOrderColumn != nil, otherOrder == nil { addNumbering(ofSecond: true) }
+            if table.firstOrderColumn != nil, ownOrder == nil { addNumbering(ofSecond: false) }
+        } else {
+            let rows = try Self.keyRows(pairs, sources)
+            way = .keys(rows)
+            if table.secondOrderColumn != nil, !rows.allSatisfy({ $0.isSecond && $0.order != nil }) {
+                addNumbering(ofSecond: true)
+            }
+            if table.firstOrderColumn != nil, !rows.allSatisfy({ !$0.isSecond && $0.order != nil }) {
+                addNumbering(ofSecond: false)
+            }
+        }
+    }
+
+    private mutating func addNumbering(ofSecond isSecond: Bool) {
+        let (first, second) = (destination.firstColumn, destination.secondColumn)
+        guard let order = isSecond ? destination.secondOrderColumn : destination.firstOrderColumn else { return }
+        numberings.append(isSecond ? (order, first, second) : (order, second, first))
+    }
+
+    // MARK: From a join table
+
+    private static func way(
+        _ new: JoinTable, _ old: JoinTable, own: String, other: String, otherOrder: String?, ownOrder: String?
+    ) -> Way {
+        var columns = [(new: new.firstColumn, old: own), (new: new.secondColumn, old: other)]
+        if let order = new.firstOrderColumn, let ownOrder { columns.append((order, ownOrder)) }
+        if let order = new.secondOrderColumn, let otherOrder { columns.append((order, otherOrder)) }
+        let kept = Set(columns.map(\.old))
+        let all = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn].compactMap { $0 }
+        guard own == old.firstColumn, all.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
+        let given = Set(columns.map(\.new))
+        let additions = [new.firstOrderColumn, new.secondOrderColumn].compactMap { $0 }.filter { !given.contains($0) }
+        return .alter(
+            old, renames: columns.filter { $0.new != $0.old }.map { ($0.old, $0.new) }, additions: additions)
+    }
+
+    private static func cuts(
+        of pairs: [RelationshipSources.Pair], _ old: JoinTable, own: String, other: String,
+        _ sources: RelationshipSources
+    ) throws(InPlaceObstacle) -> [InPlaceStatement] {
+        let owners = Set(pairs.map(\.own.source))
+        let others = Set(pairs.map(\.other.source))
+        let related = Set(pairs.map { [$0.own.source, $0.other.source] })
+        guard related.count == owners.count * others.count else {
+            throw .needsCopy("\(old.name) keeps some of its links by the entities of both ends")
+        }
+        let isOwnFirst = own == old.firstColumn
+        let (ownSide, otherSide) = isOwnFirst ? (old.relationship, old.inverse) : (old.inverse, old.relationship)
+        return [(own, ownSide, owners), (other, otherSide, others)].compactMap { column, side, kept in
+            let lost = sources.concreteFamily(of: side.entity).subtracting(kept)
+                .compactMap { sources.source.number(of: $0) }
+            guard !lost.isEmpty, let table = sources.source.table(of: side.entity)?.name else { return nil }
+            return InPlaceStatement(
+                "DELETE FROM \(old.name) WHERE \(column) IN "
+                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(TableMove.list(lost))))",
+                reason: "objects at the end of \(column) go, or are no longer related")
+        }
+    }
+
+    // MARK: From keys
+
+    private static func keyRows(
+        _ pairs: [RelationshipSources.Pair], _ sources: RelationshipSources
+    ) throws(InPlaceObstacle) -> [KeyRows] {
+        var found: [KeyRows] = []
+        for pair in pairs {
+            let holder: ResolvedEntityMapping
+            let target: ResolvedEntityMapping
+            let place: (table: String, column: String, order: String?)
+            let ownHolds: Bool
+            switch pair.storage {
+            case .foreignKey(let table, let column, _, let order):
+                (holder, target, place, ownHolds) = (pair.own, pair.other, (table, column, order), true)
+            case .inverseForeignKey(let table, let column, _, let order):
+                (holder, target, place, ownHolds) = (pair.other, pair.own, (table, column, order), false)
+            case .inverseless(let table, let column):
+                (holder, target, place, ownHolds) = (pair.other, pair.own, (table, column, nil), false)
+            case .join: throw .needsCopy("links stand partly in a join table and partly in rows")
+            }
+            guard let number = sources.source.number(of: holder.source),
+                let targetNumber = sources.source.number(of: target.source),
+                let targetTable = sources.source.table(of: target.source)?.name
+            else { continue }
+            let rows = KeyRows(
+                table: place.table, first: ownHolds ? "Z_PK" : place.column, second: ownHolds ? place.column : "Z_PK",
+                order: place.order, number: number, key: place.column, targetTable: targetTable,
+                targetNumber: targetNumber)
+            if !found.contains(rows) { found.append(rows) }
+        }
+        return found
+    }
+
+    /// Fills the table from keys in rows.
+    func fill(_ rows: KeyRows, from table: String, targets: String) -> InPlaceStatement {
+        var columns = [destination.firstColumn, destination.secondColumn]
+        var values = ["s.\(rows.first)", "s.\(rows.second)"]
+        let orderColumn = rows.isSecond ? destination.secondOrderColumn : destination.firstOrderColumn
+        if let orderColumn, let order = rows.order {
+            columns.append(orderColumn)
+            values.append("s.\(order)")
+        }
+        return InPlaceStatement(
+            "INSERT OR IGNORE INTO \(destination.name) (\(columns.joined(separator: ", "))) "
+                + "SELECT \(values.joined(separator: ", ")) FROM \(table) AS s "
+                + "JOIN \(targets) AS t ON t.Z_PK = s.\(rows.key) "
+                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)",
+            reason: "\(rows.key) becomes a to-many relationship")
+    }
+
+    func fill(from table: String, _ columns: [(new: String, old: String)]) -> InPlaceStatement {
+        InPlaceStatement(
+            "INSERT INTO \(destination.name) (\(columns.map(\.new).joined(separator: ", "))) "
+                + "SELECT \(columns.map(\.old).joined(separator: ", ")) FROM \(table)",
+            reason: "columns of the join table go, or change places")
+    }
+}

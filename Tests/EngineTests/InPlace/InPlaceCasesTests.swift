@@ -1,0 +1,327 @@
+import FerryBase
+import FerryEngine
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import TestSupport
+import Testing
+
+@Suite("A step in place ends as the copied one")
+struct InPlaceCasesTests {
+    private let books = [
+        "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZPAGES) VALUES (1, 1, 1, 'One', 10), (2, 1, 5, NULL, 20), (7, 1, 1, 'Seven', NULL)",
+        "UPDATE Z_PRIMARYKEY SET Z_MAX = 9 WHERE Z_NAME = 'Book'",
+    ]
+    private let book = ManagedObjectModel(.made("Book", [.text("title"), .number("pages")]))
+
+    @Test("with attributes added, without and with a default value")
+    func additions() throws {
+        var copies = Attribute.number("copies")
+        copies.defaultValue = .integer(3)
+        let step = try InPlaceStep(
+            book, ManagedObjectModel(.made("Book", [.text("title"), .number("pages"), .text("note"), copies])),
+            rows: books)
+        let store = try step.compare()
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 3 AND ZNOTE IS NULL") == 3)
+        #expect(try store.integer("SELECT Z_MAX FROM Z_PRIMARYKEY") == 9)
+        // Core Data has no default values in its tables.
+        let sql = try store.value("SELECT sql FROM sqlite_master WHERE name = 'ZBOOK'")?.text ?? ""
+        #expect(!sql.uppercased().contains("DEFAULT"))
+    }
+
+    @Test("with an attribute renamed")
+    func rename() throws {
+        try InPlaceStep(
+            book, ManagedObjectModel(.made("Book", [.text("heading", id: "title"), .number("pages")])), rows: books
+        ).compare()
+    }
+
+    @Test("with two attributes that exchange their names")
+    func exchange() throws {
+        let model = ManagedObjectModel(.made("Book", [.text("title"), .text("note"), .number("pages")]))
+        let step = try InPlaceStep(
+            model,
+            ManagedObjectModel(
+                .made("Book", [.text("title", id: "note"), .text("note", id: "title"), .number("pages"), .text("new")])),
+            rows: books + ["UPDATE ZBOOK SET ZNOTE = 'note'"])
+        let store = try step.compare()
+        #expect(try store.value("SELECT ZNOTE FROM ZBOOK WHERE Z_PK = 1") == .text("One"))
+    }
+
+    @Test("with an attribute renamed and a new one of the old name")
+    func renameAndAdd() throws {
+        let step = try InPlaceStep(
+            book,
+            ManagedObjectModel(.made("Book", [.text("heading", id: "title"), .text("title"), .number("pages")])),
+            rows: books)
+        let store = try step.compare()
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZTITLE IS NULL") == 3)
+    }
+
+    @Test("with an attribute dropped")
+    func drop() throws {
+        try InPlaceStep(book, ManagedObjectModel(.made("Book", [.number("pages")])), rows: books).compare()
+    }
+
+    @Test("with attributes of another type", arguments: [AttributeType.double, .integer64, .decimal, .boolean])
+    func types(type: AttributeType) throws {
+        try InPlaceStep(
+            book, ManagedObjectModel(.made("Book", [.text("title"), .number("pages", type)])), rows: books
+        ).compare()
+    }
+
+    @Test("with an optional attribute made mandatory with a default value")
+    func mandatory() throws {
+        let title = Attribute(name: "title", type: .string, defaultValue: .text("none"))
+        let store = try InPlaceStep(
+            book, ManagedObjectModel(.made("Book", [title, .number("pages")])), rows: books
+        ).compare()
+        #expect(try store.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 2") == .text("none"))
+    }
+
+    @Test("with an entity renamed, and a new one of its name")
+    func entityNames() throws {
+        let step = try InPlaceStep(
+            book,
+            ManagedObjectModel(
+                .made("Book", [.text("other")]), .made("Volume", id: "Book", [.text("title"), .number("pages")])),
+            rows: books)
+        let store = try step.compare()
+        #expect(try store.integer("SELECT count(*) FROM ZVOLUME WHERE Z_ENT = 2") == 3)
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK") == 0)
+    }
+
+    @Test("with two entities that exchange their names")
+    func entitiesExchanged() throws {
+        let step = try InPlaceStep(
+            ManagedObjectModel(.made("Book", [.text("title")]), .made("Film", [.text("name")])),
+            ManagedObjectModel(
+                .made("Book", id: "Film", [.text("name")]), .made("Film", id: "Book", [.text("title")])),
+            rows: [
+                "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, 'b')",
+                "INSERT INTO ZFILM (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (4, 2, 1, 'f')",
+            ])
+        let store = try step.compare()
+        #expect(try store.value("SELECT ZNAME FROM ZBOOK WHERE Z_PK = 4") == .text("f"))
+    }
+
+    // MARK: Numbers and hierarchies
+
+    private func library(_ extra: [Entity] = []) -> ManagedObjectModel {
+        ManagedObjectModel(
+            versionIdentifiers: [""],
+            entities: [
+                .made(
+                    "Book", [.text("title")],
+                    [.one("author", "Person", inverse: "books"), .many("tags", "Tag", inverse: "books")]),
+                .made("Person", [.text("name")], [.many("books", "Book", inverse: "author")]),
+                .made("Writer", parent: "Person", [.text("style")]),
+                .made("Tag", [.text("word")], [.many("books", "Book", inverse: "tags")]),
+            ] + extra)
+    }
+
+    private let shelf = [
+        "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME, ZSTYLE) VALUES (1, 2, 1, 'Ann', NULL), (2, 3, 1, 'Ben', 'dry')",
+        "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR, Z2_AUTHOR) VALUES (1, 1, 1, 'a', 1, 2), (2, 1, 1, 'b', 2, 3), (3, 1, 1, 'c', NULL, NULL)",
+        "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT, ZWORD) VALUES (1, 4, 1, 'x'), (2, 4, 1, 'y')",
+        "INSERT INTO Z_1TAGS (Z_1BOOKS, Z_4TAGS) VALUES (1, 1), (1, 2), (3, 2)",
+    ]
+
+    @Test("with a new entity that shifts the numbers of all others")
+    func shifted() throws {
+        let step = try InPlaceStep(library(), library([.made("Atlas", [.text("scale")])]), rows: shelf)
+        let store = try step.compare()
+        #expect(try store.rows("SELECT ZAUTHOR, Z3_AUTHOR FROM ZBOOK WHERE Z_PK = 2") == [[.integer(2), .integer(4)]])
+        #expect(try store.integer("SELECT count(*) FROM Z_2TAGS") == 3)
+    }
+
+    @Test("with an entity removed, and with it rows, keys and links")
+    func removed() throws {
+        let model = library()
+        var entities = model.entities
+        entities["Writer"] = nil
+        let step = try InPlaceStep(
+            model, ManagedObjectModel(versionIdentifiers: [""], entities: Array(entities.values)), rows: shelf)
+        let store = try step.compare()
+        #expect(try store.integer("SELECT count(*) FROM ZPERSON") == 1)
+        #expect(try store.value("SELECT ZAUTHOR FROM ZBOOK WHERE Z_PK = 2") == .null)
+
+        entities = model.entities
+        entities["Tag"] = nil
+        entities["Book"]?.relationships.removeAll { $0.name == "tags" }
+        try InPlaceStep(
+            model, ManagedObjectModel(versionIdentifiers: [""], entities: Array(entities.values)), rows: shelf
+        ).compare()
+    }
+
+    @Test("with an attribute moved up to the parent, and down to the child")
+    func moved() throws {
+        let below = ManagedObjectModel(
+            .made("Person", [.text("name")]), .made("Poet", parent: "Person", [.text("style")]),
+            .made("Writer", parent: "Person", [.text("style"), .text("genre")]))
+        let above = ManagedObjectModel(
+            .made("Person", [.text("name"), .text("style")]), .made("Poet", parent: "Person"),
+            .made("Writer", parent: "Person", [.text("genre")]))
+        try InPlaceStep(
+            below, above,
+            rows: [
+                "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME, ZSTYLE, ZSTYLE1, ZGENRE) VALUES (1, 1, 1, 'a', NULL, NULL, NULL), (2, 2, 1, 'b', 'p', NULL, NULL), (3, 3, 1, 'c', NULL, 'w', 'g')"
+            ]
+        ).compare()
+        try InPlaceStep(
+            above, below,
+            rows: [
+                "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME, ZSTYLE, ZGENRE) VALUES (1, 1, 1, 'a', 's', NULL), (2, 2, 1, 'b', 'p', NULL), (3, 3, 1, 'c', 'w', 'g')"
+            ]
+        ).compare()
+    }
+
+    @Test("with a new parent over an entity, and with an entity that leaves its hierarchy")
+    func hierarchies() throws {
+        let alone = ManagedObjectModel(
+            .made("Book", [.text("title")], [.one("author", "Writer", inverse: "books")]),
+            .made("Writer", [.text("name")], [.many("books", "Book", inverse: "author")]))
+        let below = ManagedObjectModel(
+            .made("Book", [.text("title")], [.one("author", "Writer", inverse: "books")]),
+            .made("Person", abstract: true, [.text("name")]),
+            .made("Writer", parent: "Person", [], [.many("books", "Book", inverse: "author")]))
+        let rows = [
+            "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR) VALUES (1, 1, 1, 'a', 3)",
+            "INSERT INTO ZWRITER (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (3, 2, 1, 'w')",
+        ]
+        try InPlaceStep(alone, below, rows: rows).compare()
+
+        let split = ManagedObjectModel(
+            .made("Person", [.text("name")]), .made("Poet", [.text("name"), .text("style")]))
+        let joined = ManagedObjectModel(
+            .made("Person", [.text("name")]), .made("Poet", parent: "Person", [.text("style")]))
+        try InPlaceStep(
+            joined, split,
+            rows: [
+                "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME, ZSTYLE) VALUES (1, 1, 1, 'a', NULL), (2, 2, 1, 'b', 's')"
+            ]
+        ).compare()
+    }
+
+    @Test("with subentities below the destination of a to-one relationship")
+    func subentitiesAdded() throws {
+        let before = ManagedObjectModel(
+            .made("Book", [.text("title")], [.one("author", "Person", inverse: "books")]),
+            .made("Person", [.text("name")], [.many("books", "Book", inverse: "author")]))
+        let after = ManagedObjectModel(
+            .made("Author", parent: "Person"),
+            .made("Book", [.text("title")], [.one("author", "Person", inverse: "books")]),
+            .made("Person", [.text("name")], [.many("books", "Book", inverse: "author")]))
+        let rows = [
+            "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (5, 2, 1, 'p')",
+            "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR) VALUES (1, 1, 1, 'a', 5), (2, 1, 1, 'b', NULL)",
+        ]
+        let store = try InPlaceStep(before, after, rows: rows).compare()
+        #expect(try store.integer("SELECT Z2_AUTHOR FROM ZBOOK WHERE Z_PK = 1") == 2)
+    }
+
+    // MARK: Relationships
+
+    private func related(_ author: Relationship, _ books: Relationship) -> ManagedObjectModel {
+        ManagedObjectModel(
+            .made("Author", [.text("name")], [books]), .made("Book", [.text("title")], [author]))
+    }
+
+    private let authors = [
+        "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'Ann'), (2, 1, 1, 'Ben')",
+        "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR) VALUES (1, 2, 1, 'a', 2), (2, 2, 1, 'b', 1), (3, 2, 1, 'c', 2), (4, 2, 1, 'd', NULL)",
+    ]
+
+    @Test("with a to-one relationship made to-many, ordered or not", arguments: [false, true])
+    func toMany(ordered: Bool) throws {
+        let step = try InPlaceStep(
+            related(.one("author", "Author", inverse: "books"), .many("books", "Book", inverse: "author")),
+            related(
+                .many("authors", "Author", inverse: "books", id: "author"),
+                .many("books", "Book", inverse: "authors", ordered: ordered)), rows: authors)
+        let store = try step.compare()
+        #expect(try store.integer("SELECT count(*) FROM Z_1BOOKS") == 3)
+    }
+
+    @Test("with a relationship made ordered, and unordered again")
+    func ordered() throws {
+        let plain = related(.one("author", "Author", inverse: "books"), .many("books", "Book", inverse: "author"))
+        let sorted = related(
+            .one("author", "Author", inverse: "books"), .many("books", "Book", inverse: "author", ordered: true))
+        let store = try InPlaceStep(plain, sorted, rows: authors).compare()
+        #expect(
+            try store.rows("SELECT Z_PK, Z_FOK_AUTHOR FROM ZBOOK WHERE ZAUTHOR = 2 ORDER BY Z_PK")
+                == [[.integer(1), .integer(2048)], [.integer(3), .integer(3072)]])
+        try InPlaceStep(sorted, plain, rows: authors + ["UPDATE ZBOOK SET Z_FOK_AUTHOR = 2048 * Z_PK"]).compare()
+    }
+
+    @Test("with a many-to-many relationship made ordered, renamed and dropped")
+    func manyToMany() throws {
+        func model(_ books: Relationship?, _ authors: Relationship?) -> ManagedObjectModel {
+            ManagedObjectModel(
+                .made("Author", [.text("name")], [books].compactMap { $0 }),
+                .made("Book", [.text("title")], [authors].compactMap { $0 }))
+        }
+        let plain = model(.many("books", "Book", inverse: "authors"), .many("authors", "Author", inverse: "books"))
+        let rows = [
+            "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'Ann'), (2, 1, 1, 'Ben')",
+            "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b')",
+            "INSERT INTO Z_1BOOKS (Z_1AUTHORS, Z_2BOOKS) VALUES (1, 2), (1, 1), (2, 1)",
+        ]
+        try InPlaceStep(
+            plain,
+            model(
+                .many("books", "Book", inverse: "authors", ordered: true), .many("authors", "Author", inverse: "books")),
+            rows: rows
+        ).compare()
+        try InPlaceStep(
+            plain,
+            model(
+                .many("works", "Book", inverse: "makers", id: "books"),
+                .many("makers", "Author", inverse: "works", id: "authors")),
+            rows: rows
+        ).compare()
+        try InPlaceStep(plain, model(nil, nil), rows: rows).compare()
+    }
+
+    @Test("with a one-to-one relationship renamed on both sides")
+    func oneToOne() throws {
+        func model(_ author: String, _ book: String, ids: Bool) -> ManagedObjectModel {
+            related(
+                .one(author, "Author", inverse: book, id: ids ? "author" : nil),
+                .one(book, "Book", inverse: author, id: ids ? "book" : nil))
+        }
+        try InPlaceStep(
+            model("author", "book", ids: false), model("writer", "work", ids: true),
+            rows: [
+                "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME, ZBOOK) VALUES (1, 1, 1, 'Ann', 3), (2, 1, 1, 'Ben', NULL)",
+                "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR) VALUES (3, 2, 1, 'a', 1)",
+            ]
+        ).compare()
+    }
+
+    // MARK: Indexes
+
+    @Test("with indexes and uniqueness constraints added, renamed and dropped")
+    func indexes() throws {
+        let byTitle = FetchIndex(name: "byTitle", elements: [.init(property: "title")])
+        let byPages = FetchIndex(name: "byPages", elements: [.init(property: "pages")])
+        let before = ManagedObjectModel(
+            .made("Book", [.text("title"), .number("pages"), .text("isbn")], unique: [["isbn"]], indexes: [byTitle]))
+        let after = ManagedObjectModel(
+            .made(
+                "Book", [.text("title"), .number("pages"), .text("code", id: "isbn")], unique: [["code"], ["title"]],
+                indexes: [byPages]))
+        let step = try InPlaceStep(before, after, rows: books + ["UPDATE ZBOOK SET ZISBN = Z_PK"])
+        try step.compare()
+        try step.store.connection.execute("UPDATE ZBOOK SET ZTITLE = 'same'")
+        let before2 = try DatabaseDump.text(step.store.path)
+        let error = #expect(throws: FerryError.self) {
+            try InPlaceRun.run([step.step], on: step.store.connection, options: step.options)
+        }
+        #expect(error?.code == .rowFailed)
+        #expect(!step.store.connection.isInTransaction)
+        #expect(try DatabaseDump.text(step.store.path) == before2)
+    }
+}

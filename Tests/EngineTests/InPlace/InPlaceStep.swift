@@ -1,0 +1,144 @@
+import FerryBase
+import FerryEngine
+import FerryMapping
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// An inferred step over a small store, taken both ways.
+struct InPlaceStep {
+    let store: StoreBuilder
+    let step: StepPlan
+
+    init(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, maximumKeys: [String: Int64] = [:],
+        rows: [String]
+    ) throws {
+        store = try StoreBuilder(source, maximumKeys: maximumKeys)
+        for sql in rows { try store.connection.execute(sql) }
+        step = try InPlaceStep.plan(source, destination)
+    }
+
+    /// The only step of the plan between two models.
+    static func plan(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) throws -> StepPlan {
+        let versions = [ModelVersion(of: source, name: "Model"), ModelVersion(of: destination, name: "Model 2")]
+        return try plan(versions[0], versions[1])
+    }
+
+    static func plan(_ source: ModelVersion, _ destination: ModelVersion) throws -> StepPlan {
+        let catalog = ModelCatalog(versions: [source, destination])
+        let plan = Planner(catalog: catalog, mappingModels: []).plan(
+            from: source, to: destination, rows: [:], areRowsEstimated: true)
+        if let refusal = plan.refusals.first { throw refusal }
+        return try #require(plan.steps.first)
+    }
+
+    var options: EngineOptions { EngineOptions(chunkSize: .automatic, now: 700_000_000) }
+
+    /// Takes a copy of the store through the step in place.
+    func inPlace() throws -> Connection {
+        let path = store.folder.file("InPlace-\(UUID().uuidString).sqlite")
+        try Fixtures.copyStore(from: store.path, to: path)
+        let connection = try Connection(path: path, mode: .readWrite)
+        _ = try InPlaceRun.run([step], on: connection, options: options)
+        return connection
+    }
+
+    func copied() throws -> Connection {
+        let folder = store.folder.file("run-\(UUID().uuidString)")
+        try FileLayer().createDirectory(folder)
+        let run = StepRun(
+            step: step, sourcePath: store.path, isSourcePrivate: true, folder: folder, options: options)
+        _ = try run.run()
+        try run.finish()
+        return try Connection(path: run.destinationPath, mode: .readWrite)
+    }
+
+    /// Takes the step both ways and compares every table, column, row and index.
+    @discardableResult
+    func compare(allowing dead: Set<String> = []) throws -> Connection {
+        #expect(step.mode == .inPlace, "\(step.needsCopyBecause ?? "")")
+        let (inPlace, copied) = (try inPlace(), try copied())
+        #expect(try StoreRows.text(inPlace, leavingOut: dead) == StoreRows.text(copied))
+        #expect(try inPlace.value("PRAGMA integrity_check") == .text("ok"))
+        return inPlace
+    }
+}
+
+/// What a store says, whatever the order of its columns and the age of its tables.
+enum StoreRows {
+    static func text(_ connection: Connection, leavingOut dead: Set<String> = []) throws -> String {
+        var lines: [String] = []
+        let names = try connection.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+        for table in names.compactMap(\.[0].text) where table != "Z_METADATA" && table != "Z_MODELCACHE" {
+            let columns = try connection.rows(
+                "SELECT name, type FROM pragma_table_info(?) ORDER BY name", [.text(table)]
+            )
+            .filter { !dead.contains($0[0].text ?? "") }
+            lines.append("table \(table): \(columns.map { "\($0[0].text ?? "") \($0[1].text ?? "")" })")
+            let keys = try connection.rows(
+                "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.text(table)])
+            let selected = columns.compactMap(\.[0].text).joined(separator: ", ")
+            let order = keys.compactMap(\.[0].text).joined(separator: ", ")
+            for row in try connection.rows(
+                "SELECT \(selected) FROM \(table) ORDER BY \(order.isEmpty ? selected : order)")
+            {
+                lines.append("  \(row)")
+            }
+        }
+        let others = try connection.rows(
+            "SELECT type, name, tbl_name FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL ORDER BY type, name"
+        )
+        lines += others.map { "\($0)" }
+        let metadata = try StoreMetadata.read(from: connection)
+        lines.append("\(metadata.uuid) \(metadata.hashes.mapValues(\.hexadecimal).sorted { $0.key < $1.key })")
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension ManagedObjectModel {
+    init(_ entities: Entity...) { self.init(versionIdentifiers: [""], entities: entities) }
+}
+
+extension Entity {
+    static func made(
+        _ name: String, parent: String? = nil, abstract: Bool = false, id: String? = nil,
+        _ attributes: [Attribute] = [],
+        _ relationships: [Relationship] = [], unique: [[String]] = [], indexes: [FetchIndex] = []
+    ) -> Entity {
+        Entity(
+            name: name, superentity: parent, isAbstract: abstract, attributes: attributes, relationships: relationships,
+            uniquenessConstraints: unique, fetchIndexes: indexes, renamingIdentifier: id)
+    }
+}
+
+extension Attribute {
+    static func text(_ name: String, id: String? = nil) -> Attribute {
+        Attribute(name: name, type: .string, isOptional: true, renamingIdentifier: id)
+    }
+
+    static func number(_ name: String, _ type: AttributeType = .integer32, id: String? = nil) -> Attribute {
+        Attribute(name: name, type: type, isOptional: true, renamingIdentifier: id)
+    }
+}
+
+extension Relationship {
+    static func one(_ name: String, _ entity: String, inverse: String?, id: String? = nil) -> Relationship {
+        Relationship(
+            name: name, destinationEntity: entity, inverseName: inverse, inverseEntity: inverse.map { _ in entity },
+            isOptional: true, renamingIdentifier: id)
+    }
+
+    static func many(
+        _ name: String, _ entity: String, inverse: String?, ordered: Bool = false, id: String? = nil
+    ) -> Relationship {
+        Relationship(
+            name: name, destinationEntity: entity, inverseName: inverse, inverseEntity: inverse.map { _ in entity },
+            isOptional: true, isOrdered: ordered, maxCount: 0, renamingIdentifier: id)
+    }
+}

@@ -1,0 +1,175 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// A store with three versions of its model, each inferable from the one before.
+private struct InferredMigration {
+    let folder: TemporaryFolder
+    var store: String { folder.file("App.sqlite") }
+
+    init(rows: Int64 = 30, form: TinyStore.Form = .plain) throws {
+        folder = try TemporaryFolder()
+        let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+        let heading = "<attribute name=\"heading\" elementID=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+        let copies =
+            "<attribute name=\"copies\" optional=\"YES\" attributeType=\"Integer 32\" defaultValueString=\"2\"/>"
+        try write("App 1", "<entity name=\"Book\">\(title)</entity>")
+        // A new entity gives the old one another number.
+        try write("App 2", "<entity name=\"Author\"></entity><entity name=\"Book\">\(title)\(copies)</entity>")
+        try write("App 3", "<entity name=\"Author\"></entity><entity name=\"Book\">\(heading)\(copies)</entity>")
+        try FileLayer().replace(
+            folder.file("App.xcdatamodeld/.xccurrentversion"),
+            with: Array(
+                """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 3.xcdatamodel</string></dict></plist>
+                """.utf8))
+        try makeStore(rows: rows, form: form)
+    }
+
+    func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
+        try Migrator(
+            store: URL(fileURLWithPath: store),
+            models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))], mappings: [], files: files)
+    }
+
+    private func write(_ name: String, _ entities: String) throws {
+        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
+        try FileLayer().replace(
+            folder.file("App.xcdatamodeld/\(name).xcdatamodel/contents"),
+            with: Array(
+                """
+                <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
+                userDefinedModelVersionIdentifier="">\(entities)</model>
+                """.utf8))
+    }
+
+    private func makeStore(rows: Int64, form: TinyStore.Form) throws {
+        let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
+        let connection = try Connection(path: store, mode: .create)
+        connection.keepWriteAheadLogOnClose()
+        try connection.execute("PRAGMA synchronous = OFF")
+        try StoreCreation.prepare(connection)
+        if form != .plain { try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
+        let layout = try StoreLayout.canonical(for: version.model)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": rows], on: connection)
+            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000003").write(to: connection)
+            for key in 1...rows {
+                try connection.run(
+                    "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (?, 1, 1, ?)",
+                    [.integer(key), .text("Book \(key)")])
+            }
+        }
+        if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+        withExtendedLifetime(connection) {}
+        if form == .closedLog { try FileLayer().removeIfPresent(store + "-wal") }
+        try FileLayer().removeIfPresent(store + "-shm")
+    }
+}
+
+@Suite("A migration in place")
+struct InPlaceMigrationTests {
+    @Test("Changes the store's own file, over all steps, with a snapshot behind it", arguments: TinyStore.Form.allCases)
+    func migrates(_ form: TinyStore.Form) throws {
+        let small = try InferredMigration(form: form)
+        let files = FileLayer()
+        let inode = try files.attributes(small.store).inode
+        let original = try DatabaseDump.text(small.store)
+        let mode = try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode")
+        let report = try small.migrator().migrate()
+        #expect(report.mode == "inPlace" && report.outcome == .migrated && report.chain.count == 3)
+        #expect(report.verification.isBeforeCommit && report.verification.checked == 60)
+        #expect(report.entityMappings.map(\.written) == [30, 0, 30])
+        #expect(try files.attributes(small.store).inode == inode)
+        do {
+            let store = try Connection(path: small.store, mode: .readWrite)
+            let books = "SELECT count(*) FROM ZBOOK WHERE Z_ENT = 2 AND ZCOPIES = 2 AND ZHEADING LIKE 'Book%'"
+            #expect(try store.integer(books) == 30)
+            #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
+            #expect(try store.value("PRAGMA journal_mode") == mode)
+        }
+        #expect(try !files.exists(small.store + ".ferry"))
+        _ = try StoreFiles(URL(fileURLWithPath: small.store)).rollback()
+        #expect(try DatabaseDump.text(small.store) == original)
+        #expect(try small.migrator().migrate().outcome == .migrated)
+        #expect(try small.migrator().migrate().outcome == .upToDate)
+    }
+
+    @Test("The plan says so")
+    func plans() throws {
+        let small = try InferredMigration()
+        let plan = try small.migrator().plan()
+        #expect(plan.steps.map(\.mode) == ["inPlace", "inPlace"] && plan.refusals.isEmpty)
+    }
+
+    @Test("With an output the store stays byte for byte", arguments: TinyStore.Form.allCases)
+    func output(_ form: TinyStore.Form) throws {
+        let small = try InferredMigration(form: form)
+        let before = try StoreBytes(small.store)
+        let output = small.folder.file("New.sqlite")
+        let report = try small.migrator().migrate(Configuration(output: URL(fileURLWithPath: output)))
+        #expect(report.mode == "inPlace" && report.snapshot == nil)
+        #expect(try StoreBytes(small.store) == before)
+        let store = try Connection(path: output, mode: .readWrite)
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE Z_ENT = 2 AND ZCOPIES = 2") == 30)
+    }
+
+    @Test(
+        "Failing at any operation leaves the old store or the new one, and the same call ends it",
+        arguments: TinyStore.Form.allCases)
+    func resumes(_ form: TinyStore.Form) throws {
+        let whole = try InferredMigration(form: form)
+        let count = FaultPlan()
+        let original = try DatabaseDump.text(whole.store)
+        _ = try whole.migrator(files: FileLayer(faults: count)).migrate()
+        let expected = try DatabaseDump.text(whole.store)
+        let start = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0)
+        for operation in stride(from: start, through: count.count, by: 5) {
+            let small = try InferredMigration(form: form)
+            var failed = false
+            do {
+                _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate()
+            } catch {
+                failed = true
+            }
+            // Every other time an app gives back what the failed transaction took, else the next call has to.
+            if operation.isMultiple(of: 2) {
+                _ = try Connection(path: small.store, mode: .readWrite).integer("SELECT count(*) FROM sqlite_master")
+                let between = try DatabaseDump.text(small.store)
+                #expect(between == original || between == expected, "operation \(operation)")
+            }
+            let report = try small.migrator().migrate()
+            #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
+            #expect(failed || report.outcome == .upToDate)
+            let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
+            #expect(
+                names.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
+                    == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"], "operation \(operation)")
+        }
+    }
+
+    @Test("A store that an app reads just then is left alone, and the next call migrates it")
+    func readerAtCommit() throws {
+        let small = try InferredMigration()
+        let original = try DatabaseDump.text(small.store)
+        do {
+            let app = try Connection(path: small.store, mode: .readWrite)
+            try app.execute("BEGIN")
+            _ = try app.integer("SELECT count(*) FROM ZBOOK")
+            let error = #expect(throws: FerryError.self) { try small.migrator().migrate() }
+            #expect(error?.code == .storeInUseAtSwap)
+            try app.execute("COMMIT")
+        }
+        #expect(try DatabaseDump.text(small.store) == original)
+        let report = try small.migrator().migrate()
+        #expect(report.outcome == .migrated && report.resumed)
+    }
+}
