@@ -84,7 +84,9 @@ package struct ResolvedRelationship: Sendable, Hashable {
     package var mappings: [String]
     /// The source objects whose destination objects are taken: `$source`, the iteration variable, or a path from one.
     package var from: Expression
-    /// Whether the rule was automatic: the source relationship of the same name.
+    /// Whether the rule was automatic: the links of ``sourceRelationship`` as they are, with their order.
+    ///
+    /// Its name is the relationship's own, but for one that an inferred mapping renames.
     package var isAutomatic: Bool
 
     package init(name: String, mappings: [String], from: Expression, isAutomatic: Bool) {
@@ -92,5 +94,12 @@ package struct ResolvedRelationship: Sendable, Hashable {
         self.mappings = mappings
         self.from = from
         self.isAutomatic = isAutomatic
+    }
+
+    /// The source relationship that `from` names, when it is nothing else than one of the source object's own.
+    package var sourceRelationship: String? {
+        guard case .keyPath(.variable("source"), let path) = from, path.count == 1, case .key(let name) = path[0]
+        else { return nil }
+        return name
     }
 }

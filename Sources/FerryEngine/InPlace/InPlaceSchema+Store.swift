@@ -24,6 +24,9 @@ extension InPlaceSchema {
         self.init(
             tables: Dictionary(tables, uniquingKeysWith: { first, _ in first }),
             indexes: source.indexes.filter { !own.contains($0.name) })
+        for table in source.joinTables {
+            joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns
+        }
         triggers = objects.derivedTriggers
         rTrees = objects.rTrees
         leftoverTables = objects.leftoverTables

@@ -48,7 +48,7 @@ struct ForeignKeySQL {
     ) -> [(column: String, value: String)] {
         guard let column, contribution.copiesOrder,
             case .foreignKey(_, _, _, let sourceOrder?)? = context.source.storage(
-                of: contribution.rule.name, in: mapping.source)
+                of: contribution.rule.sourceRelationship ?? contribution.rule.name, in: mapping.source)
         else { return [] }
         return [(column, "CASE WHEN \(key) IS NOT NULL THEN s.\(sourceOrder) END")]
     }

@@ -159,7 +159,7 @@ private struct Builder {
     private func copiesOrder(_ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship) -> Bool {
         guard mapping.keepsPrimaryKey, rule.isAutomatic,
             rule.mappings.allSatisfy({ byName[$0]?.keepsPrimaryKey ?? false }),
-            let storage = source.storage(of: rule.name, in: mapping.source)
+            let storage = source.storage(of: rule.sourceRelationship ?? rule.name, in: mapping.source)
         else { return false }
         switch storage {
         case .foreignKey(_, _, _, let order), .inverseForeignKey(_, _, _, let order): return order != nil

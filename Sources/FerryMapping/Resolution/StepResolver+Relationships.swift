@@ -32,7 +32,8 @@ extension StepResolver {
             let entity = try entity(of: from, in: mapping)
             let mappings = carrying(entity, to: relationship)
             return ResolvedRelationship(
-                name: relationship.name, mappings: mappings.map(\.name), from: from, isAutomatic: false)
+                name: relationship.name, mappings: mappings.map(\.name), from: from,
+                isAutomatic: mappingModels[mapping.model].isInferred)
         }
     }
 

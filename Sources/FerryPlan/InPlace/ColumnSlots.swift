@@ -18,6 +18,8 @@ struct ColumnSlots {
     private(set) var cuts: [KeyCut] = []
     /// Order columns that must be numbered, each with the key column of the group.
     private(set) var numberings: [(order: String, group: String)] = []
+    /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
+    private(set) var mirrors: [PropertyKey] = []
 
     init(
         _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout, table: EntityTable
@@ -93,6 +95,10 @@ struct ColumnSlots {
         var order = ColumnSlot(column: Column(name: orderColumn ?? "", type: "INTEGER"), property: key)
         var unordered = 0
         for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
+            if try relationships.isHeldByOtherSide(key, in: mapping) {
+                if !mirrors.contains(key) { mirrors.append(key) }
+                continue
+            }
             guard let old = try relationships.key(of: key, in: mapping) else { continue }
             addCut(old, mapping)
             slot.values[mapping.position] = .column(old.column)

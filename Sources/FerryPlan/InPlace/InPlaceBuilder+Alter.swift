@@ -1,3 +1,4 @@
+internal import FerryModel
 internal import FerryStore
 
 extension InPlaceBuilder {
@@ -100,5 +101,31 @@ extension InPlaceBuilder {
                 + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k",
             "the relationship is ordered")
         plan.touched.insert(table)
+    }
+
+    // MARK: One-to-one
+
+    /// Gives the new side of a one-to-one its keys: of several objects that lead to one the first stays related.
+    mutating func mirrorKeys() {
+        for key in moves.flatMap(\.slots.mirrors) {
+            guard let relationship = destination.model.relationship(key.property, of: key.entity),
+                let inverse = relationship.inverseName,
+                case .foreignKey(let table, let column, let entityColumn, _)? = destination.storage(
+                    of: key.property, in: key.entity),
+                case .foreignKey(let holder, let held, let heldEntity, _)? = destination.storage(
+                    of: inverse, in: relationship.destinationEntity)
+            else { continue }
+            let reason = "\(key.entity).\(key.property) is the new side of a one-to-one relationship"
+            let number = entityColumn.map { ", \($0) = p.number" } ?? ""
+            add(
+                "UPDATE \(table) SET \(column) = p.k\(number) FROM (SELECT \(held) AS target, min(Z_PK) AS k, "
+                    + "Z_ENT AS number FROM \(holder) WHERE \(held) IS NOT NULL GROUP BY \(held)) AS p "
+                    + "WHERE \(table).Z_PK = p.target", reason)
+            let letGo = [held, heldEntity].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
+            add(
+                "UPDATE \(holder) SET \(letGo) WHERE \(held) IN (SELECT Z_PK FROM \(table)) AND Z_PK IS NOT "
+                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason)
+            plan.touched.formUnion([table, holder])
+        }
     }
 }

@@ -47,6 +47,7 @@ struct InPlaceBuilder {
         try dropIndexes()
         try alterTables()
         numberOrders()
+        mirrorKeys()
         writeEntityNumbers()
         translateHistory()
         translateMirroring()
@@ -79,7 +80,7 @@ struct InPlaceBuilder {
                     destinationLayout: destination))
             if let old { plan.continued[table.name] = old.name }
         }
-        for table in destination.joinTables { joins.append(try JoinMove(table, relationships)) }
+        for table in destination.joinTables { joins.append(try JoinMove(table, relationships, keys: schema.joinKeys)) }
     }
 
     /// The destination root whose table continues each source root's table.

@@ -5,6 +5,8 @@ package import FerryStore
 package struct InPlaceSchema: Sendable {
     /// Upper-case name of every ordinary table to the statement that made it.
     package var tables: [String: String]
+    /// Upper-case name of a join table to the columns of its primary key, in its order.
+    package var joinKeys: [String: [String]] = [:]
     /// Indexes on the model's tables that Core Data has made.
     package var indexes: [IndexDefinition]
     /// Core Data's triggers, which call functions that only Apple registers, and R-Trees.
@@ -34,5 +36,6 @@ package struct InPlaceSchema: Sendable {
         tables = Dictionary(entityTables + joinTables, uniquingKeysWith: { first, _ in first })
         indexes = layout.indexes
         derivedValues = layout.derivedValues
+        for table in layout.joinTables { joinKeys[table.name.uppercased()] = [table.firstColumn, table.secondColumn] }
     }
 }

@@ -40,7 +40,7 @@ struct JoinMove {
     private(set) var numberings: [(order: String, group: String, other: String)] = []
 
     init(
-        _ table: JoinTable, _ sources: RelationshipSources
+        _ table: JoinTable, _ sources: RelationshipSources, keys: [String: [String]]
     ) throws(InPlaceObstacle) {
         destination = table
         let pairs = try sources.pairs(of: table.relationship)
@@ -53,7 +53,11 @@ struct JoinMove {
                 let old = sources.source.joinTables.first(where: { $0.name == name })
             else { throw .needsCopy("\(table.name) takes over links from several places") }
             cuts = try Self.cuts(of: pairs, old, own: own, other: other, sources)
-            way = Self.way(table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder)
+            // Migrations in place by Core Data can leave the columns of the key in another order.
+            let isKeyKept =
+                keys[old.name.uppercased()]?.map { $0.uppercased() } == [own, other].map { $0.uppercased() }
+            way = Self.way(
+                table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder, isKeyKept: isKeyKept)
             if table.secondOrderColumn != nil, otherOrder == nil { addNumbering(ofSecond: true) }
             if table.firstOrderColumn != nil, ownOrder == nil { addNumbering(ofSecond: false) }
         } else {
@@ -77,14 +81,15 @@ struct JoinMove {
     // MARK: From a join table
 
     private static func way(
-        _ new: JoinTable, _ old: JoinTable, own: String, other: String, otherOrder: String?, ownOrder: String?
+        _ new: JoinTable, _ old: JoinTable, own: String, other: String, otherOrder: String?, ownOrder: String?,
+        isKeyKept: Bool
     ) -> Way {
         var columns = [(new: new.firstColumn, old: own), (new: new.secondColumn, old: other)]
         if let order = new.firstOrderColumn, let ownOrder { columns.append((order, ownOrder)) }
         if let order = new.secondOrderColumn, let otherOrder { columns.append((order, otherOrder)) }
         let kept = Set(columns.map(\.old))
         let all = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn].compactMap { $0 }
-        guard own == old.firstColumn, all.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
+        guard isKeyKept, all.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
         let given = Set(columns.map(\.new))
         let additions = [new.firstOrderColumn, new.secondOrderColumn].compactMap { $0 }.filter { !given.contains($0) }
         return .alter(

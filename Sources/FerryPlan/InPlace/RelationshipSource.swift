@@ -131,6 +131,19 @@ struct RelationshipSources {
         try key(try pairs(of: relationship).filter { $0.own.position == mapping.position }, in: mapping)
     }
 
+    /// Whether a to-one relationship is a new side of one whose keys stand in the related rows: a one-to-one holds a key
+    /// on both sides.
+    func isHeldByOtherSide(_ relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle)
+        -> Bool
+    {
+        let own = try pairs(of: relationship).filter { $0.own.position == mapping.position }
+        guard !own.isEmpty,
+            let declared = destination.model.relationship(relationship.property, of: relationship.entity),
+            let inverse = destination.model.inverse(of: declared), !inverse.isToMany
+        else { return false }
+        return own.allSatisfy { if case .inverseForeignKey = $0.storage { true } else { false } }
+    }
+
     /// The same of a to-many relationship without inverse, whose key the related rows hold.
     func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key?
     {

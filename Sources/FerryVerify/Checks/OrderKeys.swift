@@ -74,7 +74,8 @@ struct OrderKeys {
     /// The source's own positions, where the relationship is carried over with the keys of both sides.
     private func carriedOrder(of side: Side) -> String? {
         guard let rule = relation.rules.first, relation.rules.allSatisfy({ isCarried($0) }),
-            let storage = context.source.storage(of: rule.relationship.name, in: rule.mapping.source)
+            let storage = context.source.storage(
+                of: rule.relationship.sourceRelationship ?? rule.relationship.name, in: rule.mapping.source)
         else { return nil }
         // Seen from the objects whose members are ordered, that is from `side`.
         let isOwnSide = rule.isInverse == (side == .b)

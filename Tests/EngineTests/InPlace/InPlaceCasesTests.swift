@@ -285,6 +285,19 @@ struct InPlaceCasesTests {
         try InPlaceStep(plain, model(nil, nil), rows: rows).compare()
     }
 
+    @Test("with an ordered relationship renamed on both sides, which keeps its order")
+    func orderedRenamed() throws {
+        let before = related(
+            .one("author", "Author", inverse: "books"), .many("books", "Book", inverse: "author", ordered: true))
+        let after = related(
+            .one("writer", "Author", inverse: "works", id: "author"),
+            .many("works", "Book", inverse: "writer", ordered: true, id: "books"))
+        let store = try InPlaceStep(
+            before, after, rows: authors + ["UPDATE ZBOOK SET Z_FOK_AUTHOR = 9000 - Z_PK WHERE ZAUTHOR IS NOT NULL"]
+        ).compare()
+        #expect(try store.integer("SELECT Z_FOK_WRITER FROM ZBOOK WHERE Z_PK = 3") == 8997)
+    }
+
     @Test("with a one-to-one relationship renamed on both sides")
     func oneToOne() throws {
         func model(_ author: String, _ book: String, ids: Bool) -> ManagedObjectModel {

@@ -1,5 +1,6 @@
 import FerryBase
 import FerryEngine
+import FerryMapping
 import FerryModel
 import FerryPlan
 import FerrySQLite
