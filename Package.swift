@@ -129,7 +129,7 @@ let package = Package(
                 "FerryStore", "FerryGenerate", "FerryPlan", "FerryEngine",
             ],
             path: "Benchmarks/FerryBench", swiftSettings: house),
-        tests("BenchmarkTests", of: ["BenchmarkHarness"]),
+        tests("BenchmarkTests", of: ["BenchmarkHarness", "FerryBase"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -15,7 +15,7 @@ struct BenchmarkRun {
             say(CommandLineWords.usage)
             return 0
         case .list:
-            say(ResultTable.aligned(Suite.cases.map { [$0.name, $0.summary] }).joined(separator: "\n"))
+            for benchmark in Suite.cases { say("\(benchmark.name): \(benchmark.summary)") }
             return 0
         case .measure:
             _ = try measure(Suite.cases)

@@ -88,7 +88,8 @@ final class StepContext {
 
     /// Runs one unit: its work and its record are committed together, or neither.
     func unit(writesScratch: Bool, _ body: () throws -> Void) throws {
-        try connection.transaction("BEGIN IMMEDIATE") {
+        // Not IMMEDIATE: that would lock scratch for writing too, and make every commit a commit of two files.
+        try connection.transaction {
             try body()
             try progress.countUnit(writesScratch: writesScratch)
             if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }

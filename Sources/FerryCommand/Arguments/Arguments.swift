@@ -37,7 +37,7 @@ package struct Arguments {
         let equals = word.firstIndex(of: "=")
         let name = equals.map { String(word[..<$0]) } ?? word
         guard let option = syntax.options.first(where: { $0.name == name }) else {
-            let nearest = NearestName(among: syntax.options.map(\.name)).nearest(to: name)
+            let nearest = NearNames.near(to: name, among: syntax.options.map(\.name)).first
             throw wrong("Unknown option \(name).", nearest.map { "Did you mean \($0)?" })
         }
         let attached = equals.map { String(word[word.index(after: $0)...]) }

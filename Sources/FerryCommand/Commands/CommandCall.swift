@@ -38,7 +38,7 @@ struct CommandCall {
                 remedy: "There are: \(known).")
         }
         let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
-        let nearest = NearestName(among: firsts).nearest(to: name)
+        let nearest = NearNames.near(to: name, among: firsts).first
         throw FerryError(
             .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name).",
             remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "The commands are listed by: ferry help")

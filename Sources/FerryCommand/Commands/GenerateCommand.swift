@@ -79,7 +79,7 @@ struct GenerateCommand: Command {
 
     private func checkEntities(of model: ManagedObjectModel) throws(FerryError) {
         for name in rowsOfEntity.keys.sorted() where model.entities[name] == nil {
-            let nearest = NearestName(among: model.sortedEntityNames).nearest(to: name)
+            let nearest = NearNames.near(to: name, among: model.sortedEntityNames).first
             throw FerryError(
                 .usage, "--rows-of names \(name), which is no entity of the model.",
                 remedy: nearest.map { "Did you mean \($0)?" }

@@ -23,7 +23,7 @@ struct HelpCommand: Command {
         }
         let chosen = commands.filter { $0.syntax.name == name || $0.syntax.name.hasPrefix(name + " ") }
         guard !chosen.isEmpty else {
-            let nearest = NearestName(among: commands.map { $0.syntax.name }).nearest(to: name)
+            let nearest = NearNames.near(to: name, among: commands.map { $0.syntax.name }).first
             throw FerryError(
                 .usage, "Unknown command \(name).",
                 remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")

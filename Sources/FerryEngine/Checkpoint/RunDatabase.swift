@@ -112,6 +112,7 @@ struct RunDatabase {
             for mapping in resolved.entityMappings where assignments.associated.contains(mapping.position) {
                 try ScratchDatabase.createAssociation(of: mapping, on: connection)
             }
+            for table in assignments.gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
             for (entity, lists) in StepContext.lookups(of: run.step).sorted(by: { $0.key < $1.key }) {
                 for attributes in lists {
                     let columns = attributes.compactMap { destination.column(of: $0, in: entity) }

@@ -27,9 +27,11 @@ struct LinkStatements {
         let text: String
         switch assignment.storage {
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            text = joinRows(
-                pairs, table: table, own: own, other: other,
-                orders: contribution.copiesOrder ? (otherOrder, ownOrder) : (nil, nil))
+            if let gathered = context.assignments.gathered.first(where: { $0.name == table }) {
+                text = gatheredRows(pairs, of: gathered, own: own)
+            } else {
+                text = joinRows(pairs, table: table, own: own, other: other, orders: (otherOrder, ownOrder))
+            }
         case .foreignKey(let table, let column, let entityColumn, _):
             let one = parameters.add(.integer(1))
             let numbers = entityColumn.map { ", \($0) = p.number" } ?? ""
@@ -125,7 +127,7 @@ struct LinkStatements {
 
     // MARK: Forms
 
-    /// Rows of a join table; inserted in order, so that positions can be counted from the row ids afterwards.
+    /// Rows of a join table, which come in the order of its primary key.
     private func joinRows(
         _ pairs: String, table: String, own: String, other: String, orders: (other: String?, own: String?)
     ) -> String {
@@ -133,8 +135,16 @@ struct LinkStatements {
         let values = ["d1", "d2"] + (orders.other == nil ? [] : ["stored"]) + (orders.own == nil ? [] : ["inverse"])
         return """
             INSERT OR IGNORE INTO main.\(table) (\(columns.joined(separator: ", ")))
-            SELECT \(values.joined(separator: ", ")) FROM (\(pairs))
-            ORDER BY origin, element, stored, target, mapping, part
+            SELECT \(values.joined(separator: ", ")) FROM (\(pairs)) ORDER BY d1, d2
+            """
+    }
+
+    /// Rows of a join table that are put in order later; their row ids tell which came first.
+    private func gatheredRows(_ pairs: String, of table: JoinTable, own: String) -> String {
+        let values = own == table.firstColumn ? "d1, d2, inverse, stored" : "d2, d1, stored, inverse"
+        return """
+            INSERT INTO \(ScratchDatabase.links(of: table)) (first, second, firstOrder, secondOrder)
+            SELECT \(values) FROM (\(pairs)) ORDER BY origin, element, stored, target, mapping, part
             """
     }
 

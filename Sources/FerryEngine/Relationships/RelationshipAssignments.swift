@@ -17,6 +17,9 @@ struct RelationshipAssignments {
         var relationship: Relationship
         var storage: RelationshipStorage
         var contributions: [Contribution]
+
+        /// The table of a many-to-many.
+        var joinTable: String? { if case .join(let table, _, _, _, _) = storage { table } else { nil } }
     }
 
     /// What one entity mapping says of the relationship.
@@ -32,10 +35,16 @@ struct RelationshipAssignments {
     private(set) var assignments: [Assignment] = []
     /// Positions of the entity mappings whose associations are needed.
     private(set) var associated: Set<Int> = []
+    /// Join tables whose rows are gathered in scratch first, because they do not come in the order of their keys.
+    private(set) var gathered: [JoinTable] = []
 
     init(step: StepPlan, source: StoreLayout, destination: StoreLayout) {
         let builder = Builder(step: step, source: source, destination: destination)
         assignments = builder.assignments()
+        gathered = destination.joinTables.filter { table in
+            let filling = assignments.filter { $0.joinTable == table.name }
+            return !filling.isEmpty && !builder.comesInOrder(filling, into: table)
+        }
         for contribution in assignments.flatMap(\.contributions) {
             for name in contribution.rule.mappings {
                 if let other = builder.byName[name], !other.keepsPrimaryKey { associated.insert(other.position) }
@@ -133,6 +142,17 @@ private struct Builder {
             entity = relationship.destinationEntity
         }
         return true
+    }
+
+    /// Whether a walk over one mapping's keys meets the rows of a join table in the order of its primary key, and knows
+    /// their positions.
+    func comesInOrder(_ filling: [RelationshipAssignments.Assignment], into table: JoinTable) -> Bool {
+        guard filling.count == 1, let contribution = filling[0].contributions.first,
+            filling[0].contributions.count == 1,
+            case .join(_, let own, _, let otherOrder, let ownOrder) = filling[0].storage
+        else { return false }
+        return own == table.firstColumn && contribution.mapping.keepsPrimaryKey
+            && (contribution.copiesOrder || (otherOrder == nil && ownOrder == nil))
     }
 
     /// Whether the position in the ordered inverse can be passed on as it is: the same objects with the same keys.

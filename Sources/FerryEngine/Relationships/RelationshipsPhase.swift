@@ -14,6 +14,12 @@ struct RelationshipsPhase {
             }
             try settle(assignment)
         }
+        for table in context.assignments.gathered {
+            try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
+                try JoinRows(table: table, assignments: context.assignments).statement()
+                    .prepare(on: context.connection).run()
+            }
+        }
     }
 
     private func link(
@@ -25,6 +31,7 @@ struct RelationshipsPhase {
         var entry = try context.progress.entry(unit)
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
         guard !entry.isDone, let statement = try sql.links()?.prepare(on: context.connection) else { return }
+        let isGathered = context.assignments.gathered.contains { $0.name == assignment.joinTable }
         let ranges = try KeyRanges(of: contribution.mapping, in: context)
         var sizer = ChunkSizer(context.options.chunkSize)
         var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
@@ -32,7 +39,7 @@ struct RelationshipsPhase {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
             let range = try ranges.next(after: low, rows: sizer.rows)
-            try context.unit(writesScratch: false) {
+            try context.unit(writesScratch: range != nil && isGathered) {
                 if let range {
                     try statement.bind(.integer(range.low), named: ":low")
                     try statement.bind(.integer(range.high), named: ":high")

@@ -16,30 +16,25 @@ struct SettlingStatements {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var result = mirror(table: table, column: column, entityColumn: entityColumn)
             if let orderColumn, !isOrderCopied {
-                result.append(positions(table: table, column: orderColumn, among: column, key: "Z_PK"))
+                result.append(positions(table: table, column: orderColumn, among: column))
             }
             return result
-        case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            guard !isOrderCopied else { return [] }
-            return [otherOrder.map { ($0, own) }, ownOrder.map { ($0, other) }].compactMap { $0 }.map {
-                positions(table: table, column: $0.0, among: $0.1, key: "rowid")
-            }
-        case .inverseForeignKey, .inverseless: return []
+        case .join, .inverseForeignKey, .inverseless: return []
         }
     }
 
     private var isOrderCopied: Bool { assignment.contributions.allSatisfy(\.copiesOrder) }
 
     /// Numbers the rows that share a value, in the order of their keys.
-    private func positions(table: String, column: String, among group: String, key: String) -> RowStatements.SQL {
+    private func positions(table: String, column: String, among group: String) -> RowStatements.SQL {
         var parameters = Parameters()
         let position = OrderKeys.sql(place: "p.place", parameters: &parameters)
         return RowStatements.SQL(
             text: """
                 UPDATE main.\(table) SET \(column) = \(position) FROM (
-                    SELECT \(key) AS k, row_number() OVER (PARTITION BY \(group) ORDER BY \(key)) AS place
+                    SELECT Z_PK AS k, row_number() OVER (PARTITION BY \(group) ORDER BY Z_PK) AS place
                     FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
-                WHERE \(table).\(key) = p.k
+                WHERE \(table).Z_PK = p.k
                 """, parameters: parameters)
     }
 

@@ -45,6 +45,16 @@ struct ScratchDatabase {
             """)
     }
 
+    /// The links of a join table in the order in which they came.
+    ///
+    /// `firstOrder` is the position of the first object among those of the second one, `secondOrder` the other way.
+    static func links(of table: JoinTable) -> String { "scratch.\"links_\(table.name)\"" }
+
+    static func createLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            "CREATE TABLE \(links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)")
+    }
+
     // MARK: The last unit
 
     static func createUnit(on connection: Connection) throws(DatabaseError) {

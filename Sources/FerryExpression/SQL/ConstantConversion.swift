@@ -30,7 +30,7 @@ enum ConstantConversion {
     ) -> FerryError {
         FerryError(
             .badExpression,
-            "`\(constant)` was given for \(attribute.name), which is \(attribute.type.title): \(reason)",
+            "`\(constant)` was given for \(attribute.name), which is \(attribute.type.sourceName): \(reason)",
             remedy: "Write a constant of the attribute's type.", place: FerryError.Place(property: attribute.name))
     }
 

@@ -56,27 +56,3 @@ enum Conversion: Equatable {
         .string: "ferry_to_string", .boolean: "ferry_to_boolean", .date: "ferry_to_date", .uuid: "ferry_to_uuid",
     ]
 }
-
-extension AttributeType {
-    /// The type's name as Xcode shows it.
-    var title: String {
-        switch self {
-        case .undefined: "Undefined"
-        case .integer16: "Integer 16"
-        case .integer32: "Integer 32"
-        case .integer64: "Integer 64"
-        case .decimal: "Decimal"
-        case .double: "Double"
-        case .float: "Float"
-        case .string: "String"
-        case .boolean: "Boolean"
-        case .date: "Date"
-        case .binary: "Binary Data"
-        case .uuid: "UUID"
-        case .uri: "URI"
-        case .transformable: "Transformable"
-        case .objectID: "Object ID"
-        case .composite: "Composite"
-        }
-    }
-}

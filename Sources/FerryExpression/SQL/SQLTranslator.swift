@@ -49,7 +49,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .none(let reason):
             throw FerryError(
                 .badExpression,
-                "`\(expression)` yields \(fragment.type.title), and \(attribute.name) is \(attribute.type.title): \(reason).",
+                "`\(expression)` yields \(fragment.type.title), and \(attribute.name) is \(attribute.type.sourceName): \(reason).",
                 place: FerryError.Place(property: attribute.name))
         }
     }
@@ -232,7 +232,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
             return SQLFragment(sql: "\(function)(\(fragment.sql))", type: .attribute(target))
         case .none(let reason):
             throw FerryError(
-                .badExpression, "`\(expression)` casts \(fragment.type.title) to \(target.title): \(reason).")
+                .badExpression, "`\(expression)` casts \(fragment.type.title) to \(target.sourceName): \(reason).")
         }
     }
 

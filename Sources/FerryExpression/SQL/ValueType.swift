@@ -17,7 +17,7 @@ extension ValueType {
     var title: String {
         switch self {
         case .null: "nil"
-        case .attribute(let type): type.title
+        case .attribute(let type): type.sourceName
         case .object(let entity): "an object of \(entity)"
         case .dynamic: "a value of JSON"
         }

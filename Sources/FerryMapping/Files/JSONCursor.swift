@@ -77,7 +77,7 @@ struct JSONCursor {
         guard case .object(let raw) = node.value else { throw expected("an object") }
         for (member, key) in zip(raw, members.map(\.key)) where !keys.contains(key) {
             let hint =
-                nearName(to: key, among: keys).map { "did you mean \"\($0)\"?" }
+                NearNames.near(to: key, among: keys).first.map { "did you mean \"\($0)\"?" }
                 ?? "known are \(keys.joined(separator: ", "))"
             throw child(key, member.value).error("unknown key; \(hint)", line: member.line)
         }

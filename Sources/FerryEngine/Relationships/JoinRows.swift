@@ -1,0 +1,37 @@
+internal import FerryBase
+internal import FerrySQLite
+internal import FerryStore
+
+/// Fills a join table from the links that were gathered in scratch: sorted once, each pair once.
+struct JoinRows {
+    let table: JoinTable
+    let assignments: RelationshipAssignments
+
+    /// One statement, in the order of the table's primary key; positions that were not copied follow from the order in
+    /// which the links came.
+    func statement() -> RowStatements.SQL {
+        var parameters = Parameters()
+        var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
+        if let column = table.firstOrderColumn {
+            columns.append((column, position("firstOrder", among: "second", &parameters)))
+        }
+        if let column = table.secondOrderColumn {
+            columns.append((column, position("secondOrder", among: "first", &parameters)))
+        }
+        return RowStatements.SQL(
+            text: """
+                INSERT INTO main.\(table.name) (\(columns.map(\.name).joined(separator: ", ")))
+                SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (
+                    SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
+                    FROM \(ScratchDatabase.links(of: table)) GROUP BY first, second)
+                ORDER BY first, second
+                """, parameters: parameters)
+    }
+
+    private func position(_ stored: String, among group: String, _ parameters: inout Parameters) -> String {
+        let filling = assignments.assignments.filter { $0.joinTable == table.name }
+        if filling.flatMap(\.contributions).allSatisfy(\.copiesOrder) { return stored }
+        return OrderKeys.sql(
+            place: "row_number() OVER (PARTITION BY \(group) ORDER BY came)", parameters: &parameters)
+    }
+}
