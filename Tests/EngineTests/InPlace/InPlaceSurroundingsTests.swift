@@ -157,6 +157,37 @@ struct InPlaceSurroundingsTests {
         #expect(error?.code == .unsupported && error?.message.contains("Note") == true)
     }
 
+    // MARK: External storage
+
+    @Test("Values go into their rows when external storage is taken away, and get their first byte when it is allowed")
+    func externalStorage() throws {
+        func model(_ isExternal: Bool) -> ManagedObjectModel {
+            ManagedObjectModel(
+                .made(
+                    "Book",
+                    [Attribute(name: "cover", type: .binary, isOptional: true, allowsExternalStorage: isExternal)]))
+        }
+        let name = "6C1D3E0A-0000-4000-8000-00000000000A"
+        let reference = ExternalData.reference(to: name).hexadecimal
+        let step = try InPlaceStep(
+            model(true), model(false),
+            rows: [
+                "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZCOVER) VALUES (1, 1, 1, x'01AABB'), (2, 1, 1, x'\(reference)'), (3, 1, 1, NULL)"
+            ])
+        let folder = ExternalData.folder(forStore: step.store.path)
+        try FileLayer().createDirectory(folder)
+        try FileLayer().replace(folder + "/" + name, with: [1, 2, 3])
+        let store = try step.inPlace()
+        #expect(
+            try store.rows("SELECT ZCOVER FROM ZBOOK ORDER BY Z_PK")
+                == [[.blob([0xAA, 0xBB])], [.blob([1, 2, 3])], [.null]])
+        let back = try InPlaceStep(
+            model(false), model(true),
+            rows: ["INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZCOVER) VALUES (1, 1, 1, x'AABB'), (3, 1, 1, NULL)"])
+        #expect(
+            try back.compare().rows("SELECT ZCOVER FROM ZBOOK ORDER BY Z_PK") == [[.blob([1, 0xAA, 0xBB])], [.null]])
+    }
+
     // MARK: Old uniqueness
 
     @Test("Uniqueness that an old table states itself becomes an index")
