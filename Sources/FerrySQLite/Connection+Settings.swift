@@ -83,4 +83,8 @@ extension Connection {
 
     /// The key of the last row inserted (`sqlite3_last_insert_rowid`).
     package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// Lets statements of ours write to the schema table, where SQLite was built to refuse that
+    /// (`SQLITE_DBCONFIG_DEFENSIVE`).
+    package func allowSchemaWrites() { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
 }

@@ -92,6 +92,7 @@ package struct InPlaceRun {
         try FunctionRegistry.register(on: connection)
         try ExternalContents(folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path))
             .register(on: connection)
+        connection.allowSchemaWrites()
         for statement in plan.statements { try execute(statement) }
         try writeMetadata()
         for statement in plan.closing { try execute(statement) }

@@ -23,13 +23,49 @@ extension InPlaceBuilder {
     private mutating func dropIndexes(
         of table: String, _ moves: IndexMoves, names: [String: String], written: Set<String>
     ) {
+        var others: [IndexDefinition] = []
         for index in schema.indexes where index.table == table {
             if let successor = moves.successor(of: index, names: names, written: written) {
                 keptIndexes.insert(successor.name)
             } else {
+                others.append(index)
+            }
+        }
+        // What has its name already goes before what could take it.
+        for index in others {
+            if let namesake = moves.namesake(of: index, names: names, written: written),
+                keptIndexes.insert(namesake.name).inserted
+            {
+                renamedIndexes.append((index.name, namesake))
+            } else {
                 add("DROP INDEX \(quoted(index.name))", "the new version has none of this name, or another one")
             }
         }
+    }
+
+    /// Gives indexes their new names in the schema itself: making them anew would read every row.
+    mutating func renameIndexes() {
+        guard !renamedIndexes.isEmpty else { return }
+        let reason = "the index is the same, under the name that the new version gives it"
+        add("PRAGMA writable_schema = ON", reason)
+        var values = InPlaceValues()
+        var (names, texts, old) = ("", "", [String]())
+        for (name, new) in renamedIndexes {
+            let from = values.add(.text(name))
+            names += " WHEN \(from) THEN \(values.add(.text(new.name)))"
+            texts += " WHEN \(from) THEN \(values.add(.text(new.sql)))"
+            old.append(from)
+        }
+        // All at once, since one may get the name that another one has.
+        plan.statements.append(
+            InPlaceStatement(
+                "UPDATE sqlite_master SET name = CASE name\(names) END, sql = CASE name\(texts) END "
+                    + "WHERE type = 'index' AND name IN (\(old.joined(separator: ", ")))",
+                values: values, reason: reason))
+        // Reads the schema again; a table that comes and goes makes every other connection do so, too.
+        add("PRAGMA writable_schema = RESET", reason)
+        add("CREATE TABLE ferry_0 (x)", reason)
+        add("DROP TABLE ferry_0", reason)
     }
 
     mutating func createIndexes() {

@@ -20,6 +20,7 @@ struct InPlaceBuilder {
     private var asides = 0
     /// Names of indexes of the new version that the store has already.
     var keptIndexes: Set<String> = []
+    var renamedIndexes: [(from: String, to: IndexDefinition)] = []
 
     init(_ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout) {
         self.step = step
@@ -52,6 +53,7 @@ struct InPlaceBuilder {
         translateHistory()
         translateMirroring()
         completeEntityColumns()
+        renameIndexes()
         createIndexes()
         close()
     }

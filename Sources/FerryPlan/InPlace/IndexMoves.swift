@@ -26,6 +26,23 @@ struct IndexMoves {
         return successor
     }
 
+    /// The index of the new version that is the same one but for its name; SQLite has no statement that renames it.
+    func namesake(
+        of index: IndexDefinition, names: [String: String], written: Set<String>
+    ) -> IndexDefinition? {
+        let renamed = Self.withoutName(Self.tokens(of: index.sql).map { names[$0] ?? $0 })
+        let found = wanted.values.filter { Self.withoutName(Self.tokens(of: $0.sql)) == renamed }
+        guard found.count == 1, written.isDisjoint(with: Self.tokens(of: found[0].sql)) else { return nil }
+        return found[0]
+    }
+
+    /// What stands before the name and what stands after it.
+    private static func withoutName(_ tokens: [String]) -> [String] {
+        let upper = tokens.map { $0.uppercased() }
+        guard let place = upper.firstIndex(of: "INDEX"), place + 1 < upper.count else { return upper }
+        return Array(upper[...place]) + upper[(place + 2)...]
+    }
+
     /// Words without their quotes, and every other character that is no blank.
     private static func tokens(of sql: String) -> [String] {
         var tokens: [String] = []

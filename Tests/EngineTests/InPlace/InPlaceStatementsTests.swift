@@ -56,6 +56,34 @@ struct InPlaceStatementsTests {
         #expect(traces[1].contains { $0.hasPrefix("ALTER TABLE ZBOOK RENAME COLUMN ZTITLE TO ZHEADING") })
     }
 
+    @Test("An entity and a relationship renamed write no row and make no index anew")
+    func renamesEntity() throws {
+        let after = ManagedObjectModel(
+            .made(
+                "Volume", id: "Book", [.text("title"), .number("pages")],
+                [.one("writer", "Author", inverse: "works", id: "author")]),
+            .made("Author", [.text("name")], [.many("works", "Volume", inverse: "writer", id: "books")]))
+        let step = try InPlaceStep(
+            Self.before, after,
+            rows: [
+                "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'Ann')",
+                """
+                INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR)
+                WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 500)
+                SELECT k, 2, 1, 'Book ' || k, 1 FROM n
+                """,
+            ])
+        let store = try step.compare()
+        #expect(
+            try store.integer("SELECT count(*) FROM ZVOLUME INDEXED BY ZVOLUME_ZWRITER_INDEX WHERE ZWRITER = 1") == 500)
+        let source = try StoreLayout.canonical(for: Self.before)
+        let plan = try InPlacePlan(
+            step.step.resolved, source: source, schema: InPlaceSchema(of: source),
+            destination: StoreLayout.canonical(for: after))
+        #expect(plan.touched.isEmpty)
+        #expect(!plan.statements.contains { $0.sql.hasPrefix("CREATE INDEX") || $0.sql.hasPrefix("DROP INDEX") })
+    }
+
     @Test("Each says what it is for, and the order is: triggers, links, tables, columns, numbers, indexes")
     func order() throws {
         let source = try StoreLayout.canonical(for: Self.before)
