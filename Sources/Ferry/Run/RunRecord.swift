@@ -70,7 +70,9 @@ package struct RunRecord: Codable, Sendable {
         var now: Double
         /// Whether the store itself is changed, in one transaction.
         var isInPlace = false
-        /// The steps that are verified, in order; the next one is at work. In place they are recorded before COMMIT.
+        /// The steps that are verified, in order; the next one is at work.
+        ///
+        /// In place they are recorded before COMMIT.
         var steps: [StepRecord] = []
 
         package init(options: Options, chain: [String], now: Double, isInPlace: Bool = false) {
