@@ -11,7 +11,11 @@ extension MigrationRun {
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
-        guard place.output != nil else { return try migrateStore(plan, sourceGuard, &record, folder) }
+        guard place.output != nil else {
+            try migrateStore(plan, sourceGuard, &record, folder)
+            // The writer is closed by now, so that side files which were not there before can go.
+            return try sourceGuard.close()
+        }
         try migrateCopy(plan, sourceGuard, &record, folder)
         try putInPlace(sourceGuard, &record, folder)
     }
