@@ -14,11 +14,8 @@ package struct InPlacePlan: Sendable {
     package internal(set) var closing: [InPlaceStatement] = []
     /// Tables of the new version whose rows were written, as they are called then.
     package internal(set) var touched: Set<String> = []
-    /// Tables of the new version whose rows stand as they stood, none written.
-    package var untouched: Set<String> { allTables.subtracting(touched) }
     /// Tables of the new version to those of the store that they continue.
     package internal(set) var continued: [String: String] = [:]
-    private var allTables: Set<String> = []
 
     /// - Parameters:
     ///   - step: A step whose mappings were inferred.
@@ -33,7 +30,6 @@ package struct InPlacePlan: Sendable {
         var builder = InPlaceBuilder(step, source: source, schema: schema, destination: destination)
         try builder.build()
         self = builder.plan
-        allTables = Set(destination.tables.values.map(\.name) + destination.joinTables.map(\.name))
     }
 
     init() {}

@@ -24,14 +24,6 @@ struct RelationshipSources {
         var allowed: Set<String>
     }
 
-    /// Links between objects of two source entities, as the store holds them.
-    enum Links: Hashable {
-        /// `first` holds the key of the object of the relationship's own side.
-        case join(table: String, first: String, second: String, secondOrder: String?, firstOrder: String?)
-        /// A key in rows of the relationship's own side (`ownerHolds`) or of the other one.
-        case key(table: String, column: String, order: String?, ownerHolds: Bool)
-    }
-
     /// Mappings that relate objects, each with the one of the related objects.
     struct Pair {
         var own: ResolvedEntityMapping
