@@ -97,6 +97,45 @@ private struct Builder {
         }
         return given.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
             .compactMap { assignment(for: $0.key, $0.value) }
+            .map { walkedFromFirstColumn($0) ?? $0 }
+    }
+
+    // MARK: Which side is walked
+
+    /// The same many-to-many, filled from the side whose keys come first in the join table's primary key.
+    ///
+    /// The links of two kept sides are the same from either, and from this one they come in the order in which they
+    /// are stored. Nil where the sides differ, or where positions depend on which one is walked.
+    private func walkedFromFirstColumn(
+        _ assignment: RelationshipAssignments.Assignment
+    ) -> RelationshipAssignments.Assignment? {
+        guard case .join(let table, let own, _, let otherOrder, let ownOrder) = assignment.storage,
+            let join = destination.joinTables.first(where: { $0.name == table }),
+            own == join.secondColumn, !join.isReflexive,
+            let name = assignment.relationship.inverseName,
+            let entity = destination.model.declaringEntity(of: name, in: assignment.relationship.destinationEntity)
+        else { return nil }
+        var rules: [Int: ResolvedRelationship] = [:]
+        for contribution in assignment.contributions {
+            guard contribution.rule.isAutomatic, contribution.mapping.keepsPrimaryKey,
+                contribution.copiesOrder || (otherOrder == nil && ownOrder == nil),
+                let back = source.model.relationship(
+                    contribution.rule.sourceRelationship ?? contribution.rule.name, of: contribution.mapping.source)?
+                    .inverseName
+            else { return nil }
+            for target in contribution.rule.mappings {
+                guard let other = byName[target], other.keepsPrimaryKey else { return nil }
+                let from = Expression.keyPath(.variable("source"), [.key(back)])
+                var rule =
+                    rules[other.position]
+                    ?? ResolvedRelationship(name: name, mappings: [], from: from, isAutomatic: true)
+                guard rule.from == from else { return nil }
+                rule.mappings.append(contribution.mapping.name)
+                rules[other.position] = rule
+            }
+        }
+        let given = rules.sorted { $0.key < $1.key }.map { (mapping: step.entityMappings[$0.key], rule: $0.value) }
+        return self.assignment(for: PropertyKey(entity, name), given)
     }
 
     // MARK: When
