@@ -1,0 +1,137 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// Remembers, within a fixed size, which object has which values, so that what was looked up once is found again
+/// without the lookup on disk.
+///
+/// It may forget at any time: a value that it does not know is looked up. Two values are taken for equal only when type
+/// and bytes are, which is stricter than SQLite's own comparison and therefore safe.
+final class KnownObjects {
+    /// A value's place in the arena, and the key of the object that has it; empty while `key` is nil.
+    private struct Slot {
+        var hash: UInt64 = 0
+        var start: Int32 = 0
+        var count: Int32 = -1
+        var key: Int64 = 0
+    }
+
+    private static let slotCount = 1 << 15
+    private static let arenaBytes = 1 << 20
+    /// Longer values are not remembered.
+    private static let longestValue = 1 << 10
+
+    private var slots = [Slot](repeating: Slot(), count: slotCount)
+    private let arena = UnsafeMutableRawBufferPointer.allocate(byteCount: arenaBytes, alignment: 8)
+    private let value = UnsafeMutableRawBufferPointer.allocate(byteCount: longestValue, alignment: 8)
+    private var used = 0
+    private var count = 0
+
+    deinit {
+        arena.deallocate()
+        value.deallocate()
+    }
+
+    /// Makes both functions known to a connection: `find(values…)`, NULL when unknown, and `keep(key, values…)`.
+    func register(find: String, keep: String, values: Int, on connection: Connection) throws(DatabaseError) {
+        try connection.register(find, arguments: values, deterministic: false) { [self] arguments, result in
+            if let key = key(of: arguments) { result.set(key) }
+        }
+        try connection.register(keep, arguments: values + 1, deterministic: false) { [self] arguments, result in
+            add(arguments)
+            result.set(Int64(1))
+        }
+    }
+
+    private func key(of arguments: borrowing FunctionArguments) -> Int64? {
+        guard count > 0, let bytes = encode(arguments, from: 0) else { return nil }
+        let slot = slots[place(of: bytes, hash: Self.hash(bytes))]
+        return slot.count < 0 ? nil : slot.key
+    }
+
+    private func add(_ arguments: borrowing FunctionArguments) {
+        guard let bytes = encode(arguments, from: 1) else { return }
+        // Three quarters: beyond, walks get long.
+        if used + bytes.count > arena.count || count >= Self.slotCount / 4 * 3 { clear() }
+        let hash = Self.hash(bytes)
+        let place = place(of: bytes, hash: hash)
+        guard slots[place].count < 0 else { return }
+        UnsafeMutableRawBufferPointer(rebasing: arena[used...]).copyMemory(from: bytes)
+        slots[place] = Slot(
+            hash: hash, start: Int32(used), count: Int32(bytes.count), key: arguments.integer(0))
+        used += bytes.count
+        count += 1
+    }
+
+    private func clear() {
+        for index in slots.indices { slots[index] = Slot() }
+        (used, count) = (0, 0)
+    }
+
+    /// The slot that holds these bytes, else the empty one where they belong.
+    private func place(of bytes: UnsafeRawBufferPointer, hash: UInt64) -> Int {
+        var place = Int(truncatingIfNeeded: hash) & (Self.slotCount - 1)
+        while slots[place].count >= 0 {
+            let slot = slots[place]
+            if slot.hash == hash, Int(slot.count) == bytes.count,
+                arena[Int(slot.start)..<Int(slot.start) + bytes.count].elementsEqual(bytes)
+            {
+                return place
+            }
+            place = (place + 1) & (Self.slotCount - 1)
+        }
+        return place
+    }
+
+    /// The values with their types, one after another; nil when they are too long to keep.
+    private func encode(_ arguments: borrowing FunctionArguments, from first: Int) -> UnsafeRawBufferPointer? {
+        var end = 0
+        for index in first..<arguments.count {
+            let type = arguments.storageClass(index)
+            guard end + 16 <= value.count else { return nil }
+            value[end] = UInt8(truncatingIfNeeded: type.rawValue)
+            end += 1
+            switch type {
+            case .null: break
+            case .integer:
+                value.storeBytes(of: arguments.integer(index), toByteOffset: end, as: Int64.self)
+                end += 8
+            case .real:
+                value.storeBytes(of: arguments.real(index).bitPattern, toByteOffset: end, as: UInt64.self)
+                end += 8
+            case .text, .blob:
+                let start = end + 4
+                let count = arguments.withBytes(index) { bytes in
+                    if start + bytes.count <= value.count {
+                        UnsafeMutableRawBufferPointer(rebasing: value[start...]).copyMemory(from: bytes)
+                    }
+                    return bytes.count
+                }
+                guard start + count <= value.count else { return nil }
+                value.storeBytes(of: UInt32(count), toByteOffset: end, as: UInt32.self)
+                end = start + count
+            }
+        }
+        return UnsafeRawBufferPointer(rebasing: value[..<end])
+    }
+
+    /// Mixes eight bytes at a time; good enough to spread names over slots.
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var hash: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
+        var index = 0
+        while index + 8 <= bytes.count {
+            hash = mix(hash ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            index += 8
+        }
+        var rest: UInt64 = 0
+        while index < bytes.count {
+            rest = rest << 8 | UInt64(bytes[index])
+            index += 1
+        }
+        return mix(hash ^ rest)
+    }
+
+    private static func mix(_ value: UInt64) -> UInt64 {
+        let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+        return product.high ^ product.low
+    }
+}
