@@ -1,12 +1,12 @@
 internal import FerryBase
-internal import FerrySQLite
+package import FerrySQLite
 
 /// Remembers, within a fixed size, which object has which values, so that what was looked up once is found again
 /// without the lookup on disk.
 ///
 /// It may forget at any time: a value that it does not know is looked up. Two values are taken for equal only when type
 /// and bytes are, which is stricter than SQLite's own comparison and therefore safe.
-final class KnownObjects {
+package final class KnownObjects {
     /// A value's place in the arena, and the key of the object that has it; empty while `key` is nil.
     private struct Slot {
         var hash: UInt64 = 0
@@ -26,13 +26,22 @@ final class KnownObjects {
     private var used = 0
     private var count = 0
 
+    package init() {}
+
     deinit {
         arena.deallocate()
         value.deallocate()
     }
 
     /// Makes both functions known to a connection: `find(values…)`, NULL when unknown, and `keep(key, values…)`.
-    func register(find: String, keep: String, values: Int, on connection: Connection) throws(DatabaseError) {
+    ///
+    /// - Parameters:
+    ///   - find: The name of the one that asks.
+    ///   - keep: The name of the one that remembers.
+    ///   - values: How many values there are.
+    ///   - connection: Keeps this object alive.
+    /// - Throws: ``DatabaseError`` when SQLite refuses a name.
+    package func register(find: String, keep: String, values: Int, on connection: Connection) throws(DatabaseError) {
         try connection.register(find, arguments: values, deterministic: false) { [self] arguments, result in
             if let key = key(of: arguments) { result.set(key) }
         }
