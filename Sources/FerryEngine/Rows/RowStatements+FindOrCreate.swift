@@ -15,7 +15,7 @@ extension RowStatements {
         return [
             """
             CREATE TEMP TABLE \(staged) (
-                n INTEGER PRIMARY KEY, source INTEGER, element INTEGER, object INTEGER, json, \(values))
+                n INTEGER PRIMARY KEY, source INTEGER, element INTEGER, object INTEGER, \(values))
             """,
             "CREATE TEMP TABLE \(groups) (n INTEGER PRIMARY KEY, \(values), destination INTEGER, isNew INTEGER)",
             "CREATE INDEX temp.\(groups)_values ON \(groups) (\(valueNames.joined(separator: ", ")))",
@@ -44,12 +44,12 @@ extension RowStatements {
             values.append(try expressions.attribute(attribute, from: rule?.expression, in: &scope) ?? "NULL")
         }
         let element = elementNumber(in: scope)
-        let json = mapping.iteration.flatMap { scope.jsonElements[$0.variable] } ?? "NULL"
-        let isJSON = json != "NULL"
-        let selected = ["s.Z_PK", element, scope.elementKey ?? "NULL", json] + values
+        // A JSON element has no key of its own: its number finds it again.
+        let isJSON = mapping.iteration.map { scope.jsonElements[$0.variable] != nil } ?? false
+        let selected = ["s.Z_PK", element, scope.elementKey ?? "NULL"] + values
         return SQL(
             text: """
-                INSERT INTO temp.\(staged) (source, element, object, json, \(valueNames.joined(separator: ", ")))
+                INSERT INTO temp.\(staged) (source, element, object, \(valueNames.joined(separator: ", ")))
                 SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where) ORDER BY \(isJSON ? "s.Z_PK" : scope.order)
                 """, parameters: scope.parameters)
     }
@@ -94,7 +94,8 @@ extension RowStatements {
                 scope.join("JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = g.object")
                 scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
             } else {
-                scope.bindJSON(iteration.variable, to: "g.json")
+                try add(iteration, filtered: true, to: &scope)
+                scope.require("\(scope.elementOrder ?? "NULL") = g.element")
             }
         }
         let one = scope.parameters.add(.integer(1))

@@ -47,7 +47,7 @@ struct RowStatements {
         return scope
     }
 
-    private func add(
+    func add(
         _ iteration: EntityMapping.Iteration, filtered: Bool, to scope: inout SourceScope
     ) throws(FerryError) {
         if case .json(let text, let key) = iteration.elements {
