@@ -12,6 +12,8 @@ final class SetExecutor {
     private let body: Body
     private let lookups: [Statement]
     private let count: Statement?
+    /// Whether the mapping may leave out what it reads.
+    private let isFiltered: Bool
 
     /// The statements of a chunk.
     private enum Body {
@@ -41,6 +43,7 @@ final class SetExecutor {
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         self.mapping = mapping
+        isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
         destinationTable = try context.destinationTable(of: mapping)
         firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
         let connection = context.connection
@@ -62,8 +65,6 @@ final class SetExecutor {
                     cleanUp: sql.stagingCleanUp))
         }
         lookups = try sql.lookups().map { try $0.prepare(on: connection) }
-        // Without an iteration the range knows how many rows are read; with one that nothing filters, so does the result.
-        let isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
         let needsCount = mapping.iteration != nil && isFiltered
         count = needsCount ? try sql.count().prepare(on: connection) : nil
     }
@@ -94,8 +95,8 @@ final class SetExecutor {
             try statements.remember.run()
             for text in statements.cleanUp { try context.connection.execute(text) }
         }
-        // Whatever an unfiltered iteration yields becomes an object, or is found to be one.
-        if mapping.iteration != nil, count == nil { outcome.read = outcome.written + outcome.merged }
+        // Whatever an unfiltered mapping reads becomes an object, or is found to be one.
+        if !isFiltered { outcome.read = outcome.written + outcome.merged }
         return outcome
     }
 
