@@ -7,20 +7,15 @@ package import FerrySQLite
 /// It may forget at any time: a value that it does not know is looked up. Two values are taken for equal only when type
 /// and bytes are, which is stricter than SQLite's own comparison and therefore safe.
 package final class KnownObjects {
-    /// A value's place in the arena, and the key of the object that has it; empty while `key` is nil.
-    private struct Slot {
-        var hash: UInt64 = 0
-        var start: Int32 = 0
-        var count: Int32 = -1
-        var key: Int64 = 0
-    }
-
-    private static let slotCount = 1 << 15
+    private static let slotCount = 1 << 16
     private static let arenaBytes = 1 << 20
     /// Longer values are not remembered.
     private static let longestValue = 1 << 10
+    /// What stands before a value in the arena: the key of its object and the length of the value.
+    private static let header = 12
 
-    private var slots = [Slot](repeating: Slot(), count: slotCount)
+    /// The upper half of a value's hash above the end of its place in the arena; 0 when empty.
+    private var slots = [UInt64](repeating: 0, count: slotCount)
     private let arena = UnsafeMutableRawBufferPointer.allocate(byteCount: arenaBytes, alignment: 8)
     private let value = UnsafeMutableRawBufferPointer.allocate(byteCount: longestValue, alignment: 8)
     private var used = 0
@@ -54,41 +49,57 @@ package final class KnownObjects {
     private func key(of arguments: borrowing FunctionArguments) -> Int64? {
         guard count > 0, let bytes = encode(arguments, from: 0) else { return nil }
         let slot = slots[place(of: bytes, hash: Self.hash(bytes))]
-        return slot.count < 0 ? nil : slot.key
+        return slot == 0 ? nil : arena.loadUnaligned(fromByteOffset: Self.start(slot), as: Int64.self)
     }
 
     private func add(_ arguments: borrowing FunctionArguments) {
         guard let bytes = encode(arguments, from: 1) else { return }
+        let needed = Self.header + bytes.count
         // Three quarters: beyond, walks get long.
-        if used + bytes.count > arena.count || count >= Self.slotCount / 4 * 3 { clear() }
+        if used + needed > arena.count || count >= Self.slotCount / 4 * 3 { clear() }
         let hash = Self.hash(bytes)
         let place = place(of: bytes, hash: hash)
-        guard slots[place].count < 0 else { return }
-        UnsafeMutableRawBufferPointer(rebasing: arena[used...]).copyMemory(from: bytes)
-        slots[place] = Slot(
-            hash: hash, start: Int32(used), count: Int32(bytes.count), key: arguments.integer(0))
-        used += bytes.count
+        guard slots[place] == 0 else { return }
+        arena.storeBytes(of: arguments.integer(0), toByteOffset: used, as: Int64.self)
+        arena.storeBytes(of: UInt32(bytes.count), toByteOffset: used + 8, as: UInt32.self)
+        UnsafeMutableRawBufferPointer(rebasing: arena[(used + Self.header)...]).copyMemory(from: bytes)
+        slots[place] = (hash >> 32) << 32 | UInt64(used + 1)
+        used += needed
         count += 1
     }
 
     private func clear() {
-        for index in slots.indices { slots[index] = Slot() }
+        for index in slots.indices { slots[index] = 0 }
         (used, count) = (0, 0)
     }
+
+    private static func start(_ slot: UInt64) -> Int { Int(slot & 0xFFFF_FFFF) - 1 }
 
     /// The slot that holds these bytes, else the empty one where they belong.
     private func place(of bytes: UnsafeRawBufferPointer, hash: UInt64) -> Int {
         var place = Int(truncatingIfNeeded: hash) & (Self.slotCount - 1)
-        while slots[place].count >= 0 {
-            let slot = slots[place]
-            if slot.hash == hash, Int(slot.count) == bytes.count,
-                arena[Int(slot.start)..<Int(slot.start) + bytes.count].elementsEqual(bytes)
-            {
-                return place
-            }
+        while slots[place] != 0 {
+            if slots[place] >> 32 == hash >> 32, holds(bytes, at: Self.start(slots[place])) { return place }
             place = (place + 1) & (Self.slotCount - 1)
         }
         return place
+    }
+
+    private func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
+        let count = Int(arena.loadUnaligned(fromByteOffset: start + 8, as: UInt32.self))
+        guard count == bytes.count else { return false }
+        let first = start + Self.header
+        var index = 0
+        while index + 8 <= count {
+            let one = arena.loadUnaligned(fromByteOffset: first + index, as: UInt64.self)
+            guard one == bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            index += 8
+        }
+        while index < count {
+            guard arena[first + index] == bytes[index] else { return false }
+            index += 1
+        }
+        return true
     }
 
     /// The values with their types, one after another; nil when they are too long to keep.
