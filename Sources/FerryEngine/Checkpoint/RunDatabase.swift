@@ -43,8 +43,10 @@ struct RunDatabase {
             try begin(connection, destination: destination, assignments: assignments)
         }
         try FunctionRegistry.register(on: connection)
-        try ExternalContents(folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath))
-            .register(on: connection)
+        try ExternalContents(
+            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
+            dropsMissing: run.options.damaged == .drop
+        ).register(on: connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             assignments: assignments, options: run.options)

@@ -16,7 +16,7 @@ struct RelationshipsPhase {
             for contribution in assignment.contributions where !contribution.isInline {
                 try link(assignment, contribution, report: &report)
             }
-            try settle(assignment)
+            if !isGathered(assignment) { try settle(assignment) }
         }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
@@ -24,6 +24,11 @@ struct RelationshipsPhase {
                     .prepare(on: context.connection).run()
             }
         }
+        for assignment in context.assignments.assignments where isGathered(assignment) { try settle(assignment) }
+    }
+
+    private func isGathered(_ assignment: RelationshipAssignments.Assignment) -> Bool {
+        context.assignments.gathered.contains { $0.name == assignment.joinTable }
     }
 
     /// Fills a join table by one statement, which sorts its rows once.
@@ -49,7 +54,7 @@ struct RelationshipsPhase {
         var entry = try context.progress.entry(unit)
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
         guard !entry.isDone, let statement = try sql.links()?.prepare(on: context.connection) else { return }
-        let isGathered = context.assignments.gathered.contains { $0.name == assignment.joinTable }
+        let isGathered = isGathered(assignment)
         let ranges = try KeyRanges(of: contribution.mapping, in: context)
         var sizer = ChunkSizer(context.options.chunkSize)
         var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
