@@ -73,7 +73,7 @@ package enum StoreCreation {
     package static func finish(derivedAttributesOf layout: StoreLayout, on connection: Connection) throws(DatabaseError)
     {
         for value in layout.derivedValues {
-            let update = try connection.prepare(value.update())
+            let update = try connection.prepare(value.update)
             try update.bind(.integer(.min), named: ":low")
             try update.bind(.integer(.max), named: ":high")
             try update.run()

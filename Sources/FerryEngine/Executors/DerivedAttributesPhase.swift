@@ -24,7 +24,7 @@ struct DerivedAttributesPhase {
 
     private func fill(_ value: DerivedValue) throws {
         let name = "\(value.attribute.entity).\(value.attribute.property)"
-        let update = try context.connection.prepare(value.update())
+        let update = try context.connection.prepare(value.update)
         try context.walk("derived:\(name)", table: value.table, phase: .indexes, subject: name) { low, high in
             try update.bind(.integer(low), named: ":low")
             try update.bind(.integer(high), named: ":high")

@@ -34,6 +34,10 @@ struct LayoutFinder {
         let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
         layout.indexes = catalog.indexes.filter { names.contains($0.table) }
         layout.triggers = catalog.triggers.filter { $0.name.hasPrefix("Z_DA_") }
+        let derived = expected.derivedValues.compactMap { value in
+            layout.attribute(value.attribute).map { (entity: value.attribute.entity, attribute: $0) }
+        }
+        layout.derivedValues = DerivedAttributes(of: layout, attributes: derived).values
         return layout
     }
 
