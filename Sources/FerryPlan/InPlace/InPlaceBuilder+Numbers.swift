@@ -132,22 +132,46 @@ extension InPlaceBuilder {
         }
     }
 
+    /// Indexes over the numbers of objects, which follow the rows by triggers alone; one whose rows and columns stayed
+    /// stays too.
+    private mutating func makeRTrees() {
+        let kept = destination.rTrees.filter { new in
+            source.rTrees.contains { old in
+                old.name == new.name && old.sql == new.sql && old.entityNumbers == new.entityNumbers
+                    && old.columns.count == new.columns.count
+                    && zip(old.columns, new.columns).allSatisfy { isCarried(old.table, $0, to: new.table, $1) }
+            }
+        }
+        for name in schema.rTrees where !kept.contains(where: { $0.name == name }) {
+            add("DROP TABLE \(quoted(name))", "the R-Tree of the old version")
+        }
+        for rTree in destination.rTrees where !kept.contains(rTree) {
+            add(rTree.sql, "an R-Tree of the new version")
+            plan.statements.append(overAllKeys(rTree.fill, "objects of the R-Tree \(rTree.name)"))
+        }
+    }
+
+    /// A statement that takes a range of keys, here for all of them.
+    private func overAllKeys(_ sql: String, _ reason: String) -> InPlaceStatement {
+        var values = InPlaceValues()
+        values.addNamed(":low", .integer(.min))
+        values.addNamed(":high", .integer(.max))
+        return InPlaceStatement(sql, values: values, reason: reason)
+    }
+
     /// Derived values, then triggers: nothing may be written after them, since they call functions of Apple's.
     mutating func close() {
         let old = Dictionary(
             schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
         for value in destination.derivedValues {
             if let before = old[value.attribute], isKept(before, value) { continue }
-            var values = InPlaceValues()
-            // The statement takes a range of keys; here it is all of them.
-            values.addNamed(":low", .integer(.min))
-            values.addNamed(":high", .integer(.max))
-            plan.statements.append(
-                InPlaceStatement(value.update, values: values, reason: "\(value.attribute.property) is derived"))
+            plan.statements.append(overAllKeys(value.update, "\(value.attribute.property) is derived"))
             plan.touched.insert(value.table)
         }
-        for trigger in destination.triggers {
-            plan.closing.append(InPlaceStatement(trigger.sql, reason: "keeps a derived attribute up to date"))
+        makeRTrees()
+        for trigger in destination.allTriggers {
+            plan.closing.append(
+                InPlaceStatement(trigger.sql, reason: "keeps a derived attribute or an R-Tree up to date"))
         }
         for view in schema.views { plan.closing.append(InPlaceStatement(view.sql, reason: "the app's own view")) }
         for trigger in schema.appTriggers {

@@ -13,6 +13,8 @@ package struct StoreLayout: Sendable {
     package var joinTables: [JoinTable]
     /// Indexes, in the order in which they are created.
     package var indexes: [IndexDefinition]
+    /// R-Trees with their triggers, in the order in which they are created: after the indexes.
+    package var rTrees: [RTree]
     /// Triggers of derived attributes, in the order in which they are created: after everything else.
     package var triggers: [TriggerDefinition]
     /// How the columns of derived attributes are filled where no trigger did it.
@@ -28,6 +30,7 @@ package struct StoreLayout: Sendable {
         tables = [:]
         joinTables = []
         indexes = []
+        rTrees = []
         triggers = []
         derivedValues = []
         relationshipStorage = [:]

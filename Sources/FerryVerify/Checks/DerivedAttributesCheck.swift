@@ -16,7 +16,7 @@ struct DerivedAttributesCheck: Check {
                 try check(attribute, of: entity, in: context)
             }
         }
-        for trigger in context.destination.triggers {
+        for trigger in context.destination.allTriggers {
             let sql = try context.connection.value(
                 "SELECT sql FROM destination.sqlite_master WHERE type = 'trigger' AND name = ? AND tbl_name = ?",
                 [.text(trigger.name), .text(trigger.table)])

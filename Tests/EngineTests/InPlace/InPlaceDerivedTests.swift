@@ -1,3 +1,4 @@
+import FerryBase
 import FerryEngine
 import FerryModel
 import FerryPlan
@@ -109,5 +110,66 @@ struct InPlaceDerivedTests {
         let statements = try InPlaceRun.plan(step.step, on: step.store.connection).statements.map(\.sql)
         #expect(!statements.contains { $0.contains("UPDATE main.ZBOOK") })
         #expect(try values(step.compare()) == expected(saved: .real(StoreBuilder.savingTime)))
+    }
+
+    // MARK: R-Trees
+
+    private func places(
+        _ attributes: [Attribute], index: [String], name: String = "byPlace", first: Entity? = nil
+    ) -> ManagedObjectModel {
+        let place = Entity.made(
+            "Place", attributes,
+            indexes: [
+                FetchIndex(name: name, elements: index.map { FetchIndex.Element(property: $0, kind: .rtree) })
+            ])
+        return ManagedObjectModel(versionIdentifiers: [""], entities: [place] + (first.map { [$0] } ?? []))
+    }
+
+    private let coordinates: [Attribute] = [.number("latitude", .double), .number("longitude", .double)]
+    /// Triggers may write R-Trees where the schema is trusted, as an app's own connection does.
+    private static let trust = "PRAGMA trusted_schema = ON"
+    private let placeRows = [
+        trust,
+        "INSERT INTO ZPLACE (Z_PK, Z_ENT, Z_OPT, ZLATITUDE, ZLONGITUDE) VALUES (1, 1, 1, 1, 2), (2, 1, 1, 3, NULL)",
+        "INSERT INTO ZPLACE (Z_PK, Z_ENT, Z_OPT, ZLATITUDE, ZLONGITUDE) VALUES (3, 1, 1, 5, 6), (4, 1, 1, 7, 8)",
+        "UPDATE ZPLACE SET ZLATITUDE = NULL WHERE Z_PK = 4", "UPDATE ZPLACE SET ZLONGITUDE = 4 WHERE Z_PK = 2",
+        "DELETE FROM ZPLACE WHERE Z_PK = 3",
+    ]
+
+    @Test("An R-Tree stays as it is while its rows do, and is made anew under new names")
+    func rTrees() throws {
+        let source = places(coordinates, index: ["latitude", "longitude"])
+        let kept = try InPlaceStep(
+            source, places(coordinates + [.text("name")], index: ["latitude", "longitude"]), rows: placeRows)
+        let entries = "SELECT Z_PK, ZLATITUDE_MIN, ZLONGITUDE_MAX FROM Z_Place_byPlace ORDER BY Z_PK"
+        let expected: [[Value]] = [[.integer(1), .real(1), .real(2)], [.integer(2), .real(3), .real(4)]]
+        #expect(try kept.store.connection.rows(entries) == expected)
+        #expect(try kept.compare().rows(entries) == expected)
+        let statements = try InPlaceRun.plan(kept.step, on: kept.store.connection).statements.map(\.sql)
+        #expect(!statements.contains { $0.contains("byPlace") && !$0.contains("TRIGGER") })
+
+        let renamed = try InPlaceStep(
+            source,
+            places(
+                [.number("north", .double, id: "latitude"), .number("longitude", .double)],
+                index: ["north", "longitude"], name: "where", first: .made("Atlas", [.text("title")])), rows: placeRows)
+        let result = try renamed.compare()
+        let query = "SELECT Z_PK, ZNORTH_MIN, ZLONGITUDE_MAX FROM Z_Place_where ORDER BY Z_PK"
+        #expect(try result.rows(query) == expected)
+        #expect(try result.integer("SELECT 1 FROM sqlite_master WHERE name LIKE '%byPlace%'") == nil)
+        try result.execute(Self.trust)
+        try result.execute("UPDATE ZPLACE SET ZNORTH = 9 WHERE Z_PK = 4; DELETE FROM ZPLACE WHERE Z_PK = 1")
+        #expect(try result.rows("SELECT Z_PK FROM Z_Place_where ORDER BY Z_PK") == [[.integer(2)], [.integer(4)]])
+        #expect(try result.value("SELECT rtreecheck('Z_Place_where')") == .text("ok"))
+        withExtendedLifetime((kept, renamed)) {}
+    }
+
+    @Test(
+        "An R-Tree over something else than a few numbers is refused",
+        arguments: [["name"], [], ["latitude", "latitude"]])
+    func refused(properties: [String]) {
+        let index = properties.isEmpty ? ["unknown"] : properties
+        let refusals = StoreLayout.refusals(for: places(coordinates + [.text("name")], index: index))
+        #expect(refusals.map(\.code) == [.unsupported])
     }
 }
