@@ -121,7 +121,7 @@ final class MigrationRun {
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseFreedMemory()
-        if plan.isInPlace {
+        if plan.isInPlace, place.output == nil {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {
             try runSteps(plan, sourceGuard, &record, folder)
