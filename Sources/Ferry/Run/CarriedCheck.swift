@@ -11,6 +11,8 @@ struct CarriedCheck {
     let store: OpenedStore
     let layout: StoreLayout
     let step: StepPlan
+    /// Whether a copy comes later; see ``Preflight/isCopiedLater``.
+    let isCopiedLater: Bool
 
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
@@ -32,10 +34,14 @@ struct CarriedCheck {
     private func refusalsInPlace() throws -> [FerryError] {
         do {
             _ = try InPlaceRun.plan(step, on: store.sourceGuard.connection)
-            return []
         } catch let error as FerryError where error.code.consequence == .refused {
             return [error]
         }
+        guard isCopiedLater, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return [] }
+        // What no copy can take along, whatever the step: a later one would find it only after the first one's work.
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        return try CarriedObjects(of: layout, into: destination, on: store.sourceGuard.connection)
+            .refusals.filter { $0.code == .unsupported }
     }
 
     /// Nil when the new store cannot be laid out, which the plan says already.

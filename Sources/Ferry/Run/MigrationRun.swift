@@ -144,8 +144,8 @@ final class MigrationRun {
     private func preflight(
         _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
     ) throws {
-        guard let first = plan.steps.first else { return }
-        let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
+        guard let preflight = Preflight(plan, store: store, layout: layout, rows: rows) else { return }
+        let (refusals, warnings) = try preflight.check()
         for warning in plan.warnings + warnings { relay.send(.warning(warning)) }
         try Self.refuse(
             refusals + Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals())

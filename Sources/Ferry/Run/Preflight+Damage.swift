@@ -40,7 +40,7 @@ extension Preflight {
     }
 
     func words(for damage: StoreDamage) -> String {
-        let isInPlace = step.mode == .inPlace
+        let isInPlace = step.mode == .inPlace && !isCopiedLater
         let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
         return switch damage.kind {
         case .danglingKey:

@@ -14,13 +14,30 @@ struct Preflight {
     let rows: [String: Int64]
     /// The step that reads the store; what later steps read does not exist yet.
     let step: StepPlan
+    /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
+    let isCopiedLater: Bool
+
+    /// Nil when there is nothing to do.
+    init?(_ plan: MigrationPlan, store: OpenedStore, layout: StoreLayout, rows: [String: Int64]) {
+        guard let first = plan.steps.first else { return nil }
+        self.store = store
+        self.layout = layout
+        self.rows = rows
+        step = first
+        isCopiedLater = first.mode == .inPlace && !plan.isInPlace
+    }
+
+    /// What becomes of the things that the store's model does not explain.
+    var carried: CarriedCheck {
+        CarriedCheck(store: store, layout: layout, step: step, isCopiedLater: isCopiedLater)
+    }
 
     /// Everything that stands in the way, and what is only worth knowing.
     func check() throws -> (refusals: [FerryError], warnings: [String]) {
         do {
             var (refusals, warnings) = valuesWithoutSource()
             refusals += try nullsInMandatoryAttributes()
-            let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
+            let carried = try carried.check()
             refusals += carried.refusals
             warnings += carried.warnings
             refusals += rowsOfAbstractEntities() + (try duplicates())
