@@ -27,6 +27,8 @@ public struct Configuration: Sendable {
     public var snapshotFolder: URL?
     /// Zstandard's compression level.
     public var snapshotLevel: Int
+    /// Whether steps of a chain that need no code are done in one pass; the result is the same either way.
+    public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
@@ -36,8 +38,8 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic, verify: VerifyMode = .full,
-        takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, restart: Bool = false,
-        now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
+        takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, composes: Bool = true,
+        restart: Bool = false, now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
         self.output = output
@@ -46,6 +48,7 @@ public struct Configuration: Sendable {
         self.takesSnapshot = takesSnapshot
         self.snapshotFolder = snapshotFolder
         self.snapshotLevel = snapshotLevel
+        self.composes = composes
         self.restart = restart
         self.now = now
         self.trace = trace

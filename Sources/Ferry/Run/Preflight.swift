@@ -19,7 +19,7 @@ struct Preflight {
     func check() throws -> (refusals: [FerryError], warnings: [String]) {
         do {
             var (refusals, warnings) = valuesWithoutSource()
-            refusals += try nullsInMandatoryAttributes()
+            refusals += try nullsInMandatoryAttributes() + valuesMissingOnTheWay()
             let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
             refusals += carried.refusals
             warnings += carried.warnings
@@ -57,13 +57,11 @@ struct Preflight {
         var refusals: [FerryError] = []
         var warnings: [String] = []
         for check in step.needsRowCheck {
-            guard let mapping = step.resolved.entityMapping(named: check.entityMapping),
-                rows[mapping.source, default: 0] > 0
-            else { continue }
-            if mapping.filter == nil, mapping.iteration == nil {
-                refusals.append(check.problem)
-            } else {
+            guard rows[check.source, default: 0] > 0 else { continue }
+            if check.isConditional {
                 warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
+            } else {
+                refusals.append(check.problem)
             }
         }
         return (refusals, warnings)

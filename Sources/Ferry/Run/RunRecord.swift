@@ -66,6 +66,8 @@ package struct RunRecord: Codable, Sendable {
         var options: Options
         /// Names of the versions from the store's to the target.
         var chain: [String]
+        /// The versions that each step passes; absent in records of earlier tools, which took one step from each to the next.
+        var passes: [[String]]?
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
         /// Whether the store itself is changed, in one transaction.
@@ -75,8 +77,11 @@ package struct RunRecord: Codable, Sendable {
         /// In place they are recorded before COMMIT.
         var steps: [StepRecord] = []
 
-        package init(options: Options, chain: [String], now: Double, isInPlace: Bool = false) {
+        package init(
+            options: Options, chain: [String], passes: [[String]]? = nil, now: Double, isInPlace: Bool = false
+        ) {
             self.isInPlace = isInPlace
+            self.passes = passes
             precondition(!chain.isEmpty, "a migration leads from a version to a version")
             self.options = options
             self.chain = chain
@@ -85,6 +90,8 @@ package struct RunRecord: Codable, Sendable {
 
         var from: String { chain[0] }
         var to: String { chain[chain.count - 1] }
+        /// How many steps there are to do.
+        var stepCount: Int { passes?.count ?? chain.count - 1 }
     }
 
     /// What a call must ask for again to go on with the run.

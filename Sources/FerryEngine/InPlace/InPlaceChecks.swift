@@ -28,15 +28,18 @@ struct InPlaceChecks {
 
     func before() throws -> Before {
         Before(
-            rows: try step.sourceRows ?? rows(of: source, tables: nil),
+            rows: try step.sourceRows ?? Self.rows(of: source, on: connection),
             metadata: try StoreMetadata.read(from: connection), highestKeys: try highestKeys())
     }
 
-    private func rows(of layout: StoreLayout, tables: Set<String>?) throws -> [String: Int64] {
+    /// The rows of exactly each entity, in all tables or in some.
+    static func rows(
+        of layout: StoreLayout, in tables: Set<String>? = nil, on connection: Connection
+    ) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]
         for table in layout.tablesInOrder where tables?.contains(table.name) ?? true {
             var byNumber: [Int64: Int64] = [:]
-            let counts = try connection.rows("SELECT Z_ENT, count(*) FROM \(quoted(table.name)) GROUP BY Z_ENT")
+            let counts = try connection.rows("SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
             for row in counts { byNumber[row[0].integer ?? 0] = row[1].integer ?? 0 }
             for entity in layout.entities(inTableOf: table.root) {
                 rows[entity] = layout.number(of: entity).flatMap { byNumber.removeValue(forKey: $0) } ?? 0
@@ -171,7 +174,7 @@ struct InPlaceChecks {
     // MARK: Rows
 
     private func checkCounts(_ before: Before) throws -> [EntityMappingCounts] {
-        let after = try rows(of: destination, tables: plan.touched)
+        let after = try Self.rows(of: destination, in: plan.touched, on: connection)
         var expected: [String: Int64] = [:]
         var counts: [EntityMappingCounts] = []
         for mapping in step.resolved.entityMappings {

@@ -61,7 +61,9 @@ package struct InPlaceRun {
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
-        return try run.plan(source, InPlaceSchema(of: source, into: destination, on: connection), destination)
+        let schema = try InPlaceSchema(of: source, into: destination, on: connection)
+        if !step.parts.isEmpty, let plan = try ComposedRun(run: run).plan(source, schema, destination) { return plan }
+        return try run.plan(source, schema, destination)
     }
 
     /// Runs and checks the step in the transaction that is open; committing is the caller's.
@@ -84,8 +86,16 @@ package struct InPlaceRun {
         let resolved = step.resolved
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: resolved.destination.model)
-        let schema = try InPlaceSchema(of: source, into: destination, on: connection)
-        let plan = try self.plan(source, schema, destination)
+        let plan: InPlacePlan
+        if step.parts.isEmpty {
+            plan = try self.plan(source, InPlaceSchema(of: source, into: destination, on: connection), destination)
+        } else {
+            let schema = try InPlaceSchema(of: source, into: destination, on: connection)
+            guard let composed = try ComposedRun(run: self).plan(source, schema, destination) else {
+                return try runParts(source)
+            }
+            plan = composed
+        }
         let checks = InPlaceChecks(
             step: step, source: source, destination: destination, plan: plan, connection: connection)
         let before = try checks.before()
@@ -105,11 +115,33 @@ package struct InPlaceRun {
         return report
     }
 
-    private func plan(
-        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout
+    /// Takes the store through the steps that the step stands for, one by one.
+    private func runParts(_ source: StoreLayout) throws -> StepReport {
+        var report = StepReport()
+        let rows = try InPlaceChecks.rows(of: source, on: connection)
+        for part in step.parts {
+            let found = try InPlaceRun(step: part, connection: connection, options: options).run()
+            report.phaseNanoseconds.merge(found.phaseNanoseconds, uniquingKeysWith: +)
+        }
+        let mapped = Set(step.resolved.entityMappings.map(\.source))
+        report.counts = step.resolved.entityMappings.map { mapping in
+            var counts = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            counts.read = rows[mapping.source] ?? 0
+            counts.written = counts.read
+            return counts
+        }
+        report.unmapped = rows.filter { !mapped.contains($0.key) && $0.value > 0 }.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value) }
+        return report
+    }
+
+    func plan(
+        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout, shape: InPlaceShape? = nil
     ) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
-            return try InPlacePlan(step.resolved, source: source, schema: schema, destination: destination)
+            return try InPlacePlan(
+                step.resolved, source: source, schema: schema, destination: destination, shape: shape)
         } catch {
             switch error {
             case .refused(let refusal): throw refusal

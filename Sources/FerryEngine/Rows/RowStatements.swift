@@ -88,7 +88,7 @@ struct RowStatements {
             else {
                 throw FerryError(.internalError, "The new store has no column for \(entity).\(rule.name).")
             }
-            if let value = try expressions.attribute(attribute, from: rule.expression, in: &scope) {
+            if let value = try expressions.attribute(attribute, from: rule, in: &scope) {
                 columns.append((column.name, value))
             }
         }
@@ -176,7 +176,7 @@ struct RowStatements {
                 throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
             }
             let rule = mapping.attributes.first { $0.name == name }
-            values.append(try expressions.attribute(attribute, from: rule?.expression, in: &scope) ?? "NULL")
+            values.append(try expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL")
         }
         let element = elementNumber(in: scope)
         let json = mapping.iteration.flatMap { scope.jsonElements[$0.variable] } ?? "NULL"

@@ -36,11 +36,11 @@ extension InPlaceBuilder {
     mutating func translateHistory() {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
-        for column in history.missingTombstones(for: destination.model) {
+        for column in history.missingTombstones(for: step) {
             add("ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion")
         }
         let translations = step.entityMappings.compactMap {
-            HistoryTables.translation(of: $0.source, into: $0.destination, source, destination)
+            HistoryTables.translation(by: $0, of: step, source, destination)
         }
         let carried = Set(translations.map(\.source))
         let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)
@@ -88,7 +88,7 @@ extension InPlaceBuilder {
     /// Records on the server are known by their entities' names: those must stay.
     func refuseMirroring() throws(InPlaceObstacle) {
         guard schema.mirrorsToCloudKit else { return }
-        let kept = Set(step.entityMappings.filter { $0.source == $0.destination }.map(\.source))
+        let kept = Set(step.entityMappings.filter { Set($0.entities).count == 1 }.map(\.source))
         let lost = source.model.sortedEntityNames.first {
             !kept.contains($0) && source.model.entities[$0]?.isAbstract == false
         }
