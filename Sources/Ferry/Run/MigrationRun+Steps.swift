@@ -46,7 +46,8 @@ extension MigrationRun {
     ) throws -> any StepWork {
         let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
         var options = EngineOptions(
-            chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace, progress: relay.hook(step: number),
+            chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
+            progress: relay.hook(step: number),
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
         options.treat(migration.findings, as: configuration, isFirst: number == 1)
         let stepFolder = folder.stepFolder(number)

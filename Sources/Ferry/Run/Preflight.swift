@@ -49,6 +49,7 @@ struct Preflight {
             outcome.refusals += values.refusals
             outcome.findings.warnings += values.warnings
             try findEmptyMandatoryValues(&outcome)
+            outcome.refusals += try valuesMissingOnTheWay()
             try carried.check(&outcome)
             outcome.refusals += rowsOfAbstractEntities() + (try duplicates())
             outcome.findings.warnings += try emptyMandatoryRelationships()
@@ -66,13 +67,11 @@ struct Preflight {
         var refusals: [FerryError] = []
         var warnings: [String] = []
         for check in step.needsRowCheck {
-            guard let mapping = step.resolved.entityMapping(named: check.entityMapping),
-                rows[mapping.source, default: 0] > 0
-            else { continue }
-            if mapping.filter == nil, mapping.iteration == nil {
-                refusals.append(check.problem)
-            } else {
+            guard rows[check.source, default: 0] > 0 else { continue }
+            if check.isConditional {
                 warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
+            } else {
+                refusals.append(check.problem)
             }
         }
         return (refusals, warnings)
