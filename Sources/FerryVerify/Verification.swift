@@ -24,6 +24,10 @@ package struct Verification {
     package var now: Double
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
+    /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
+    package var isThorough = false
+    /// Set where the destination is checked by itself, without a migration that led to it.
+    var alone: StoreVerification?
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -72,7 +76,8 @@ package struct Verification {
     private func check(with lookups: LookupFile) throws -> VerificationReport {
         let context = try VerificationContext(self, lookups: lookups)
         try context.connection.transaction {
-            for check in allChecks where mode == .full || check.isQuick {
+            for check in allChecks
+            where (mode == .full || check.isQuick) && check.scope.includes(storeAlone: alone != nil) {
                 try stop.check()
                 try check.init().run(in: context)
                 // Without the tables and columns that the other checks read there is nothing more to find.
