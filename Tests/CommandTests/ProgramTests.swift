@@ -27,7 +27,8 @@ struct ProgramTests {
             "plan library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models library/Library.xcdatamodeld --mappings none.json",
-            "generate none.xcdatamodeld --rows 1 --output new.sqlite",
+            "generate none.xcdatamodeld --rows 1 --output new.sqlite", "verify none.sqlite",
+            "verify library/Library.sqlite --models none.xcdatamodeld",
         ])
     func refusesMissingPaths(_ line: String) throws {
         let words = line.split(separator: " ").map(String.init)
@@ -172,6 +173,7 @@ struct ProgramTests {
                 ["generate", library.models, "--rows", "5", "--output", folder.file("small.sqlite")],
                 ["ferry", "store", "rows", "seed", "bytes"]
             ),
+            (["verify", library.store], ["ferry", "mode", "checked", "notRecomputed", "differences"]),
             (["help"], ["ferry", "commands"]), (["--version"], ["ferry", "version"]),
         ]
         for (words, keys) in calls {
