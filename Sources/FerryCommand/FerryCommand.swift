@@ -16,7 +16,8 @@ public enum FerryCommand {
             InspectCommand.self, DiffCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self,
             StatusCommand.self, VerifyCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
-            SnapshotRestoreCommand.self, RollbackCommand.self, GenerateCommand.self, DemoCommand.self,
+            SnapshotRestoreCommand.self, RollbackCommand.self, MappingShowCommand.self, MappingInitCommand.self,
+            MappingCheckCommand.self, GenerateCommand.self, DemoCommand.self,
             HelpCommand.self, VersionCommand.self,
         ]
     }

@@ -27,7 +27,9 @@ struct ProgramTests {
             "plan library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models library/Library.xcdatamodeld --mappings none.json",
-            "generate none.xcdatamodeld --rows 1 --output new.sqlite", "verify none.sqlite",
+            "generate none.xcdatamodeld --rows 1 --output new.sqlite", "verify none.sqlite", "mapping show none.json",
+            "mapping init none.xcdatamodel library/Library.xcdatamodeld",
+            "mapping check none.json --models library/Library.xcdatamodeld",
             "verify library/Library.sqlite --models none.xcdatamodeld",
         ])
     func refusesMissingPaths(_ line: String) throws {
@@ -174,6 +176,14 @@ struct ProgramTests {
                 ["ferry", "store", "rows", "seed", "bytes"]
             ),
             (["verify", library.store], ["ferry", "mode", "checked", "notRecomputed", "differences"]),
+            (["mapping", "show", library.path + "/Mappings/1-rename.json"], ["ferry", "mapping"]),
+            (
+                ["mapping", "init", library.models + ":Library1", library.models + ":Library2"], ["ferry", "mapping"]
+            ),
+            (
+                ["mapping", "check", library.path + "/Mappings/1-rename.json", "--models", library.models],
+                ["ferry", "problems"]
+            ),
             (["help"], ["ferry", "commands"]), (["--version"], ["ferry", "version"]),
         ]
         for (words, keys) in calls {
