@@ -14,8 +14,8 @@ struct CountsCheck: Check {
     static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
-        let counts = Dictionary(
-            context.verification.counts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        guard let reported = context.verification.counts else { return try checkEntityNumbers(in: context) }
+        let counts = Dictionary(reported.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for mapping in context.step.entityMappings {
             guard let count = counts[mapping.name] else {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
@@ -30,6 +30,13 @@ struct CountsCheck: Check {
             }
         }
         try checkRows(counts, in: context)
+    }
+
+    /// Without counts of a run only what its rows themselves say.
+    private func checkEntityNumbers(in context: VerificationContext) throws {
+        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
+            _ = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context)
+        }
     }
 
     /// How many objects, or elements, a mapping reads; nil where only reading them all tells.
@@ -64,27 +71,9 @@ struct CountsCheck: Check {
         for mapping in context.step.entityMappings {
             written[mapping.destination, default: 0] += counts[mapping.name]?.written ?? 0
         }
-        let entities = Dictionary(
-            context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
-            try context.announce(table.name)
-            var rows: [String: Int64] = [:]
-            // Grouped in SQLite's sorter: as many groups as entities, unless the column is damaged.
-            let groups = try context.connection.prepare(
-                "SELECT Z_ENT, count(*) FROM destination.\(table.name) GROUP BY Z_ENT")
-            while try groups.step() {
-                let number = groups.integer(0)
-                guard !groups.isNull(0), let entity = entities[number],
-                    context.destinationModel.root(of: entity) == root
-                else {
-                    context.report(
-                        CountsCheck.self, entity: root, count: groups.integer(1),
-                        example: "\(table.name) Z_ENT \(number)")
-                    continue
-                }
-                rows[entity] = groups.integer(1)
-            }
+            let rows = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context)
             for entity in context.destinationModel.family(of: root) {
                 let difference = (rows[entity] ?? 0) - (written[entity] ?? 0)
                 context.report(
