@@ -18,13 +18,15 @@ struct DamagedStore {
     var store: String { folder.file("App.sqlite") }
 
     /// Makes the store and runs statements on it that damage it.
-    init(_ way: Way, damage: [String] = [], later: String = DamagedStore.later) throws {
+    init(_ way: Way, damage: [String] = [], later: String = DamagedStore.later, hasExternalStorage: Bool = true) throws
+    {
         self.way = way
         folder = try TemporaryFolder()
-        try write("App 1", Self.entities(book: ""))
+        try write("App 1", Self.entities(book: "", external: hasExternalStorage))
         try write("App 2", later)
         if way == .copy {
-            let mappings = ["Author", "Book", "Cover", "Person", "Tag"].map {
+            let names = ["Author", "Book", "Cover", "Person", "Tag"].filter { later.contains("name=\"\($0)\"") }
+            let mappings = names.map {
                 #"{ "name": "\#($0)", "source": "\#($0)", "destination": "\#($0)" }"#
             }
             try FileLayer().replace(
