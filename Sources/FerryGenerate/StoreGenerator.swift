@@ -66,7 +66,7 @@ package struct StoreGenerator: Sendable {
                 try maker.write(to: connection) { report.add($0, of: table.name) }
             }
             for index in layout.indexes { try StoreCreation.create(index, on: connection) }
-            try StoreCreation.finish(derivedAttributesOf: layout, on: connection)
+            try StoreCreation.finish(layout, on: connection)
         }
         if options.usesWriteAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }
     }

@@ -21,6 +21,7 @@ let allChecks: [any Check.Type] = [
     ReferencesCheck.self,
     ConstraintsCheck.self,
     DerivedAttributesCheck.self,
+    RTreesCheck.self,
     CarriedObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,

@@ -119,8 +119,16 @@ struct InPlaceChecks {
             throw fail("the index \(missing.name) is missing")
         }
         let triggers = Set(catalog.triggers.map(\.name))
-        if let missing = destination.triggers.first(where: { !triggers.contains($0.name) }) {
+        if let missing = destination.allTriggers.first(where: { !triggers.contains($0.name) }) {
             throw fail("the trigger \(missing.name) is missing")
+        }
+        for rTree in destination.rTrees {
+            guard catalog.others.contains(where: { $0.name == rTree.name && $0.type == "virtual table" }) else {
+                throw fail("the R-Tree \(rTree.name) is missing")
+            }
+            let entries = try connection.integer("SELECT count(*) FROM \(rTree.name)")
+            let objects = try connection.integer("SELECT count(*) FROM \(rTree.table) WHERE \(rTree.condition(""))")
+            guard entries == objects else { throw fail("the R-Tree \(rTree.name) lacks objects, or has too many") }
         }
         if let left = catalog.tables.first(where: { $0.name.hasPrefix("ferry_") }) {
             throw fail("the table \(left.name) was left behind")

@@ -47,8 +47,6 @@ extension InPlaceSchema {
         numberedCloudKitTables = objects.cloudKitTables.filter {
             catalog.table($0)?.column("ZENTITYID") != nil
         }
-        if StoreLayout.refusals(for: source.model).isEmpty {
-            derivedValues = try StoreLayout.canonical(for: source.model).derivedValues
-        }
+        derivedValues = source.derivedValues
     }
 }

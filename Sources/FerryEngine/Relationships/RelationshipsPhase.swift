@@ -9,6 +9,10 @@ struct RelationshipsPhase {
 
     func run(report: inout StepReport) throws {
         for assignment in context.assignments.assignments {
+            if context.assignments.sorted.contains(where: { $0.name == assignment.joinTable }) {
+                try linkAtOnce(assignment)
+                continue
+            }
             for contribution in assignment.contributions where !contribution.isInline {
                 try link(assignment, contribution, report: &report)
             }
@@ -25,6 +29,20 @@ struct RelationshipsPhase {
 
     private func isGathered(_ assignment: RelationshipAssignments.Assignment) -> Bool {
         context.assignments.gathered.contains { $0.name == assignment.joinTable }
+    }
+
+    /// Fills a join table by one statement, which sorts its rows once.
+    private func linkAtOnce(_ assignment: RelationshipAssignments.Assignment) throws {
+        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        for contribution in assignment.contributions {
+            let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+            try context.once("join:\(name)", phase: .relationships, subject: name) {
+                guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
+                try statement.bind(.integer(KeyRanges.beginning), named: ":low")
+                try statement.bind(.integer(.max), named: ":high")
+                try statement.run()
+            }
+        }
     }
 
     private func link(

@@ -3,14 +3,14 @@ internal import FerryExpression
 internal import FerryModel
 
 extension StepResolver {
-    /// A value for every stored attribute of the destination entity that is not derived, in name order.
+    /// A value for every stored attribute of the destination entity that is not computed by the store, in name order.
     mutating func attributes(of mapping: LiveMapping) -> [ResolvedAttribute] {
         let all = destination.model.attributes(of: mapping.destination)
         reportUnknownAttributes(of: mapping, known: all)
         var resolved: [ResolvedAttribute] = []
         for attribute in all {
             let rule = mapping.mapping.attributes[attribute.name]
-            guard !attribute.isTransient, !attribute.isDerived else {
+            guard !attribute.isTransient, !attribute.isComputedByStore else {
                 if case .value = rule {
                     let reason = attribute.isTransient ? "is transient and not stored" : "is derived by the store"
                     report(
@@ -71,7 +71,7 @@ extension StepResolver {
     private mutating func checkMandatory(
         _ attribute: Attribute, _ expression: Expression?, in mapping: LiveMapping
     ) {
-        guard !attribute.isOptional else { return }
+        guard !attribute.isOptional, !attribute.isDerived else { return }
         switch expression {
         case nil where attribute.defaultValue == nil, .constant(.null):
             needsRowCheck.append(

@@ -124,7 +124,6 @@ struct InPlaceBuilder {
         for name in schema.triggers {
             add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
         }
-        for name in schema.rTrees { add("DROP TABLE \(quoted(name))", "the R-Tree of the old version") }
     }
 
     /// A `Z_MAX` below a key in use is damage that would give a key twice.

@@ -35,6 +35,8 @@ package struct InPlaceSchema: Sendable {
         tables = Dictionary(entityTables + joinTables, uniquingKeysWith: { first, _ in first })
         indexes = layout.indexes
         derivedValues = layout.derivedValues
+        triggers = layout.allTriggers.map(\.name)
+        rTrees = layout.rTrees.map(\.name)
         for table in layout.joinTables { joinKeys[table.name.uppercased()] = [table.firstColumn, table.secondColumn] }
     }
 }

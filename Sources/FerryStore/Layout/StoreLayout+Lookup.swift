@@ -6,6 +6,9 @@ extension StoreLayout {
         tables.values.sorted { (entityNumbers[$0.root] ?? 0) < (entityNumbers[$1.root] ?? 0) }
     }
 
+    /// Every trigger that Core Data makes, in that order: those of R-Trees, then those of derived attributes.
+    package var allTriggers: [TriggerDefinition] { rTrees.flatMap(\.triggers) + triggers }
+
     /// The entities whose rows a table holds, in the order of their numbers.
     package func entities(inTableOf root: String) -> [String] {
         model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }

@@ -94,6 +94,7 @@ struct SchemaCheck: Check {
     private func checkAdditions(in context: VerificationContext) throws {
         var known = Set(context.destination.tables.values.map(\.name))
         known.formUnion(context.destination.joinTables.map(\.name))
+        known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
         let added = try context.connection.rows(
             """

@@ -42,7 +42,7 @@ struct ExpectedRow {
                 let place = byName[column.name]
             else { continue }
             places[attribute.name] = place
-            if attribute.isDerived {
+            if attribute.isComputedByStore {
                 // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {

@@ -76,7 +76,10 @@ enum StoreRows {
     static func text(_ connection: Connection, leavingOut dead: Set<String> = []) throws -> String {
         var lines: [String] = []
         let names = try connection.rows(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+            """
+            SELECT name FROM pragma_table_list
+            WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite_%' ORDER BY name
+            """)
         for table in names.compactMap(\.[0].text) where table != "Z_METADATA" && table != "Z_MODELCACHE" {
             let columns = try connection.rows(
                 "SELECT name, type FROM pragma_table_info(?) ORDER BY name", [.text(table)]
