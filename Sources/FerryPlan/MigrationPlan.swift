@@ -17,7 +17,7 @@ package struct MigrationPlan: Sendable {
         self.warnings = warnings
     }
 
-    /// Whether the store itself is taken through all steps, in one transaction.
+    /// Whether no step needs a copy, so that the store itself can be taken through all of them in one transaction.
     package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 

@@ -58,18 +58,11 @@ package struct Planner: Sendable {
         }
     }
 
-    /// In place where every step can be: the copy that one step needs takes the others along.
+    /// In place where a step can be; beside a step that needs a copy that is in the run folder, never on the store.
     private func chooseModes(of plan: inout MigrationPlan) {
         for index in plan.steps.indices where plan.steps[index].isInferred {
             plan.steps[index].needsCopyBecause = Self.obstacle(to: plan.steps[index].resolved)
-        }
-        let isWhole = plan.steps.allSatisfy { $0.isInferred && $0.needsCopyBecause == nil }
-        for index in plan.steps.indices {
-            if isWhole {
-                plan.steps[index].mode = .inPlace
-            } else if plan.steps[index].isInferred, plan.steps[index].needsCopyBecause == nil {
-                plan.steps[index].needsCopyBecause = "another step of the chain needs a copy"
-            }
+            if plan.steps[index].needsCopyBecause == nil { plan.steps[index].mode = .inPlace }
         }
     }
 

@@ -29,17 +29,16 @@ extension MigrationRun {
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
-        if checksRows, let first = plan.steps.first {
-            let (refusals, findings) = try Preflight(
-                store: store, layout: layout, rows: rows, step: first, configuration: configuration
-            ).check()
+        guard
+            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        else { return report }
+        if checksRows {
+            let (refusals, findings) = try preflight.check()
             report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
             report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
             report.warnings += findings.warnings
-        } else if let first = plan.steps.first {
-            report.refusals += try CarriedCheck(
-                store: store, layout: layout, step: first, dropping: Set(configuration.dropUnknown)
-            ).refusals()
+        } else {
+            report.refusals += try preflight.carried.refusals()
         }
         return report
     }

@@ -121,7 +121,7 @@ final class MigrationRun {
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseFreedMemory()
-        if plan.isInPlace {
+        if plan.isInPlace, place.output == nil {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {
             var plan = plan
@@ -146,10 +146,10 @@ final class MigrationRun {
     private func preflight(
         _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
     ) throws -> Findings {
-        guard let first = plan.steps.first else { return Findings() }
-        var (refusals, findings) = try Preflight(
-            store: store, layout: layout, rows: rows, step: first, configuration: configuration
-        ).check()
+        guard
+            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        else { return Findings() }
+        var (refusals, findings) = try preflight.check()
         findings.warnings = plan.warnings + findings.warnings
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals()

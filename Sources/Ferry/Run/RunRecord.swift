@@ -68,11 +68,11 @@ package struct RunRecord: Codable, Sendable {
         var chain: [String]
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
-        /// Whether the store itself is changed, in one transaction.
+        /// Whether no step is a copy; without an output the store itself is changed then, in one transaction.
         var isInPlace = false
         /// The steps that are verified, in order; the next one is at work.
         ///
-        /// In place they are recorded before COMMIT.
+        /// Those of a store that is changed itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// What preflight has found.
         var findings: Findings
@@ -123,7 +123,7 @@ package struct RunRecord: Codable, Sendable {
 
     /// A verified step.
     struct StepRecord: Codable, Sendable {
-        /// Whether the destination is free of Ferry's own tables.
+        /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
