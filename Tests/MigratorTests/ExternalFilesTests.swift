@@ -50,7 +50,7 @@ struct ExternalFilesTests {
         let store = try store(way, later: DamagedStore.later)
         let report = try store.migrate()
         #expect(report.externalFiles == .init(removed: 0, unreferenced: 1) && report.kept.isEmpty)
-        #expect(try names(beside: store.store) == [Self.named, Self.stray])
+        #expect(try names(beside: store.result) == [Self.named, Self.stray])
         #expect(
             try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK")
                 == [[.blob([1, 7])], [.blob(ExternalData.reference(to: Self.named))], [.null]])
@@ -80,7 +80,7 @@ struct ExternalFilesTests {
             try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK")
                 == [[.blob([7])], [.blob(Array("large".utf8))], [.null]])
         #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
-        #expect(try names(beside: store.store) == [Self.stray])
+        #expect(try names(beside: store.result) == [Self.stray])
     }
 
     @Test("With the option, added, every value gets its first byte", arguments: DamagedStore.Way.allCases)
@@ -98,7 +98,7 @@ struct ExternalFilesTests {
         let store = try store(way, later: Self.withoutCovers)
         let report = try store.migrate()
         #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
-        #expect(try names(beside: store.store) == [Self.stray])
+        #expect(try names(beside: store.result) == [Self.stray])
         #expect(report.unmapped.map(\.entity) == ["Cover"])
     }
 
@@ -119,15 +119,15 @@ struct ExternalFilesTests {
         #expect(try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK") == [[.blob([7])], [.null], [.null]])
     }
 
-    @Test("A snapshot holds them, and a rollback brings them back", arguments: DamagedStore.Way.allCases)
+    @Test("A snapshot holds them, and a rollback brings them back", arguments: [DamagedStore.Way.inPlace, .copy])
     func rollback(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let original = try DatabaseDump.text(store.store)
         _ = try store.migrator().migrate(Configuration(target: "App 2"))
-        #expect(try names(beside: store.store) == [Self.stray])
+        #expect(try names(beside: store.result) == [Self.stray])
         _ = try StoreFiles(URL(fileURLWithPath: store.store)).rollback()
         #expect(try DatabaseDump.text(store.store) == original)
-        #expect(try names(beside: store.store) == [Self.named, Self.stray])
+        #expect(try names(beside: store.result) == [Self.named, Self.stray])
         let bytes = try FileLayer().read(ExternalData.folder(forStore: store.store) + "/" + Self.named)
         #expect(bytes == Array("large".utf8))
     }

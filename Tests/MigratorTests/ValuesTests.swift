@@ -65,7 +65,7 @@ struct ValuesTests {
             "SELECT Z_PK, Z_OPT, \(columns.joined(separator: ", ")) FROM ZITEM ORDER BY Z_PK")
     }
 
-    @Test("Unchanged attributes keep their values", arguments: laters, DamagedStore.Way.allCases)
+    @Test("Unchanged attributes keep their values", arguments: laters, [DamagedStore.Way.inPlace, .copy])
     private func unchanged(_ later: Later, _ way: DamagedStore.Way) throws {
         let folder = try TemporaryFolder()
         let bundle = folder.file("App.xcdatamodeld")
