@@ -20,18 +20,22 @@ struct LaterSteps {
     let dropping: Set<String>
 
     private typealias Value = MappingResolution.UniquenessCheck.Value
+    private typealias Path = [(step: Int, mapping: ResolvedEntityMapping)]
     private typealias Source = MappingResolution.UniquenessCheck.Source
 
     func refusals() throws -> [FerryError] {
         guard plan.steps.count > 1 else { return [] }
         var refusals = try refusalsOfObjects()
         for (index, step) in plan.steps.enumerated().dropFirst() {
-            guard let rows = step.sourceRows, let first = plan.steps.first?.sourceRows else { break }
             // What only counts of rows decide.
-            let known = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
-            refusals += known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
+            if let rows = step.sourceRows {
+                let known = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
+                refusals += known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
+            }
+            guard let first = plan.steps.first?.sourceRows else { break }
             let checks = RowChecks(connection: connection, layout: layout, rows: first, step: step)
             refusals += try emptyValues(of: step, index, checks)
+            refusals += try valuesMissingOnTheWay(step, index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
         return refusals
@@ -61,19 +65,32 @@ struct LaterSteps {
             guard let paths = paths(to: mapping.source, before: index) else { continue }
             for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
                 var empty: Int64 = 0
-                for path in paths {
-                    guard let origin = trace(value.source, along: path), origin.defaultValue == nil else { continue }
-                    let entity = path.first?.mapping.source ?? mapping.source
-                    if let attribute = origin.attribute {
-                        empty += try checks.emptyRows(attribute, of: entity)
-                    } else {
-                        empty += checks.rows[entity] ?? 0
-                    }
-                }
+                for path in paths { empty += try emptyRows(value.source, of: mapping.source, along: path, checks) }
                 if empty > 0 { refusals.append(value.problem(in: mapping, rows: empty)) }
             }
         }
         return refusals
+    }
+
+    /// Rows of the store in which what becomes an attribute is empty, as far as they tell.
+    private func emptyRows(_ attribute: String, of entity: String, along path: Path, _ checks: RowChecks) throws
+        -> Int64
+    {
+        guard let origin = trace(attribute, along: path), origin.defaultValue == nil else { return 0 }
+        let entity = path.first?.mapping.source ?? entity
+        guard let attribute = origin.attribute else { return checks.rows[entity] ?? 0 }
+        return try checks.emptyRows(attribute, of: entity)
+    }
+
+    /// What versions ask for that a composed step passes over.
+    private func valuesMissingOnTheWay(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
+        try step.needsValues.compactMap { check in
+            var empty: Int64 = 0
+            for path in paths(to: check.source, before: index) ?? [] {
+                empty += try emptyRows(check.sourceAttribute, of: check.source, along: path, checks)
+            }
+            return empty > 0 ? check.problem(rows: empty) : nil
+        }
     }
 
     /// The same constraint over the store's own rows; nil where they do not tell.
@@ -105,9 +122,9 @@ struct LaterSteps {
 
     /// The mappings, one per step, over which the store's objects become those of an entity; nil where not all of an
     /// entity's objects go along.
-    private func paths(to entity: String, before index: Int) -> [[(step: Int, mapping: ResolvedEntityMapping)]]? {
+    private func paths(to entity: String, before index: Int) -> [Path]? {
         guard index > 0 else { return [[]] }
-        var found: [[(step: Int, mapping: ResolvedEntityMapping)]] = []
+        var found: [Path] = []
         for mapping in plan.steps[index - 1].resolved.entityMappings where mapping.destination == entity {
             guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty,
                 let before = paths(to: mapping.source, before: index - 1)
@@ -119,7 +136,7 @@ struct LaterSteps {
 
     /// The store's attribute, or the default value, that an attribute has after the steps of a path; nil where it is
     /// computed.
-    private func trace(_ attribute: String, along path: [(step: Int, mapping: ResolvedEntityMapping)]) -> Value? {
+    private func trace(_ attribute: String, along path: Path) -> Value? {
         var name = attribute
         var substitute: DefaultValue?
         for (index, mapping) in path.reversed() {

@@ -108,6 +108,6 @@ extension RunRecord {
     /// Whether a store that has a version's hashes has them by this run.
     func isCommitted(to version: String) -> Bool {
         guard let migration, isUnfinishedInPlace else { return false }
-        return migration.steps.count == migration.chain.count - 1 && migration.to == version
+        return migration.steps.count == migration.stepCount && migration.to == version
     }
 }

@@ -91,7 +91,7 @@ extension MigrationRun {
             let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
             let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
             var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.emptyValues() + checks.duplicates()
+            refusals += try checks.emptyValues() + checks.valuesMissingOnTheWay() + checks.duplicates()
             guard var first = refusals.first else { return }
             first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
             throw first

@@ -50,6 +50,7 @@ struct Preflight {
             outcome.refusals += values.refusals
             outcome.findings.warnings += values.warnings
             try findEmptyMandatoryValues(&outcome)
+            outcome.refusals += try checks.valuesMissingOnTheWay()
             try carried.check(&outcome)
             outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
             outcome.findings.warnings += try emptyMandatoryRelationships()

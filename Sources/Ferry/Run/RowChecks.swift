@@ -21,13 +21,11 @@ struct RowChecks {
         var refusals: [FerryError] = []
         var warnings: [String] = []
         for check in step.needsRowCheck {
-            guard let mapping = step.resolved.entityMapping(named: check.entityMapping),
-                rows[mapping.source, default: 0] > 0
-            else { continue }
-            if mapping.filter == nil, mapping.iteration == nil {
-                refusals.append(check.problem)
-            } else {
+            guard rows[check.source, default: 0] > 0 else { continue }
+            if check.isConditional {
                 warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
+            } else {
+                refusals.append(check.problem)
             }
         }
         return (refusals, warnings)
@@ -54,6 +52,30 @@ struct RowChecks {
         return try connection.integer(
             "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
                 + "\(Connection.quoted(column.name)) IS NULL", [.integer(number)]) ?? 0
+    }
+
+    // MARK: Versions on the way
+
+    /// Rows without a value that a version between the store's and the next one asks for.
+    func valuesMissingOnTheWay() throws -> [FerryError] {
+        var refusals: [FerryError] = []
+        for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {
+            guard rows[entity, default: 0] > 0, let table = layout.table(of: entity),
+                let number = layout.number(of: entity)
+            else { continue }
+            let columns = checks.compactMap { check in
+                layout.column(of: check.sourceAttribute, in: entity).map { (check, $0.name) }
+            }
+            guard !columns.isEmpty else { continue }
+            // One scan for all of them.
+            let sums = columns.map { "sum(\(Connection.quoted($0.1)) IS NULL)" }.joined(separator: ", ")
+            let counts = try connection.rows(
+                "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
+            for ((check, _), count) in zip(columns, counts.first ?? []) {
+                if let count = count.integer, count > 0 { refusals.append(check.problem(rows: count)) }
+            }
+        }
+        return refusals
     }
 
     // MARK: Abstract entities
