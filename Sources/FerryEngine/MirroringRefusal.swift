@@ -15,12 +15,7 @@ package enum MirroringRefusal {
         _ mirroring: MirroringTables, _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection,
         schema: String = "main"
     ) throws(DatabaseError) -> FerryError? {
-        for entity in source.model.sortedEntityNames where source.model.entities[entity]?.isAbstract == false {
-            if let problem = problem(with: entity, step) { return refusal(problem, entity) }
-        }
-        if mirroring.mirrorsRelationships, let lost = lostRelationship(step, source.model) {
-            return refusal("the relationship \(lost.property) is renamed or removed", lost.entity)
-        }
+        if let refusal = find(mirroring, step) { return refusal }
         if let strangers = try mirroring.strangers(to: source, on: connection, schema: schema) {
             return FerryError(
                 .damagedSource,
@@ -29,6 +24,16 @@ package enum MirroringRefusal {
                 remedy: "Let the app clear the mirroring of this store, or migrate it.")
         }
         return nil
+    }
+
+    /// The same, as far as the models tell.
+    package static func find(_ mirroring: MirroringTables, _ step: ResolvedStep) -> FerryError? {
+        let model = step.source.model
+        for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
+            if let problem = problem(with: entity, step) { return refusal(problem, entity) }
+        }
+        guard mirroring.mirrorsRelationships, let lost = lostRelationship(step, model) else { return nil }
+        return refusal("the relationship \(lost.property) is renamed or removed", lost.entity)
     }
 
     private static func problem(with entity: String, _ step: ResolvedStep) -> String? {

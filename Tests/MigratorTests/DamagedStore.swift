@@ -10,7 +10,9 @@ import TestSupport
 /// ways.
 struct DamagedStore {
     enum Way: CaseIterable {
-        case inPlace, copy
+        /// In place of the store itself, or of a copy at an output, which is verified against the store.
+        case inPlace, inPlaceOutput
+        case copy
     }
 
     let folder: TemporaryFolder
@@ -18,13 +20,15 @@ struct DamagedStore {
     var store: String { folder.file("App.sqlite") }
 
     /// Makes the store and runs statements on it that damage it.
-    init(_ way: Way, damage: [String] = [], later: String = DamagedStore.later) throws {
+    init(_ way: Way, damage: [String] = [], later: String = DamagedStore.later, hasExternalStorage: Bool = true) throws
+    {
         self.way = way
         folder = try TemporaryFolder()
-        try write("App 1", Self.entities(book: ""))
+        try write("App 1", Self.entities(book: "", external: hasExternalStorage))
         try write("App 2", later)
         if way == .copy {
-            let mappings = ["Author", "Book", "Cover", "Person", "Tag"].map {
+            let names = ["Author", "Book", "Cover", "Person", "Tag"].filter { later.contains("name=\"\($0)\"") }
+            let mappings = names.map {
                 #"{ "name": "\#($0)", "source": "\#($0)", "destination": "\#($0)" }"#
             }
             try FileLayer().replace(
@@ -118,14 +122,19 @@ struct DamagedStore {
     @discardableResult
     func migrate(_ damaged: Configuration.Damaged = .refuse, dropping: [String] = []) throws -> MigrationReport {
         let report = try migrator().migrate(
-            Configuration(target: "App 2", takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
+            Configuration(
+                target: "App 2", output: way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil,
+                takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
         guard report.mode == (way == .copy ? "copy" : "inPlace") else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")
         }
         return report
     }
 
-    func open() throws -> Connection { try Connection(path: store, mode: .readWrite) }
+    /// Where the migrated store is.
+    var result: String { way == .inPlaceOutput ? folder.file("New.sqlite") : store }
+
+    func open() throws -> Connection { try Connection(path: result, mode: .readWrite) }
 
     /// The rows of a query, each as its values.
     func rows(_ sql: String) throws -> [[Value]] { try open().rows(sql) }

@@ -28,8 +28,13 @@ struct CarriedCheck {
     /// Refusals, and what is left behind.
     func check(_ outcome: inout PreflightOutcome) throws {
         guard let carried = try carried() else { return }
-        outcome.refusals += try refusals(of: carried)
-        try findLeftovers(carried.leftovers, &outcome)
+        let refusals = try refusals(of: carried)
+        outcome.refusals += refusals
+        // Only tables that stay as they are keep what no model explains.
+        let kept =
+            isInPlace && refusals.isEmpty
+            ? Set(try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping).altered.keys) : []
+        try findLeftovers(carried.leftovers, keptIn: kept, &outcome)
         for object in carried.dropped {
             outcome.findings.droppedObjects.append(object.name)
             outcome.findings.warnings.append("The \(object.type) \(object.name) is left out, as was asked.")
@@ -75,12 +80,15 @@ struct CarriedCheck {
     }
 
     /// Tables and columns of earlier versions, with what is in them.
-    private func findLeftovers(_ leftovers: [Leftover], _ outcome: inout PreflightOutcome) throws {
+    private func findLeftovers(
+        _ leftovers: [Leftover], keptIn tables: Set<String>, _ outcome: inout PreflightOutcome
+    ) throws {
         for leftover in leftovers {
             let rows = try leftover.count(on: store.sourceGuard.connection)
             outcome.findings.leftovers.append(
                 .init(kind: leftover.kind.rawValue, name: leftover.name, rows: rows, isKept: isInPlace))
-            guard let rows, rows > 0, !isInPlace else { continue }
+            let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
+            guard let rows, rows > 0, isLost else { continue }
             outcome.findings.warnings.append(
                 "\(leftover.name) is of an earlier version of the model and is left behind with \(rows) "
                     + (leftover.kind == .table ? "rows." : "values."))

@@ -35,7 +35,7 @@ extension MigrationRun {
             chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
             progress: relay.hook(step: 1), stop: stop)
         options.externalFolder = ExternalData.folder(forStore: place.store)
-        options.treat(record.migration?.findings ?? Findings(), as: configuration, isFirst: true)
+        options.treat(record.migration?.findings ?? Findings(), as: configuration)
         var current = record
         try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
             addSteps(plan, reports, to: &current)

@@ -36,7 +36,11 @@ extension MigrationRun {
         else { return report }
         if checksRows {
             let (refusals, findings) = try preflight.check()
-            report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
+            report.refusals += refusals
+            report.refusals += try LaterSteps(
+                plan: plan, layout: layout, connection: store.sourceGuard.connection,
+                dropping: Set(configuration.dropUnknown)
+            ).refusals()
             report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
             report.warnings += findings.warnings
         } else {

@@ -20,6 +20,7 @@ extension MigrationRun {
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
+                if index > 0 { try checkRows(step, run.sourcePath) }
                 let report = try run.run()
                 releaseFreedMemory()
                 isResumed = isResumed || report.resumed
@@ -49,7 +50,7 @@ extension MigrationRun {
             chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
             progress: relay.hook(step: number),
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
-        options.treat(migration.findings, as: configuration, isFirst: number == 1)
+        options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         guard step.mode == .inPlace else {
             try files.createDirectory(stepFolder)
@@ -79,6 +80,26 @@ extension MigrationRun {
         }
     }
 
+    /// Looks whether the rows that earlier steps have made are what a later one asks for.
+    ///
+    /// What could be known before the run was asked in preflight; this stops where only now it can be.
+    private func checkRows(_ step: StepPlan, _ path: String) throws {
+        do {
+            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+            let inspection = try StoreInspection(of: layout, on: connection)
+            let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+            let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
+            var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
+            refusals += try checks.emptyValues() + checks.valuesMissingOnTheWay() + checks.duplicates()
+            guard var first = refusals.first else { return }
+            first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
+            throw first
+        } catch {
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
     // MARK: Verification
 
     private func verify(
@@ -91,8 +112,11 @@ extension MigrationRun {
         // What a killed verification left.
         try files.removeTree(workFolder)
         try files.createDirectory(workFolder)
+        // What a step in place has deleted first is to be missed as what a copy leaves out.
+        let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
+        let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved
         var verification = Verification(
-            mode: configuration.verify == .full ? .full : .quick, step: run.step.resolved, sourcePath: run.sourcePath,
+            mode: configuration.verify == .full ? .full : .quick, step: step, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
             counts: report.counts, now: now, isInPlace: run.step.mode == .inPlace,
             externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
@@ -158,11 +182,14 @@ extension Phase {
 }
 
 extension EngineOptions {
-    /// What the store's own damage and objects mean for a step; what the first step leaves has nothing of either.
-    mutating func treat(_ findings: Findings, as configuration: Configuration, isFirst: Bool) {
+    /// What the store's own damage and objects mean for a step.
+    ///
+    /// A copy leaves no broken links; steps in place leave those that they find, and later ones look again.
+    mutating func treat(_ findings: Findings, as configuration: Configuration, after steps: ArraySlice<StepPlan> = []) {
         damaged = DamagedRows(configuration.damaged)
-        sourceDamage = isFirst ? findings.damage : []
-        dropping = isFirst ? Set(configuration.dropUnknown) : []
+        sourceDamage = steps.isEmpty ? findings.damage : []
+        if !findings.damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { sourceDamage = nil }
+        dropping = steps.isEmpty ? Set(configuration.dropUnknown) : []
     }
 }
 

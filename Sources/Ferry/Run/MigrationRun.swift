@@ -127,7 +127,7 @@ final class MigrationRun {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {
             var plan = plan
-            if configuration.damaged == .drop { plan.steps[0].leaveOutDamagedRows() }
+            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             try runSteps(plan, sourceGuard, &record, folder)
             try putInPlace(sourceGuard, &record, folder)
         }
@@ -154,7 +154,11 @@ final class MigrationRun {
         var (refusals, findings) = try preflight.check()
         findings.warnings = plan.warnings + findings.warnings
         for warning in findings.warnings { relay.send(.warning(warning)) }
-        refusals += try Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals()
+        refusals += try LaterSteps(
+            plan: plan, layout: layout, connection: store.sourceGuard.connection,
+            dropping: Set(configuration.dropUnknown)
+        ).refusals()
+        refusals += try diskNeed(store, steps: plan.steps.count).refusals()
         try Self.refuse(refusals)
         return findings
     }

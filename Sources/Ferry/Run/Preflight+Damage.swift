@@ -14,7 +14,7 @@ extension Preflight {
             switch damage.kind {
             // Healed in a copy, where the run counts what of it is carried at all.
             case .danglingKey, .oneSidedInverse, .missingOrder:
-                if isInPlace { outcome.kept(damage) }
+                if isInPlace, !isCopiedLater { outcome.kept(damage) }
                 outcome.findings.warnings.append(words(for: damage))
             case .wrongEntity, .lowMaximumKey:
                 if isInPlace || damage.kind == .lowMaximumKey {

@@ -45,13 +45,14 @@ struct Preflight {
     func check() throws -> (refusals: [FerryError], findings: Findings) {
         do {
             var outcome = PreflightOutcome()
-            let values = valuesWithoutSource()
+            let checks = RowChecks(connection: store.sourceGuard.connection, layout: layout, rows: rows, step: step)
+            let values = checks.valuesWithoutSource()
             outcome.refusals += values.refusals
             outcome.findings.warnings += values.warnings
             try findEmptyMandatoryValues(&outcome)
-            outcome.refusals += try valuesMissingOnTheWay()
+            outcome.refusals += try checks.valuesMissingOnTheWay()
             try carried.check(&outcome)
-            outcome.refusals += rowsOfAbstractEntities() + (try duplicates())
+            outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
             outcome.findings.warnings += try emptyMandatoryRelationships()
             try findDamage(&outcome)
             return (outcome.refusals, outcome.findings)
@@ -61,21 +62,6 @@ struct Preflight {
     }
 
     // MARK: Mandatory values
-
-    /// Mandatory attributes that an entity mapping gives no value at all.
-    private func valuesWithoutSource() -> (refusals: [FerryError], warnings: [String]) {
-        var refusals: [FerryError] = []
-        var warnings: [String] = []
-        for check in step.needsRowCheck {
-            guard rows[check.source, default: 0] > 0 else { continue }
-            if check.isConditional {
-                warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
-            } else {
-                refusals.append(check.problem)
-            }
-        }
-        return (refusals, warnings)
-    }
 
     /// Mandatory destination attributes that are filled from a source attribute which is NULL in some row.
     private func findEmptyMandatoryValues(_ outcome: inout PreflightOutcome) throws {
@@ -115,12 +101,7 @@ struct Preflight {
         let source = "\(mapping.source).\(value.source)"
         let destination = "\(mapping.destination).\(value.destination)"
         guard !value.wasOptional else {
-            outcome.refusals.append(
-                FerryError(
-                    .mandatoryValue,
-                    "\(source) has no value in \(rows) rows, and \(destination), which is filled from it, is mandatory.",
-                    remedy: "Give \(destination) an expression that stands in, or make it optional in the model.",
-                    place: place))
+            outcome.refusals.append(value.problem(in: mapping, rows: rows))
             return
         }
         let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows) rows"

@@ -48,6 +48,10 @@ struct DamagedRowsRemoval {
         let rows = "SELECT Z_PK FROM \(table.name) WHERE \(condition)"
         let count = try connection.integer("SELECT count(*) FROM (\(rows))") ?? 0
         guard count > 0 else { return 0 }
+        // No key is given twice, also when its row goes.
+        try connection.run(
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), (SELECT max(Z_PK) FROM \(table.name))) WHERE Z_ENT = ?",
+            [source.number(of: table.root).map { .integer($0) } ?? .null])
         for (key, storage) in source.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             let target = source.model.relationship(key.property, of: key.entity)
                 .flatMap { source.table(of: $0.destinationEntity)?.name }

@@ -195,6 +195,17 @@ package struct CarriedObjects: Sendable {
         return false
     }
 
+    /// What of it could not go through a later step between two layouts.
+    package func refusals(from source: StoreLayout, into destination: StoreLayout) -> [FerryError] {
+        let later = UnchangedTables(source: source, destination: destination, catalog: catalog)
+        let all = virtualTables + objects + triggers
+        return all.compactMap { object in
+            later.changedTable(namedIn: object.sql).map {
+                Self.refusal(of: object, "it names \($0), a table of Core Data that changes")
+            }
+        }
+    }
+
     /// Notes an object as dropped when its name is among those to be dropped.
     private mutating func isUnwanted(_ object: Object) -> Bool {
         guard unwanted.contains(object.name.uppercased()) else { return false }
@@ -208,11 +219,14 @@ package struct CarriedObjects: Sendable {
     }
 
     private mutating func refuse(_ object: Object, _ reason: String) {
+        refusals.append(Self.refusal(of: object, reason))
+    }
+
+    private static func refusal(of object: Object, _ reason: String) -> FerryError {
         let name = object.name.contains(" ") ? "\"\(object.name)\"" : object.name
-        refusals.append(
-            FerryError(
-                .unknownObject,
-                "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
-                remedy: "Go on without it with --drop-unknown \(name); the app can make it anew afterwards."))
+        return FerryError(
+            .unknownObject,
+            "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
+            remedy: "Go on without it with --drop-unknown \(name); the app can make it anew afterwards.")
     }
 }

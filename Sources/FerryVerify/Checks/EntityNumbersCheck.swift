@@ -23,8 +23,17 @@ struct EntityNumbersCheck: Check {
     }
 
     /// The rows of each entity in a destination table; those of no entity of the table are reported.
+    ///
+    /// - Parameters:
+    ///   - root: The table's root entity.
+    ///   - check: In whose name they are reported.
+    ///   - context: The stores.
+    ///   - isExcused: Whether so many rows of a number are as they should be.
+    /// - Returns: Rows by entity.
+    /// - Throws: ``DatabaseError``.
     static func rows(
-        inTableOf root: String, as check: any Check.Type, in context: VerificationContext
+        inTableOf root: String, as check: any Check.Type, in context: VerificationContext,
+        isExcused: (Value, Int64) throws -> Bool = { _, _ in false }
     ) throws -> [String: Int64] {
         let entities = Dictionary(
             context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
@@ -38,6 +47,7 @@ struct EntityNumbersCheck: Check {
             let number = groups.integer(0)
             guard !groups.isNull(0), let entity = entities[number], context.destinationModel.root(of: entity) == root
             else {
+                if try isExcused(groups.isNull(0) ? .null : .integer(number), groups.integer(1)) { continue }
                 context.report(
                     check, entity: root, count: groups.integer(1), example: "\(table.name) Z_ENT \(number)")
                 continue

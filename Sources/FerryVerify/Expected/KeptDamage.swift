@@ -9,7 +9,6 @@ internal import FerryStore
 /// What the source had in order is never excused.
 final class KeptDamage {
     private unowned let context: VerificationContext
-    private lazy var origins = RelationshipOrigins(context)
     private var statements: [PropertyKey: Statement?] = [:]
 
     init(_ context: VerificationContext) { self.context = context }
@@ -39,6 +38,8 @@ final class KeptDamage {
     /// The source relationships that a relationship continues, as their entities declare them.
     private func sources(of key: PropertyKey) throws -> [PropertyKey] {
         var found: Set<PropertyKey> = []
+        // Not kept: it holds the context, which holds this.
+        let origins = RelationshipOrigins(context)
         for mapping in context.step.entityMappings where mapping.keepsPrimaryKey {
             guard context.destinationModel.isKind(mapping.destination, of: key.entity),
                 let origin = origins.origin(of: key.property, in: mapping),
@@ -81,12 +82,13 @@ final class KeptDamage {
                 SELECT 1 FROM source.\(table) AS o LEFT JOIN source.\(own) AS t ON t.Z_PK = o.\(column)
                 WHERE o.Z_PK = ?1 AND o.\(column) IS ?2 AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(owners)))
                 """
-        case .join(let table, let first, let second, _, _):
+        case .join(let table, let first, let second, let otherOrder, let ownOrder):
+            let unordered = [otherOrder, ownOrder].compactMap { $0 }.map { " OR j.\($0) IS NULL" }.joined()
             return """
                 SELECT 1 FROM source.\(table) AS j LEFT JOIN source.\(own) AS a ON a.Z_PK = j.\(first)
                 LEFT JOIN source.\(other) AS b ON b.Z_PK = j.\(second)
                 WHERE j.\(first) = ?1 AND j.\(second) = ?2 AND (a.Z_PK IS NULL OR b.Z_PK IS NULL
-                    OR a.Z_ENT NOT IN (\(owners)) OR b.Z_ENT NOT IN (\(others)))
+                    OR a.Z_ENT NOT IN (\(owners)) OR b.Z_ENT NOT IN (\(others))\(unordered))
                 """
         case .inverseForeignKey: return nil
         }
