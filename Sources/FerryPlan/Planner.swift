@@ -11,6 +11,8 @@ package struct Planner: Sendable {
     package var mappingModels: [MappingModel]
     /// Policy class names that are registered in code; the module prefix is optional.
     package var policyClassNames: Set<String>
+    /// Which way the chain may take.
+    package var route = ChainRoute()
 
     package init(catalog: ModelCatalog, mappingModels: [MappingModel], policyClassNames: Set<String> = []) {
         self.catalog = catalog
@@ -33,9 +35,12 @@ package struct Planner: Sendable {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
         do throws(FerryError) {
-            var graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels, from: source, to: target)
-            let edges = try graph.path(from: source, to: target)
-            var plan = MigrationPlan(chain: graph.names(of: edges, from: source, to: target), steps: [])
+            var graph = try VersionGraph(
+                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route)
+            let edges = try graph.path()
+            var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
+            plan.explanation = graph.explanation(of: edges)
+            plan.losses = graph.losses(on: edges, rows: rows, areEstimated: areRowsEstimated)
             var known: [String: Int64]? = rows
             for edge in edges {
                 let (step, problems) = planStep(
@@ -44,18 +49,26 @@ package struct Planner: Sendable {
                     step.sourceRows = areRowsEstimated ? nil : known
                     known = known.flatMap { Self.rows(after: step.resolved, from: $0) }
                     plan.steps.append(step)
-                    plan.warnings += step.resolved.warnings
                 } else {
                     known = nil
                 }
                 plan.refusals += problems
             }
+            plan.warnings = Self.warnings(of: plan)
             chooseModes(of: &plan)
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
             return MigrationPlan(chain: names, steps: [], refusals: [error])
         }
+    }
+
+    /// Losses first; what an inferred mapping says of them too is not said twice.
+    private static func warnings(of plan: MigrationPlan) -> [String] {
+        plan.losses.map(\.sentence)
+            + plan.steps.flatMap { step in
+                (step.isInferred && !plan.losses.isEmpty ? [] : step.resolved.warnings) + step.resolved.oneToOneWarnings
+            }
     }
 
     /// In place where a step can be; beside a step that needs a copy that is in the run folder, never on the store.

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 
 /// The models and mapping models of a migration, read once.
 struct Inputs: Sendable {
@@ -14,6 +15,7 @@ struct Inputs: Sendable {
         mappingModels = []
         for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }
         digests = [:]
+        orderBundles()
         // Versions that are not used count too: with them the same command can find another chain.
         for version in catalog.versions {
             digests[try files.realPath(version.path)] = try InputDigest(files: files).digest(of: version.path)
@@ -21,13 +23,28 @@ struct Inputs: Sendable {
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
 
+    /// Lets mapping models between bundles say which comes first.
+    private mutating func orderBundles() {
+        let links: [MappingLink]
+        do throws(FerryError) {
+            links = try MappingLink.all(of: mappingModels, in: catalog)
+        } catch {
+            // A mapping model of a version that is not there orders nothing; a plan refuses it.
+            return
+        }
+        catalog.orderBundles(along: links.map { ($0.source, $0.destination) })
+    }
+
     /// The version that a migration leads to.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`.
-    func target(named name: String?) throws(FerryError) -> ModelVersion {
-        if let name { return try catalog.version(named: name) }
+    func target(_ configuration: Configuration) throws(FerryError) -> ModelVersion {
+        if let name = configuration.target { return try catalog.version(named: name) }
+        if case .versions(let names) = configuration.chain, let last = names.last {
+            return try catalog.version(named: last)
+        }
         if let current = catalog.currentVersion() { return current }
-        let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
+        let names = catalog.lastBundle.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
         throw FerryError(
             .ambiguousVersion, "The models do not say which version is the current one.",
             remedy: "Name it with --to; there are: \(names).")
