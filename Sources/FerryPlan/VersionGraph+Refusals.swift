@@ -61,6 +61,8 @@ extension VersionGraph {
         let reachable = order.filter { search(from: start, to: $0) != nil && place($0) < targetPlace }
         let leading = order.filter { search(from: $0, to: target) != nil && place($0) > place(start) }
         let last = reachable.last ?? start
-        return (named(last), named(leading.first { place($0) > place(last) } ?? target))
+        // Without inference the neighbours themselves are what lacks a mapping model.
+        let next = (route.infers ? leading : Array(order)).first { place($0) > place(last) }
+        return (named(last), named(next ?? target))
     }
 }
