@@ -65,3 +65,19 @@ package struct MappingLink: Sendable {
         }
     }
 }
+
+extension ModelCatalog {
+    /// The same versions, with bundles in the order in which mapping models lead from one to the other.
+    package func ordered(along mappingModels: [MappingModel]) -> ModelCatalog {
+        let links: [MappingLink]
+        do throws(FerryError) {
+            links = try MappingLink.all(of: mappingModels, in: self)
+        } catch {
+            // A mapping model of a version that is not there orders nothing; a plan refuses it.
+            return self
+        }
+        var catalog = self
+        catalog.orderBundles(along: links.map { ($0.source, $0.destination) })
+        return catalog
+    }
+}

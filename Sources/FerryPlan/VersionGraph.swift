@@ -38,6 +38,7 @@ struct VersionGraph {
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion,
         route: ChainRoute = ChainRoute()
     ) throws(FerryError) {
+        let catalog = catalog.ordered(along: mappingModels)
         self.catalog = catalog
         self.route = route
         self.source = source

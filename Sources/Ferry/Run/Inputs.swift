@@ -14,25 +14,13 @@ struct Inputs: Sendable {
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
         mappingModels = []
         for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }
+        catalog = catalog.ordered(along: mappingModels)
         digests = [:]
-        orderBundles()
         // Versions that are not used count too: with them the same command can find another chain.
         for version in catalog.versions {
             digests[try files.realPath(version.path)] = try InputDigest(files: files).digest(of: version.path)
         }
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
-    }
-
-    /// Lets mapping models between bundles say which comes first.
-    private mutating func orderBundles() {
-        let links: [MappingLink]
-        do throws(FerryError) {
-            links = try MappingLink.all(of: mappingModels, in: catalog)
-        } catch {
-            // A mapping model of a version that is not there orders nothing; a plan refuses it.
-            return
-        }
-        catalog.orderBundles(along: links.map { ($0.source, $0.destination) })
     }
 
     /// The version that a migration leads to.

@@ -36,7 +36,8 @@ struct PlanRendering {
     private func json(_ step: PlanReport.Step) -> JSON {
         .object([
             ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings([step.from, step.to])),
-            ("mode", .string(step.mode)), ("reason", .string(step.reason)), ("mappingModels", .strings(step.mappingModels)),
+            ("mode", .string(step.mode)), ("reason", .string(step.reason)),
+            ("mappingModels", .strings(step.mappingModels)),
             (
                 "partitions",
                 .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
