@@ -9,6 +9,10 @@ package struct MigrationPlan: Sendable {
     /// Why the plan cannot run; empty when it can.
     package var refusals: [FerryError]
     package var warnings: [String]
+    /// Why the chain is the one that it is.
+    package var explanation = ChainExplanation()
+    /// What a way back takes away; the first of the warnings say the same.
+    package var losses: [ChainLoss] = []
 
     package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [String] = []) {
         self.chain = chain

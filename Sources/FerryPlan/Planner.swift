@@ -13,6 +13,8 @@ package struct Planner: Sendable {
     package var policyClassNames: Set<String>
     /// Whether steps become one where they can; otherwise each runs by itself, in the mode that they would have as one.
     package var composes: Bool
+    /// Which way the chain may take.
+    package var route = ChainRoute()
 
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policyClassNames: Set<String> = [], composes: Bool = true
@@ -38,16 +40,19 @@ package struct Planner: Sendable {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
         do throws(FerryError) {
-            var graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels, from: source, to: target)
-            let edges = try graph.path(from: source, to: target)
-            var plan = MigrationPlan(chain: graph.names(of: edges, from: source, to: target), steps: [])
+            var graph = try VersionGraph(
+                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route)
+            let edges = try graph.path()
+            var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
+            plan.explanation = graph.explanation(of: edges)
+            plan.losses = graph.losses(on: edges, rows: rows, areEstimated: areRowsEstimated)
             for (index, edge) in edges.enumerated() {
                 var (step, problems) = planStep(edge)
                 step?.versions = Array(plan.chain[index...index + 1])
                 if let step { plan.steps.append(step) }
                 plan.refusals += problems
             }
-            plan.warnings = plan.steps.flatMap(\.resolved.warnings)
+            plan.warnings = Self.warnings(of: plan)
             if plan.refusals.isEmpty { plan.steps = ChainComposition(plan.steps, composes: composes).steps }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)
@@ -56,6 +61,14 @@ package struct Planner: Sendable {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
             return MigrationPlan(chain: names, steps: [], refusals: [error])
         }
+    }
+
+    /// Losses first; what an inferred mapping says of them too is not said twice.
+    private static func warnings(of plan: MigrationPlan) -> [String] {
+        plan.losses.map(\.sentence)
+            + plan.steps.flatMap { step in
+                (step.isInferred && !plan.losses.isEmpty ? [] : step.resolved.warnings) + step.resolved.oneToOneWarnings
+            }
     }
 
     /// In place where a step can be; beside a step that needs a copy that is in the run folder, never on the store.

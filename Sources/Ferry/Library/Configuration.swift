@@ -27,6 +27,12 @@ public struct Configuration: Sendable {
 
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
+    /// Which versions the migration passes through.
+    public var chain = ChainChoice.automatic
+    /// Whether a mapping is inferred where no mapping model leads to the next version.
+    public var infersMappings = true
+    /// Whether the target may be older than the store's version; what it does not know is lost then.
+    public var allowsDowngrade = false
     /// Where the migrated store is written; nil means in place of the store.
     public var output: URL?
     public var chunkSize: ChunkSize

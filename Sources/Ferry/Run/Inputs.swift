@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 
 /// The models and mapping models of a migration, read once.
 struct Inputs: Sendable {
@@ -13,6 +14,7 @@ struct Inputs: Sendable {
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
         mappingModels = []
         for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }
+        catalog = catalog.ordered(along: mappingModels)
         digests = [:]
         // Versions that are not used count too: with them the same command can find another chain.
         for version in catalog.versions {
@@ -24,10 +26,13 @@ struct Inputs: Sendable {
     /// The version that a migration leads to.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`.
-    func target(named name: String?) throws(FerryError) -> ModelVersion {
-        if let name { return try catalog.version(named: name) }
+    func target(_ configuration: Configuration) throws(FerryError) -> ModelVersion {
+        if let name = configuration.target { return try catalog.version(named: name) }
+        if case .versions(let names) = configuration.chain, let last = names.last {
+            return try catalog.version(named: last)
+        }
         if let current = catalog.currentVersion() { return current }
-        let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
+        let names = catalog.lastBundle.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
         throw FerryError(
             .ambiguousVersion, "The models do not say which version is the current one.",
             remedy: "Name it with --to; there are: \(names).")

@@ -13,7 +13,7 @@ extension MigrationRun {
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
-        let target = try inputs.target(named: configuration.target)
+        let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)
         }
@@ -22,9 +22,7 @@ extension MigrationRun {
         }
         let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = Planner(
-            catalog: inputs.catalog, mappingModels: inputs.mappingModels, composes: configuration.composes
-        ).plan(
+        let plan = planner.plan(
             from: version, to: target, rows: rows,
             areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
         var report = try report(plan, rows: rows.values.reduce(0, +), store)
@@ -47,6 +45,13 @@ extension MigrationRun {
             report.refusals += try preflight.carried.refusals()
         }
         return report
+    }
+
+    var planner: Planner {
+        var planner = Planner(
+            catalog: inputs.catalog, mappingModels: inputs.mappingModels, composes: configuration.composes)
+        planner.route = configuration.route
+        return planner
     }
 
     /// The plan in the words of the library, with what only the façade knows.

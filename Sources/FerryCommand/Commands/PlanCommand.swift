@@ -22,9 +22,7 @@ struct PlanCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         try PlanCommand.show(
-            input.migrator().plan(
-                Configuration(target: input.target, damaged: input.damaged, dropUnknown: input.dropUnknown),
-                checksRows: checksRows), on: console)
+            input.migrator().plan(input.configuration, checksRows: checksRows), on: console)
     }
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {
