@@ -39,7 +39,8 @@ struct InPlaceChecks {
         var rows: [String: Int64] = [:]
         for table in layout.tablesInOrder where tables?.contains(table.name) ?? true {
             var byNumber: [Int64: Int64] = [:]
-            let counts = try connection.rows("SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
+            let counts = try connection.rows(
+                "SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
             for row in counts { byNumber[row[0].integer ?? 0] = row[1].integer ?? 0 }
             for entity in layout.entities(inTableOf: table.root) {
                 rows[entity] = layout.number(of: entity).flatMap { byNumber.removeValue(forKey: $0) } ?? 0

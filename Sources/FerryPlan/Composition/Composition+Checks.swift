@@ -141,7 +141,8 @@ extension Composition {
             return .init(attribute: own, defaultValue: constant)
         case .constant(.null)?: return .init(attribute: nil, defaultValue: value.defaultValue)
         case let expression?:
-            guard let own = Substitution.ownAttribute(expression), let old = sourceModel.attribute(own, of: mapping.source),
+            guard let own = Substitution.ownAttribute(expression),
+                let old = sourceModel.attribute(own, of: mapping.source),
                 old.type.isStoredUnchanged(as: attribute.type)
             else { throw unknownUniqueness(mapping.destination) }
             return .init(attribute: own, defaultValue: value.defaultValue)

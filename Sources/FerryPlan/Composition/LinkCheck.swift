@@ -23,7 +23,9 @@ struct LinkCheck {
             throw obstacle("leaves only one of several objects related")
         }
         // Of two keys that ought to agree a version with one key takes its own.
-        if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) { throw obstacle("is stored in several forms") }
+        if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) {
+            throw obstacle("is stored in several forms")
+        }
         try checkOrders(old)
     }
 
@@ -58,9 +60,10 @@ struct LinkCheck {
     private var owner: String { composition.middleModel.declaringEntity(of: between.name, in: entity) ?? entity }
 
     private func family(of entity: String) -> Set<String> {
-        Set(composition.middleModel.family(of: entity).filter {
-            composition.middleModel.entities[$0]?.isAbstract == false
-        })
+        Set(
+            composition.middleModel.family(of: entity).filter {
+                composition.middleModel.entities[$0]?.isAbstract == false
+            })
     }
 
     private var isFedBySeveralMappings: Bool {

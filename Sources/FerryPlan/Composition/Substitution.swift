@@ -60,7 +60,9 @@ struct Substitution {
         }
         // A whole number is the same in every type that takes it over as it is.
         let isInteger = (between.type.isInteger || between.type == .boolean) && destination.type.isInteger
-        guard isInteger, !destination.allowsExternalStorage, between.type.isStoredUnchanged(as: destination.type), isIntegral(rule, constant) else {
+        guard isInteger, !destination.allowsExternalStorage, between.type.isStoredUnchanged(as: destination.type),
+            isIntegral(rule, constant)
+        else {
             throw changed(name)
         }
         return passed

@@ -86,7 +86,8 @@ struct InPlaceBuilder {
             moves.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0) } ?? otherForm(of: table.name), sourceLayout: source,
+                    mustRebuild: old.flatMap { uniqueClause(in: $0) } ?? otherForm(of: table.name),
+                    sourceLayout: source,
                     destinationLayout: destination))
             if let old { plan.continued[table.name] = old.name }
         }

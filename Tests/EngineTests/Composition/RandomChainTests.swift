@@ -9,7 +9,7 @@ import Testing
 struct RandomChainTests {
     /// A few in every run; with `FERRY_SWEEP=1` many.
     static let seeds: Range<UInt64> =
-        ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 0..<130 : 0..<16
+        ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 0..<400 : 0..<16
 
     @Test("end in one pass as they end step by step", arguments: seeds)
     func equal(seed: UInt64) throws {

@@ -50,7 +50,8 @@ struct RandomVersions {
         case 4, 5: changeAttribute { entity, index in entity.attributes.remove(at: index) }
         case 6, 7: renameAttribute()
         case 8: changeAttribute { $0.attributes[$1].isOptional.toggle() }
-        case 9: changeAttribute { $0.attributes[$1].type = $0.attributes[$1].type == .integer16 ? .integer32 : .integer64 }
+        case 9:
+            changeAttribute { $0.attributes[$1].type = $0.attributes[$1].type == .integer16 ? .integer32 : .integer64 }
         case 10: addEntity()
         case 11: if entities.count > 2 { removeEntity() }
         case 12, 13: renameEntity()
