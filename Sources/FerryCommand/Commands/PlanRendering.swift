@@ -21,7 +21,8 @@ struct PlanRendering {
     private func json(_ step: PlanReport.Step) -> JSON {
         .object([
             ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings(step.versions)),
-            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode)), ("mappingModels", .strings(step.mappingModels)),
+            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode)),
+            ("mappingModels", .strings(step.mappingModels)),
             (
                 "partitions",
                 .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })

@@ -92,10 +92,8 @@ struct ComposedChain {
         return try Connection(path: source, mode: .readWrite)
     }
 
-    /// Takes the chain both ways, each in one pass and step by step, and compares everything.
-    ///
-    /// - Parameter passes: How many passes the composed chain has.
-    /// - Returns: The store that was migrated in one pass, in place where that is possible.
+    /// Takes the chain both ways, each in one pass and step by step, and compares everything; gives the store that one
+    /// pass made, in place where that is possible.
     @discardableResult
     func compare(passes: Int? = 1, ways: [Way] = Way.allCases) throws -> Connection {
         let plan = try plan()
