@@ -91,7 +91,7 @@ let package = Package(
             "EngineTests",
             of: [
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
-                "FerryEngine", "FerryVerify",
+                "FerryGenerate", "FerryEngine", "FerryVerify",
             ]),
         tests(
             "VerifyTests",

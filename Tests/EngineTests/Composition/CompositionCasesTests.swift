@@ -246,9 +246,10 @@ struct CompositionCasesTests {
                 model("third"), model("fourth"),
             ], mappingModels: [mappingModel], rows: books)
         let store = try chain.compare()
-        #expect(try store.rows("SELECT ZTITLE, ZPAGES FROM ZBOOK ORDER BY Z_PK") == [
-            [.text("One"), .integer(11)], [.text("Seven"), .null],
-        ])
+        #expect(
+            try store.rows("SELECT ZTITLE, ZPAGES FROM ZBOOK ORDER BY Z_PK") == [
+                [.text("One"), .integer(11)], [.text("Seven"), .null],
+            ])
         let step = try #require(try chain.plan().steps.first)
         #expect(step.versions == ["V1", "V2", "V3", "V4"] && step.mode == .copy)
         #expect(step.mappingModelNames == ["inferred", "Middle"])
