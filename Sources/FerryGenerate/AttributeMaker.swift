@@ -16,7 +16,7 @@ struct AttributeMaker {
     /// UTF-8 of the maker's prefix or words.
     private let prefix: [UInt8]
 
-    /// - Parameter divisor: How the attribute counts in a uniqueness constraint; nil where it is in none.
+    /// `divisor` says how the attribute counts in a uniqueness constraint; nil where it is in none.
     init(_ key: PropertyKey, _ attribute: Attribute, column: Column, divisor: Int64?, options: GenerationOptions) {
         self.column = column.name
         self.divisor = divisor ?? 0

@@ -38,7 +38,7 @@ struct ForeignKeyMaker {
     /// Whether this side, not its inverse, decides which pairs are left out.
     private let isLeading: Bool
 
-    /// - Parameter divisor: How the relationship counts in a uniqueness constraint; nil where it is in none.
+    /// `divisor` says how the relationship counts in a uniqueness constraint; nil where it is in none.
     init?(
         _ key: PropertyKey, in layout: StoreLayout, ranges: KeyRanges, options: GenerationOptions, divisor: Int64?
     ) {

@@ -1,5 +1,6 @@
-/// A regular expression of one character class after another, each with its number of repetitions: enough for codes,
-/// numbers and the like. What it cannot hold (groups, alternatives, look-ahead, back references) is no such pattern.
+/// A regular expression of one character class after another, each with its number of repetitions.
+///
+/// That is enough for codes, numbers and the like. What it cannot hold (groups, alternatives, look-ahead, back references) is no such pattern.
 struct TextPattern {
     private struct Part {
         var characters: [Unicode.Scalar]

@@ -14,6 +14,8 @@ package struct StoreVerification: Sendable {
     /// migrated in place has names of its own.
     package var isNew: Bool
     package var isThorough: Bool
+    /// Whether nobody can change the store, so that it may be opened `immutable`.
+    package var isImmutable: Bool
     /// A folder for the lookup file; left empty again.
     package var workFolder: String
     package var trace: TraceHook?
@@ -21,13 +23,15 @@ package struct StoreVerification: Sendable {
     package var stop: StopRequest
 
     package init(
-        version: ModelVersion, path: String, isNew: Bool, isThorough: Bool = false, workFolder: String,
+        version: ModelVersion, path: String, isNew: Bool, isThorough: Bool = false, isImmutable: Bool = false,
+        workFolder: String,
         trace: TraceHook? = nil, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.version = version
         self.path = path
         self.isNew = isNew
         self.isThorough = isThorough
+        self.isImmutable = isImmutable
         self.workFolder = workFolder
         self.trace = trace
         self.progress = progress
@@ -40,10 +44,12 @@ package struct StoreVerification: Sendable {
         var verification = Verification(
             mode: .full,
             step: ResolvedStep(source: version, destination: version, mappingModels: [], entityMappings: []),
-            sourcePath: path, isSourcePrivate: false, destinationPath: path, workFolder: workFolder, counts: [],
-            now: 0, trace: trace, progress: progress, stop: stop)
+            sourcePath: path, isSourcePrivate: isImmutable, destinationPath: path, workFolder: workFolder,
+            counts: nil, now: nil, trace: trace, progress: progress, stop: stop)
         verification.isThorough = isThorough
-        verification.alone = self
+        verification.isDestinationAsFound = !isNew
+        verification.isDestinationImmutable = isImmutable
+        verification.isStoreAlone = true
         return try verification.run()
     }
 }

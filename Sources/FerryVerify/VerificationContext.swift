@@ -12,7 +12,7 @@ final class VerificationContext {
     let connection: Connection
     /// The names that the source store really has.
     let source: StoreLayout
-    /// The names that the destination must have; of a store by itself that is not new, those that it has.
+    /// The names that the destination must have, or those that it has where they may be others.
     let destination: StoreLayout
     var report: VerificationReport
     /// Set by a check after which the destination's tables cannot be read as the model says.
@@ -41,14 +41,18 @@ final class VerificationContext {
             verification.sourcePath, as: "source", isImmutable: isOneFile || verification.isSourcePrivate && !hasLog,
             to: connection)
         try VerificationContext.attach(
-            verification.destinationPath, as: "destination", isImmutable: false, to: connection)
+            verification.destinationPath, as: "destination", isImmutable: verification.isDestinationImmutable,
+            to: connection)
         // Three caches share what verification may hold; its own lookups are the ones that are met at random.
         for (schema, cache) in [("main", 1500), ("source", 750), ("destination", 750)] {
             try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
-        let isAsFound = verification.alone?.isNew == false
-        destination = try isAsFound ? source : StoreLayout.canonical(for: verification.step.destination.model)
+        let model = verification.step.destination.model
+        destination =
+            verification.isDestinationAsFound
+            ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
+            : try StoreLayout.canonical(for: model)
         associations = AssociationTables(connection)
     }
 

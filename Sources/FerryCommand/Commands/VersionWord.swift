@@ -33,6 +33,7 @@ struct VersionWord {
     /// The version that the word names; of a bundle without a name its current one.
     ///
     /// - Parameter preferred: A version's name from an option, for a word that names none.
+    /// - Returns: The version, with the hashes that stores of it have.
     /// - Throws: `ambiguousVersion` when a bundle has no current version; what reading the model or the store throws.
     func version(named preferred: String? = nil) throws -> ModelVersion {
         if try isDatabase() { return try cachedVersion() }

@@ -129,11 +129,12 @@ private struct Limits {
     /// Nil when any number will do.
     init?(_ relationship: Relationship) {
         isOptional = relationship.isOptional
-        least = max(relationship.minCount, isOptional ? 0 : 1)
+        // A mandatory to-many without a least number may be empty: Core Data saves such objects.
+        least = max(relationship.minCount, isOptional || relationship.isToMany ? 0 : 1)
         let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
         most = isBounded ? relationship.maxCount : nil
-        // An optional to-one may be empty, and holds one object at most.
-        if isOptional, least <= 1, most == nil { return nil }
+        // What may be empty, and holds any number that is not empty, has no limits; a to-one holds one object at most.
+        if least <= (isOptional ? 1 : 0), most == nil { return nil }
     }
 
     /// SQL: an optional relationship may be empty, whatever the least number is.

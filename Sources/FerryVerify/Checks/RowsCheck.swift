@@ -39,7 +39,7 @@ struct RecountedMappings {
 
     func compare(in context: VerificationContext) {
         for recounted in counts {
-            guard let reported = context.verification.counts.first(where: { $0.name == recounted.name }) else {
+            guard let reported = context.verification.counts?.first(where: { $0.name == recounted.name }) else {
                 continue
             }
             let wrong = [

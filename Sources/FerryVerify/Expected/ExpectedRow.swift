@@ -26,6 +26,8 @@ struct ExpectedRow {
     /// In the order of the destination table's columns.
     let cells: [Cell]
     let columns: [Column]
+    /// How many cells cannot be computed again.
+    let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
 
@@ -37,6 +39,7 @@ struct ExpectedRow {
         // What is no property of the entity belongs to a relative in the same table and is empty.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
+        var notRecomputed: Int64 = 0
         for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
             guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
                 let place = byName[column.name]
@@ -46,6 +49,11 @@ struct ExpectedRow {
                 // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
+                if context.verification.now == nil, rule.expression?.asksForTime == true {
+                    cells[place] = .notCompared
+                    notRecomputed += 1
+                    continue
+                }
                 cells[place] = try ExpectedRow.cell(
                     attribute, rule.expression, mapping, column, rows, context,
                     defaultValue: rule.defaultValue(of: attribute))
@@ -59,6 +67,7 @@ struct ExpectedRow {
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
         self.cells = cells
         self.places = places
+        self.notRecomputed = notRecomputed
     }
 
     private static func cell(

@@ -22,7 +22,7 @@ final class RelatedObjects {
     init(_ context: VerificationContext) {
         self.context = context
         objects = SourceObjects(context)
-        evaluator = PlainEvaluator(objects: objects, now: context.verification.now)
+        evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         mappings = Dictionary(
             context.step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
