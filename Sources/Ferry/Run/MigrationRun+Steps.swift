@@ -20,7 +20,8 @@ extension MigrationRun {
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
-                if index > 0 { try checkRows(step, run.sourcePath) }
+                // A step in place looks at its rows itself, before its COMMIT.
+                if index > 0, step.mode == .copy { try checkRows(step, run.sourcePath) }
                 let report = try run.run()
                 releaseFreedMemory()
                 isResumed = isResumed || report.resumed

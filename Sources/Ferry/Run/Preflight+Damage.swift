@@ -9,7 +9,8 @@ internal import FerryStore
 /// What was wrong with the store before, and what becomes of it.
 extension Preflight {
     func findDamage(_ outcome: inout PreflightOutcome) throws {
-        outcome.findings.damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
+        outcome.findings.damage = try StoreDamage.scan(
+            layout, on: store.sourceGuard.connection, missingValues: false)
         for damage in outcome.findings.damage {
             switch damage.kind {
             // Healed in a copy, where the run counts what of it is carried at all.

@@ -6,6 +6,7 @@ struct DamageScan {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
+    var looksForMissingValues = true
     private(set) var found: [StoreDamage] = []
 
     init(layout: StoreLayout, connection: Connection, schema: String) {
@@ -72,12 +73,22 @@ struct DamageScan {
         guard let ownTable = layout.table(of: own.entity), let otherTable = layout.table(of: other.entity),
             try hasRows(table)
         else { return }
-        var counts: [(StoreDamage.Kind, String)] = [(.danglingKey, "b.Z_PK IS NULL OR c.Z_PK IS NULL")]
         if !orders.isEmpty {
-            counts.append((.missingOrder, orders.map { "a.\($0) IS NULL" }.joined(separator: " OR ")))
+            let missing = orders.map { "a.\($0) IS NULL" }.joined(separator: " OR ")
+            try add([(.missingOrder, missing)], key, from: "\(quoted(table)) AS a")
         }
+        // Each column by its own index gives the keys in order; only where something is broken are both looked at.
+        var isBroken = false
+        for (side, target) in [(own, ownTable), (other, otherTable)] where !isBroken {
+            let broken = try connection.integer(
+                "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
+                    + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
+                    + "WHERE a.\(side.column) IS NOT NULL")
+            isBroken = (broken ?? 0) > 0
+        }
+        guard isBroken else { return }
         try add(
-            counts, key,
+            [(.danglingKey, "b.Z_PK IS NULL OR c.Z_PK IS NULL")], key,
             from: "\(quoted(table)) AS a LEFT JOIN \(quoted(ownTable.name)) AS b "
                 + "ON b.Z_PK = a.\(own.column) AND \(isKind("b", of: own.entity)) "
                 + "LEFT JOIN \(quoted(otherTable.name)) AS c "
@@ -96,28 +107,22 @@ struct DamageScan {
 
     // MARK: Rows
 
-    /// Mandatory attributes and entity numbers of a table in one scan.
+    /// Entity numbers and mandatory attributes of a table in one scan.
     private mutating func findDamagedRows(of table: EntityTable) throws(DatabaseError) {
-        try add(
-            [(.unknownEntity, "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))")], PropertyKey(table.root, ""),
-            from: "\(quoted(table.name)) AS a")
-        let mandatory = layout.attributeColumns.sorted { $0.key < $1.key }.filter { key, _ in
-            guard layout.model.root(of: key.entity) == table.root,
-                let attribute = layout.model.attribute(key.property, of: key.entity)
-            else { return false }
-            return !attribute.isOptional && !attribute.isDerived
+        var counts = [(PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))")]
+        for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
+        where looksForMissingValues && layout.model.root(of: key.entity) == table.root {
+            guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
+                !attribute.isDerived
+            else { continue }
+            counts.append((key, "a.\(column.name) IS NULL AND \(isKind("a", of: key.entity))"))
         }
-        guard !mandatory.isEmpty else { return }
-        let sums = mandatory.map { "sum(a.\($0.value.name) IS NULL AND \(isKind("a", of: $0.key.entity)))" }
-        let counts = try connection.prepare("SELECT \(sums.joined(separator: ", ")) FROM \(quoted(table.name)) AS a")
-        guard try counts.step() else { return }
-        for (position, attribute) in mandatory.enumerated() {
-            found.append(
-                StoreDamage(
-                    kind: .missingValue, entity: attribute.key.entity, property: attribute.key.property,
-                    rows: counts.integer(position)))
+        let sums = counts.map { "sum(\($0.1))" }.joined(separator: ", ")
+        let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []
+        for ((key, _), count) in zip(counts, row) {
+            let kind: StoreDamage.Kind = key.property.isEmpty ? .unknownEntity : .missingValue
+            append(kind, key, rows: count.integer ?? 0)
         }
-        counts.reset()
     }
 
     private mutating func findLowMaximumKey(of table: EntityTable) throws(DatabaseError) {
@@ -137,13 +142,15 @@ struct DamageScan {
     ) throws(DatabaseError) {
         let sums = counts.map { "ifnull(sum(\($0.condition)), 0)" }.joined(separator: ", ")
         guard let row = try connection.rows("SELECT \(sums) FROM \(rows)").first else { return }
-        let property = key.property.isEmpty ? nil : key.property
         for (count, sum) in zip(counts, row) {
-            let rows = sum.integer ?? 0
-            if rows > 0 {
-                found.append(StoreDamage(kind: count.kind, entity: key.entity, property: property, rows: rows))
-            }
+            append(count.kind, key, rows: sum.integer ?? 0)
         }
+    }
+
+    private mutating func append(_ kind: StoreDamage.Kind, _ key: PropertyKey, rows: Int64) {
+        guard rows > 0 else { return }
+        let property = key.property.isEmpty ? nil : key.property
+        found.append(StoreDamage(kind: kind, entity: key.entity, property: property, rows: rows))
     }
 
     private func hasRows(_ table: String) throws(DatabaseError) -> Bool {

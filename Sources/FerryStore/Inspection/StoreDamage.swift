@@ -34,14 +34,16 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     ///   - layout: The store's actual layout.
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
+    ///   - missingValues: Whether mandatory attributes are looked at; not where somebody else does.
     /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
     /// - Throws: ``DatabaseError``.
     package static func scan(
-        _ layout: StoreLayout, on connection: Connection, schema: String = "main"
+        _ layout: StoreLayout, on connection: Connection, schema: String = "main", missingValues: Bool = true
     ) throws(DatabaseError) -> [StoreDamage] {
         var scan = DamageScan(layout: layout, connection: connection, schema: schema)
+        scan.looksForMissingValues = missingValues
         try scan.run()
-        return scan.found.filter { $0.rows > 0 }
+        return scan.found
     }
 
     /// Looks only at relationships: what must be known before keys are copied as they are.
