@@ -114,7 +114,10 @@ let package = Package(
             excluding: ["Goldens"]),
         tests(
             "FixtureTests",
-            of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"],
+            of: [
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
+                "FerryPlan", "FerryEngine", "FerryVerify",
+            ],
             excluding: ["Mappings"]),
 
         // Benchmarks: floors in C, the harness, and the program with the cases.
