@@ -118,7 +118,7 @@ let package = Package(
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
                 "FerryPlan", "FerryEngine", "FerryVerify",
             ],
-            excluding: ["Mappings"]),
+            excluding: ["Mappings", "Versions.txt"]),
 
         // Benchmarks: floors in C, the harness, and the program with the cases.
         .target(name: "CFloor", dependencies: ["CSQLite", "CZstd"], path: "Benchmarks/CFloor"),

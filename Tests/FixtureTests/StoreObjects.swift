@@ -16,9 +16,13 @@ struct StoreObjects {
 
     /// Compares all objects of two stores of one version.
     ///
+    /// - Parameter edited: Entity and attribute (`Book.title`) of values that are not compared.
     /// - Returns: The cells of the second one, and what only one of them has.
-    static func compare(_ ours: String, _ theirs: String, _ version: ModelVersion) throws -> (Int64, [String]) {
-        let (ours, theirs) = (try StoreObjects(ours, version), try StoreObjects(theirs, version))
+    static func compare(
+        _ ours: String, _ theirs: String, _ version: ModelVersion, leavingOut edited: Set<String>
+    ) throws -> (Int64, [String]) {
+        let ours = try StoreObjects(ours, version, edited)
+        let theirs = try StoreObjects(theirs, version, edited)
         let objects = differences(ours.values, theirs.values) + differences(ours.pairs, theirs.pairs)
         return (theirs.cells, objects)
     }
@@ -34,7 +38,7 @@ struct StoreObjects {
         }
     }
 
-    private init(_ path: String, _ version: ModelVersion) throws {
+    private init(_ path: String, _ version: ModelVersion, _ edited: Set<String>) throws {
         let connection = try Connection(path: path, mode: .readWrite)
         let model = version.model
         let layout = try StoreLayout.actual(for: model, on: connection)
@@ -42,7 +46,9 @@ struct StoreObjects {
         let concrete = model.sortedEntityNames.filter { model.entities[$0]?.isAbstract == false }
         for entity in concrete {
             guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { continue }
-            let columns = model.attributes(of: entity).compactMap { layout.column(of: $0.name, in: entity)?.name }
+            let columns = model.attributes(of: entity).filter { !edited.contains("\(entity).\($0.name)") }.compactMap {
+                layout.column(of: $0.name, in: entity)?.name
+            }
             let rows = try connection.rows(
                 "SELECT \((["Z_PK"] + columns).joined(separator: ", ")) FROM \(table.name) WHERE Z_ENT = ?",
                 [.integer(number)])
@@ -67,7 +73,7 @@ struct StoreObjects {
                 case .inverseless(let other, let column)?:
                     related =
                         "SELECT o.Z_PK, d.Z_PK FROM \(other) d JOIN \(table.name) o ON o.Z_PK = d.\(column) WHERE o.Z_ENT = ?"
-                case nil: continue
+                default: continue
                 }
                 let destination = model.root(of: relationship.destinationEntity)
                 for row in try connection.rows(related, [.integer(number)]) {
