@@ -20,9 +20,7 @@ extension Preflight {
         step.resolved.entityMappings.contains { mapping in
             guard layout.model.isKind(mapping.source, of: damage.entity) else { return false }
             return mapping.attributes.contains { attribute in
-                guard case .keyPath(.variable("source"), let path) = attribute.expression,
-                    case .key(damage.property)? = path.last, path.count == 1
-                else { return false }
+                guard attribute.expression?.sourceKeys == damage.property else { return false }
                 let destination = step.resolved.destination.model.attribute(attribute.name, of: mapping.destination)
                 return destination?.allowsExternalStorage == false
             }

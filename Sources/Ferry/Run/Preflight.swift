@@ -99,8 +99,8 @@ struct Preflight {
 
     private func mandatoryAttributes(of mapping: ResolvedEntityMapping) -> [Carried] {
         mapping.attributes.compactMap { attribute in
-            guard case .keyPath(.variable("source"), let path) = attribute.expression, case .key(let name) = path.first,
-                path.count == 1, let source = layout.model.attribute(name, of: mapping.source),
+            guard let name = attribute.expression?.sourceKeys,
+                let source = layout.model.attribute(name, of: mapping.source),
                 let column = layout.column(of: name, in: mapping.source),
                 let destination = step.resolved.destination.model.attribute(attribute.name, of: mapping.destination),
                 !destination.isOptional, !destination.isTransient
