@@ -24,6 +24,10 @@ package struct Verification {
     package var now: Double
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
+    /// Names of objects that no model explains and that are left out.
+    package var dropping: Set<String> = []
+    /// Whether values whose files are not there are left out, where the newer version wants their contents.
+    package var dropsMissingContents = false
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest

@@ -13,6 +13,16 @@ public struct Configuration: Sendable {
         case automatic
     }
 
+    /// What becomes of rows that no rule heals: of an entity that nobody knows, or without a mandatory value.
+    public enum Damaged: String, Sendable, Hashable, Codable {
+        /// They go along as they are where the migrated store can hold them, else the run is refused.
+        case keep
+        /// They are left out, with the links to them, and counted.
+        case drop
+        /// The run is refused, with their counts.
+        case refuse
+    }
+
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
     /// The version to migrate to, by name; nil means the current version of the models.
@@ -27,6 +37,9 @@ public struct Configuration: Sendable {
     public var snapshotFolder: URL?
     /// Zstandard's compression level.
     public var snapshotLevel: Int
+    public var damaged: Damaged
+    /// Names of objects in the store that are not Core Data's and are to be left out.
+    public var dropUnknown: [String]
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
@@ -36,7 +49,8 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic, verify: VerifyMode = .full,
-        takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, restart: Bool = false,
+        takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1,
+        damaged: Damaged = .refuse, dropUnknown: [String] = [], restart: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -46,6 +60,8 @@ public struct Configuration: Sendable {
         self.takesSnapshot = takesSnapshot
         self.snapshotFolder = snapshotFolder
         self.snapshotLevel = snapshotLevel
+        self.damaged = damaged
+        self.dropUnknown = dropUnknown
         self.restart = restart
         self.now = now
         self.trace = trace

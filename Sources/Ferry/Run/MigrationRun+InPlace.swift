@@ -28,6 +28,7 @@ extension MigrationRun {
     ) throws {
         record.phase = .rows
         try folder.save(record)
+        try noteExternalFiles(sourceGuard, folder)
         let connection = try connection(to: place.store, folder)
         connection.keepWriteAheadLogOnClose()
         // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
@@ -117,6 +118,7 @@ extension MigrationRun {
             chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
             progress: relay.hook(step: 1), stop: stop)
         options.externalFolder = ExternalData.folder(forStore: place.store)
+        options.treat(record.migration?.findings ?? Findings(), as: configuration, isFirst: true)
         return options
     }
 

@@ -30,12 +30,16 @@ extension MigrationRun {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
         if checksRows, let first = plan.steps.first {
-            let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
+            let (refusals, findings) = try Preflight(
+                store: store, layout: layout, rows: rows, step: first, configuration: configuration
+            ).check()
             report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
             report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
-            report.warnings += warnings
+            report.warnings += findings.warnings
         } else if let first = plan.steps.first {
-            report.refusals += try CarriedCheck(store: store, layout: layout, step: first).refusals()
+            report.refusals += try CarriedCheck(
+                store: store, layout: layout, step: first, dropping: Set(configuration.dropUnknown)
+            ).refusals()
         }
         return report
     }

@@ -16,13 +16,15 @@ extension MigrationRun {
         for (index, step) in plan.steps.enumerated() {
             let number = index + 1
             try stop.check()
+            var options = EngineOptions(
+                chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
+                progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path),
+                externalFolder: ExternalData.folder(forStore: place.store))
+            options.treat(migration.findings, as: configuration, isFirst: index == 0)
             let run = StepRun(
                 step: step, sourcePath: index == 0 ? place.store : destination(ofStep: index, in: folder),
                 isSourcePrivate: index > 0, folder: folder.stepFolder(number),
-                options: EngineOptions(
-                    chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
-                    progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path),
-                    externalFolder: ExternalData.folder(forStore: place.store)))
+                options: options)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
@@ -75,12 +77,14 @@ extension MigrationRun {
         // What a killed verification left.
         try files.removeTree(workFolder)
         try files.createDirectory(workFolder)
-        let verification = Verification(
+        var verification = Verification(
             mode: configuration.verify == .full ? .full : .quick, step: run.step.resolved, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
             counts: report.counts, now: now,
             externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
+        verification.dropping = run.options.dropping
+        verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()
         releaseFreedMemory()
         try files.removeTree(workFolder)
@@ -130,11 +134,30 @@ extension RunRecord {
                 isFinished: false, entityMappings: mappings,
                 unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
                 healed: report.healed.map { .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows) },
-                chunks: report.chunks, verification: verification))
+                leftBehind: report.leftBehind, chunks: report.chunks, verification: verification))
     }
 }
 
 extension Phase {
     /// The place among the phases of a run.
     var order: Int { Phase.allCases.firstIndex(of: self) ?? 0 }
+}
+
+extension EngineOptions {
+    /// What the store's own damage and objects mean for a step; what the first step leaves has nothing of either.
+    mutating func treat(_ findings: Findings, as configuration: Configuration, isFirst: Bool) {
+        damaged = DamagedRows(configuration.damaged)
+        sourceDamage = isFirst ? findings.damage : []
+        dropping = isFirst ? Set(configuration.dropUnknown) : []
+    }
+}
+
+extension DamagedRows {
+    init(_ damaged: Configuration.Damaged) {
+        switch damaged {
+        case .keep: self = .keep
+        case .drop: self = .drop
+        case .refuse: self = .refuse
+        }
+    }
 }

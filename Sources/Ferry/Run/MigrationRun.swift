@@ -108,10 +108,10 @@ final class MigrationRun {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
             try place.checkOutput(files: files)
-            try preflight(store, layout, rows: rows, plan)
+            let findings = try preflight(store, layout, rows: rows, plan)
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
-                record = try newRecord(plan, sourceGuard, folder)
+                record = try newRecord(plan, findings, sourceGuard, folder)
             } catch {
                 // A run that could not begin leaves nothing behind.
                 if folder.record == nil { try folder.remove() }
@@ -124,6 +124,8 @@ final class MigrationRun {
         if plan.isInPlace {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {
+            var plan = plan
+            if configuration.damaged == .drop { plan.steps[0].leaveOutDamagedRows() }
             try runSteps(plan, sourceGuard, &record, folder)
             try putInPlace(sourceGuard, &record, folder)
         }
@@ -143,12 +145,16 @@ final class MigrationRun {
 
     private func preflight(
         _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
-    ) throws {
-        guard let first = plan.steps.first else { return }
-        let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
-        for warning in plan.warnings + warnings { relay.send(.warning(warning)) }
-        try Self.refuse(
-            refusals + Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals())
+    ) throws -> Findings {
+        guard let first = plan.steps.first else { return Findings() }
+        var (refusals, findings) = try Preflight(
+            store: store, layout: layout, rows: rows, step: first, configuration: configuration
+        ).check()
+        findings.warnings = plan.warnings + findings.warnings
+        for warning in findings.warnings { relay.send(.warning(warning)) }
+        refusals += try Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals()
+        try Self.refuse(refusals)
+        return findings
     }
 
     /// Throws the first refusal, with all of them as its cause.

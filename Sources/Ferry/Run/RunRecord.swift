@@ -74,8 +74,13 @@ package struct RunRecord: Codable, Sendable {
         ///
         /// In place they are recorded before COMMIT.
         var steps: [StepRecord] = []
+        /// What preflight has found.
+        var findings: Findings
 
-        package init(options: Options, chain: [String], now: Double, isInPlace: Bool = false) {
+        package init(
+            options: Options, chain: [String], now: Double, isInPlace: Bool = false, findings: Findings = Findings()
+        ) {
+            self.findings = findings
             self.isInPlace = isInPlace
             precondition(!chain.isEmpty, "a migration leads from a version to a version")
             self.options = options
@@ -93,10 +98,15 @@ package struct RunRecord: Codable, Sendable {
         var output: String?
         var verify: Configuration.VerifyMode
         var takesSnapshot: Bool
+        var damaged: Configuration.Damaged
+        var dropUnknown: [String]
 
         package init(
-            target: String, output: String? = nil, verify: Configuration.VerifyMode = .full, takesSnapshot: Bool = true
+            target: String, output: String? = nil, verify: Configuration.VerifyMode = .full,
+            takesSnapshot: Bool = true, damaged: Configuration.Damaged = .refuse, dropUnknown: [String] = []
         ) {
+            self.damaged = damaged
+            self.dropUnknown = dropUnknown
             self.target = target
             self.output = output
             self.verify = verify
@@ -118,6 +128,8 @@ package struct RunRecord: Codable, Sendable {
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
         var healed: [MigrationReport.Healed]
+        /// What earlier versions had left and the step did not take along.
+        var leftBehind: [String]
         var chunks: Int
         var verification: VerificationSummary
     }

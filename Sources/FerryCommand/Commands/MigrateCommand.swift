@@ -40,7 +40,7 @@ struct MigrateCommand: Command {
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
-        input = MigrationInput(from: arguments)
+        input = try MigrationInput(from: arguments)
         isDryRun = arguments.has("--dry-run")
         isTraced = arguments.has("--trace")
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
@@ -51,7 +51,8 @@ struct MigrateCommand: Command {
                 ?? .full,
             takesSnapshot: !arguments.has("--no-snapshot"),
             snapshotFolder: arguments.value("--snapshot-dir").map { URL(filePath: $0) },
-            snapshotLevel: try SnapshotOptions.level(arguments), restart: arguments.has("--restart"))
+            snapshotLevel: try SnapshotOptions.level(arguments), damaged: input.damaged,
+            dropUnknown: input.dropUnknown, restart: arguments.has("--restart"))
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(

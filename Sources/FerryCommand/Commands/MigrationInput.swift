@@ -19,16 +19,28 @@ struct MigrationInput {
             "--mappings", "PATH",
             "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated."),
         .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
+        .value(
+            "--damaged", "WHAT",
+            "Rows of an unknown entity or without a mandatory value: refuse (default), keep them as they are where the "
+                + "migrated store can hold them, or drop them."),
+        .repeated(
+            "--drop-unknown", "NAME",
+            "Leave out an object that is not Core Data's, such as a view that cannot be carried. May be repeated."),
     ]
 
     let store: URL
     let target: String?
+    let damaged: Configuration.Damaged
+    let dropUnknown: [String]
     private let models: [ModelSource]
     private let mappings: [MappingSource]
 
-    init(from arguments: Arguments) {
+    init(from arguments: Arguments) throws(FerryError) {
         store = URL(filePath: arguments.operand(0))
         target = arguments.value("--to")
+        damaged =
+            try arguments.choice("--damaged", among: [.refuse, .keep, .drop] as [Configuration.Damaged]) ?? .refuse
+        dropUnknown = arguments.values("--drop-unknown")
         models = arguments.values("--models").map { .url(URL(filePath: $0)) }
         mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
     }

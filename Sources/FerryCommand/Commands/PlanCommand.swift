@@ -16,13 +16,15 @@ struct PlanCommand: Command {
     private let checksRows: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
-        input = MigrationInput(from: arguments)
+        input = try MigrationInput(from: arguments)
         checksRows = arguments.has("--check")
     }
 
     func run(on console: Console) throws -> ExitCode {
         try PlanCommand.show(
-            input.migrator().plan(Configuration(target: input.target), checksRows: checksRows), on: console)
+            input.migrator().plan(
+                Configuration(target: input.target, damaged: input.damaged, dropUnknown: input.dropUnknown),
+                checksRows: checksRows), on: console)
     }
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {

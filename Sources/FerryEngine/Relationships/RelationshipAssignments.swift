@@ -35,15 +35,25 @@ struct RelationshipAssignments {
     private(set) var assignments: [Assignment] = []
     /// Positions of the entity mappings whose associations are needed.
     private(set) var associated: Set<Int> = []
-    /// Join tables whose rows are gathered in scratch first, because they do not come in the order of their keys.
+    /// Join tables that one statement fills, because their rows do not come in the order of their keys.
+    private(set) var sorted: [JoinTable] = []
+    /// Join tables whose rows are gathered in scratch first, because several rules fill them, or positions depend on
+    /// all rows.
     private(set) var gathered: [JoinTable] = []
 
     init(step: StepPlan, source: StoreLayout, destination: StoreLayout) {
         let builder = Builder(step: step, source: source, destination: destination)
         assignments = builder.assignments()
-        gathered = destination.joinTables.filter { table in
+        for table in destination.joinTables {
             let filling = assignments.filter { $0.joinTable == table.name }
-            return !filling.isEmpty && !builder.comesInOrder(filling, into: table)
+            if filling.isEmpty || builder.comesInOrder(filling, into: table) { continue }
+            if filling.count == 1, filling[0].contributions.count == 1,
+                table.firstOrderColumn == nil, table.secondOrderColumn == nil
+            {
+                sorted.append(table)
+            } else {
+                gathered.append(table)
+            }
         }
         for contribution in assignments.flatMap(\.contributions) {
             for name in contribution.rule.mappings {

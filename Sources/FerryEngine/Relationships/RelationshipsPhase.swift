@@ -9,15 +9,38 @@ struct RelationshipsPhase {
 
     func run(report: inout StepReport) throws {
         for assignment in context.assignments.assignments {
+            if context.assignments.sorted.contains(where: { $0.name == assignment.joinTable }) {
+                try linkAtOnce(assignment)
+                continue
+            }
             for contribution in assignment.contributions where !contribution.isInline {
                 try link(assignment, contribution, report: &report)
             }
-            try settle(assignment)
+            if !isGathered(assignment) { try settle(assignment) }
         }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
                 try JoinRows(table: table, assignments: context.assignments).statement()
                     .prepare(on: context.connection).run()
+            }
+        }
+        for assignment in context.assignments.assignments where isGathered(assignment) { try settle(assignment) }
+    }
+
+    private func isGathered(_ assignment: RelationshipAssignments.Assignment) -> Bool {
+        context.assignments.gathered.contains { $0.name == assignment.joinTable }
+    }
+
+    /// Fills a join table by one statement, which sorts its rows once.
+    private func linkAtOnce(_ assignment: RelationshipAssignments.Assignment) throws {
+        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        for contribution in assignment.contributions {
+            let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+            try context.once("join:\(name)", phase: .relationships, subject: name) {
+                guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
+                try statement.bind(.integer(KeyRanges.beginning), named: ":low")
+                try statement.bind(.integer(.max), named: ":high")
+                try statement.run()
             }
         }
     }
@@ -31,7 +54,7 @@ struct RelationshipsPhase {
         var entry = try context.progress.entry(unit)
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
         guard !entry.isDone, let statement = try sql.links()?.prepare(on: context.connection) else { return }
-        let isGathered = context.assignments.gathered.contains { $0.name == assignment.joinTable }
+        let isGathered = isGathered(assignment)
         let ranges = try KeyRanges(of: contribution.mapping, in: context)
         var sizer = ChunkSizer(context.options.chunkSize)
         var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark

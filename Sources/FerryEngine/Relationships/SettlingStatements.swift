@@ -5,8 +5,8 @@ internal import FerryStore
 
 /// What is settled about a stored relationship once all its links are there.
 ///
-/// That is the other side of a one-to-one, and positions that no link could know. Each statement is one unit over a
-/// whole table.
+/// That is the other side of a one-to-one, and positions that no link could know or that the source lacks. Each
+/// statement is one unit over a whole table.
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignments.Assignment
@@ -15,11 +15,18 @@ struct SettlingStatements {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var result = mirror(table: table, column: column, entityColumn: entityColumn)
+            if !result.isEmpty {
+                let healing = OneSidedInverses(context: context, assignment: assignment)
+                let others = try healing.others()
+                result = healing.agreed() + result + (others.isEmpty ? [] : others + result)
+            }
             if let orderColumn, !isOrderCopied {
                 result.append(positions(table: table, column: orderColumn, among: column))
             }
-            return result
-        case .join, .inverseForeignKey, .inverseless: return []
+            return result + MissingPositions(context: context, assignment: assignment).statements()
+        case .join, .inverseForeignKey:
+            return MissingPositions(context: context, assignment: assignment).statements()
+        case .inverseless: return []
         }
     }
 

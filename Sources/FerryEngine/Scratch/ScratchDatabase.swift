@@ -20,12 +20,15 @@ struct ScratchDatabase {
     }
 
     static func createAssociation(of mapping: ResolvedEntityMapping, on connection: Connection) throws(DatabaseError) {
-        try connection.execute(
-            """
-            CREATE TABLE \(association(of: mapping)) (
-                source INTEGER, element INTEGER, object INTEGER, destination INTEGER, PRIMARY KEY (source, element)
-            ) WITHOUT ROWID
-            """)
+        // Without an iteration a source object has one row, and its key is the row's own.
+        let (key, end) =
+            mapping.iteration == nil
+            ? ("source INTEGER PRIMARY KEY, element INTEGER, object INTEGER, destination INTEGER", "")
+            : (
+                "source INTEGER, element INTEGER, object INTEGER, destination INTEGER, PRIMARY KEY (source, element)",
+                " WITHOUT ROWID"
+            )
+        try connection.execute("CREATE TABLE \(association(of: mapping)) (\(key))\(end)")
     }
 
     /// Creates a lookup, whose columns have the affinity of the destination's.

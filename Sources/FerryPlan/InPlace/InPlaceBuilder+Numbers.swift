@@ -85,22 +85,6 @@ extension InPlaceBuilder {
         }.sorted { $0.old < $1.old }
     }
 
-    /// Records on the server are known by their entities' names: those must stay.
-    func refuseMirroring() throws(InPlaceObstacle) {
-        guard schema.mirrorsToCloudKit else { return }
-        let kept = Set(step.entityMappings.filter { $0.source == $0.destination }.map(\.source))
-        let lost = source.model.sortedEntityNames.first {
-            !kept.contains($0) && source.model.entities[$0]?.isAbstract == false
-        }
-        guard let lost else { return }
-        throw .refused(
-            FerryError(
-                .unsupported,
-                "The store mirrors its objects to CloudKit, and \(lost) is renamed or removed: what the mirroring tables "
-                    + "say about its records on the server would name nothing.",
-                remedy: "Let the app migrate this store.", place: .init(entity: lost)))
-    }
-
     /// Over negative numbers, since number and key are unique together.
     mutating func translateMirroring() {
         let moved = movedNumbers

@@ -36,7 +36,6 @@ struct InPlaceBuilder {
 
     mutating func build() throws(InPlaceObstacle) {
         try findMoves()
-        try refuseMirroring()
         dropTriggers()
         raiseHighestKeys()
         cutLinks()
@@ -81,6 +80,7 @@ struct InPlaceBuilder {
                     mustRebuild: old.flatMap { uniqueClause(in: $0) }, sourceLayout: source,
                     destinationLayout: destination))
             if let old { plan.continued[table.name] = old.name }
+            if let old, case .alter? = moves.last?.way { plan.altered[old.name] = table.name }
         }
         for table in destination.joinTables { joins.append(try JoinMove(table, relationships, keys: schema.joinKeys)) }
     }

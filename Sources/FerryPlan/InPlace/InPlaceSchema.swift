@@ -20,7 +20,6 @@ package struct InPlaceSchema: Sendable {
     package var history: HistoryTables?
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []
-    package var mirrorsToCloudKit = false
     /// Derived attributes under the names of the store; one that is missing is computed anew.
     package var derivedValues: [DerivedValue] = []
 

@@ -47,8 +47,9 @@ package struct StoreInspection: Sendable {
         objects = StoreObjects(catalog, layout: layout)
         let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact)
         for table in layout.tablesInOrder {
-            let count = try counter.count(table)
-            for entity in layout.entities(inTableOf: table.root) {
+            let family = layout.entities(inTableOf: table.root)
+            let count = try counter.count(table, expected: family.compactMap { layout.entityNumbers[$0] })
+            for entity in family {
                 let number = layout.entityNumbers[entity] ?? 0
                 entities.append(
                     EntityRows(

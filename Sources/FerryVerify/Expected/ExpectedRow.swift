@@ -158,7 +158,8 @@ struct ExpectedRow {
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             let raw = try objects.rawValue(of: attribute, in: object)
             guard case .blob(let bytes) = raw else { return raw }
-            return .blob(toExternal ? [1] + bytes : try objects.contents(ofExternal: bytes))
+            if toExternal { return .blob([1] + bytes) }
+            return try objects.contents(ofExternal: bytes).map { .blob($0) } ?? .null
         case .compute(let expression, let type):
             let value = try evaluator.value(of: expression, in: scope)
             return StoredValue.stored(try PlainConversion.stored(value, as: type), in: columns[place])

@@ -8,7 +8,7 @@ struct RelationPairs: ExpectedRelation {
     let relation: StoredRelation
     let context: VerificationContext
 
-    // Row ids count the pairs; `side` is 1 where the rule belongs to `b`.
+    // Row ids count the pairs; `side` is 1 where the rule belongs to `b`, and 2 where it is an echo.
     private let table: String
     private let insert: Statement
 
@@ -31,7 +31,8 @@ struct RelationPairs: ExpectedRelation {
     private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
         try insert.bind(own, at: rule.isInverse ? 2 : 1)
         try insert.bind(other, at: rule.isInverse ? 1 : 2)
-        try insert.bind(Int64(rule.isInverse ? 1 : 0), at: 3)
+        let side: Int64 = rule.isEcho ? 2 : rule.isInverse ? 1 : 0
+        try insert.bind(side, at: 3)
         try insert.run()
     }
 
@@ -66,7 +67,7 @@ struct RelationPairs: ExpectedRelation {
 
     /// For an owner with several candidates, which side's rule counts: the later one.
     private var sideOrder: String {
-        let last = relation.rules.max {
+        let last = relation.rules.filter { !$0.isEcho }.max {
             ($0.mapping.position, $0.relationship.name) < ($1.mapping.position, $1.relationship.name)
         }
         return last?.isInverse == true ? "1 - side" : "side"
@@ -76,17 +77,31 @@ struct RelationPairs: ExpectedRelation {
     private var rank: String { "(\(sideOrder)) * 1152921504606846976 + rowid" }
 
     private var firstForEachOwner: String {
-        "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) GROUP BY a) ORDER BY a"
+        "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
     }
 
-    /// Each `a` takes its first candidate; of several `a` with the same one the lowest key keeps it.
-    private var firstForEachSide: String {
-        "SELECT min(a) AS a, b FROM (\(firstForEachOwner)) GROUP BY b ORDER BY 1"
+    /// The pairs of a one-to-one, as common table expressions up to `one`.
+    ///
+    /// Each `a` takes its first candidate; of several `a` with the same one the one keeps it with which both sides of
+    /// the source agree, else the lowest key. Then what only the other side says, where both objects are still free.
+    private var oneToOne: String {
+        """
+        WITH own AS MATERIALIZED (\(firstForEachOwner)),
+            agreed AS MATERIALIZED (
+                SELECT own.a, own.b FROM own JOIN \(table) AS e ON e.a = own.a AND e.b = own.b AND e.side = 2),
+            claimed AS MATERIALIZED (
+                SELECT min(a) AS a, b FROM own
+                WHERE b NOT IN (SELECT b FROM agreed) OR (a, b) IN (SELECT a, b FROM agreed) GROUP BY b),
+            echoed AS (
+                SELECT a, min(b) AS b FROM \(table) WHERE side = 2 AND a NOT IN (SELECT a FROM claimed)
+                    AND b NOT IN (SELECT b FROM claimed) GROUP BY a),
+            one AS (SELECT a, b FROM claimed UNION ALL SELECT min(a), b FROM echoed GROUP BY b)
+        """
     }
 
-    private var firstForEachSideInverted: String {
-        "SELECT b, min(a) FROM (\(firstForEachOwner)) GROUP BY b ORDER BY b"
-    }
+    private var firstForEachSide: String { "\(oneToOne) SELECT a, b FROM one ORDER BY a" }
+
+    private var firstForEachSideInverted: String { "\(oneToOne) SELECT b, a FROM one ORDER BY b" }
 
     private var distinct: String { "SELECT DISTINCT a, b FROM \(table) ORDER BY a, b" }
 
