@@ -40,6 +40,7 @@ public struct Migrator: Sendable {
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`.
     public func identify() throws -> Identification {
         try reading { store in
+            let inputs = try inputs.fitted(to: store.metadata.hashes, target: nil)
             let version = store.version(in: inputs.catalog)
             let nearest = version == nil ? inputs.catalog.nearest(to: store.metadata.hashes) : nil
             return Identification(

@@ -28,6 +28,7 @@ struct StoreContents {
 
     init(_ connection: Connection, catalog: ModelCatalog) throws {
         metadata = try StoreMetadata.read(from: connection)
+        let catalog = try catalog.fitted(to: metadata.hashes, target: nil)
         let matching = catalog.versions(matching: metadata.hashes).reversed()
         versions = matching.map { catalog.displayName(of: $0) }
         model = matching.first?.path

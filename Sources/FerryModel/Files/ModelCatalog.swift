@@ -22,6 +22,9 @@ package struct ModelCatalog: Sendable {
         self.init(versions: reader.versions, unreadable: reader.unreadable)
     }
 
+    /// Whether the versions are unions of several bundles' ones, in the order of a migration.
+    package internal(set) var isMerged = false
+
     /// Puts versions that are known already in order.
     package init(versions: [ModelVersion], unreadable: [UnreadableVersion] = []) {
         self.versions = Self.ordered(Self.distinct(versions))
@@ -147,7 +150,7 @@ package struct ModelCatalog: Sendable {
 
     /// The path of the bundle, or of the version itself when it is in none, without extension: a source bundle and
     /// the compiled one beside it are one.
-    private static func home(of version: ModelVersion) -> String {
+    static func home(of version: ModelVersion) -> String {
         let path = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
         return path.dropLast(FileLayer.name(of: path).count) + ModelFiles.stem(of: path)
     }
