@@ -89,7 +89,7 @@ let package = Package(
             "EngineTests",
             of: [
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
-                "FerryEngine",
+                "FerryEngine", "FerryVerify",
             ]),
         tests(
             "VerifyTests",

@@ -33,7 +33,8 @@ package enum MirroringRefusal {
 
     private static func problem(with entity: String, _ step: ResolvedStep) -> String? {
         let mappings = step.entityMappings.filter { $0.source == entity }
-        guard let mapping = mappings.first(where: { $0.destination == entity }), mappings.count == 1 else {
+        // Also a name that the entity had only on the way is another one.
+        guard let mapping = mappings.first, mappings.count == 1, Set(mapping.entities) == [entity] else {
             return "it is renamed, removed or split"
         }
         guard mapping.keepsPrimaryKey else { return "its objects get new keys" }

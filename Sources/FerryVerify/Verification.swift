@@ -12,6 +12,7 @@ package struct Verification {
 
     package var mode: Mode
     package var step: ResolvedStep
+    /// The store before the step; where it is the destination's own file, its main file without the `-wal`.
     package var sourcePath: String
     /// Whether nobody can change the source file meanwhile (then it may be opened `immutable` if it has no `-wal`).
     package var isSourcePrivate: Bool
@@ -22,6 +23,9 @@ package struct Verification {
     package var counts: [EntityMappingCounts]
     /// `now()` of the run, in seconds since 2001-01-01 UTC.
     package var now: Double
+    /// Whether the destination is the source's own file, altered: it may keep what the source had beyond its model,
+    /// and its damage.
+    package var isInPlace: Bool
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
     /// Names of objects that no model explains and that are left out.
@@ -34,9 +38,9 @@ package struct Verification {
 
     package init(
         mode: Mode, step: ResolvedStep, sourcePath: String, isSourcePrivate: Bool, destinationPath: String,
-        workFolder: String, counts: [EntityMappingCounts], now: Double, externalFolder: String? = nil,
-        trace: TraceHook? = nil,
-        progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
+        workFolder: String, counts: [EntityMappingCounts], now: Double, isInPlace: Bool = false,
+        externalFolder: String? = nil, trace: TraceHook? = nil, progress: ProgressHook? = nil,
+        stop: StopRequest = StopRequest()
     ) {
         self.mode = mode
         self.step = step
@@ -46,6 +50,7 @@ package struct Verification {
         self.workFolder = workFolder
         self.counts = counts
         self.now = now
+        self.isInPlace = isInPlace
         self.externalFolder = externalFolder
         self.trace = trace
         self.progress = progress

@@ -17,6 +17,8 @@ final class VerificationContext {
     var report: VerificationReport
     /// Set by a check after which the destination's tables cannot be read as the model says.
     var isUnreadable = false
+    /// What a migration in place may leave as it was.
+    private(set) lazy var keptDamage = KeptDamage(self)
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables
 
@@ -30,9 +32,14 @@ final class VerificationContext {
         connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
         // The file is worth nothing after a crash, so nothing protects it.
         try connection.execute("PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+        let isOneFile = verification.sourcePath == verification.destinationPath
+        // The log of a step that is not finished yet stays apart from the main file.
+        if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
         let hasLog = try FileLayer().exists(verification.sourcePath + "-wal")
+        // An immutable file is read without its log.
         try VerificationContext.attach(
-            verification.sourcePath, as: "source", isImmutable: verification.isSourcePrivate && !hasLog, to: connection)
+            verification.sourcePath, as: "source", isImmutable: isOneFile || verification.isSourcePrivate && !hasLog,
+            to: connection)
         try VerificationContext.attach(
             verification.destinationPath, as: "destination", isImmutable: false, to: connection)
         // Three caches share what verification may hold; its own lookups are the ones that are met at random.

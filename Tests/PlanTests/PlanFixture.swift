@@ -32,10 +32,10 @@ enum PlanFixture {
     }
 
     static func plan(
-        _ versions: [ModelVersion], _ mappingModels: [MappingModel], from: String, to: String
+        _ versions: [ModelVersion], _ mappingModels: [MappingModel], from: String, to: String, composes: Bool = false
     ) throws -> MigrationPlan {
         let catalog = ModelCatalog(versions: versions)
-        return Planner(catalog: catalog, mappingModels: mappingModels).plan(
+        return Planner(catalog: catalog, mappingModels: mappingModels, composes: composes).plan(
             from: try catalog.version(named: from), to: try catalog.version(named: to), rows: ["Book": 7],
             areRowsEstimated: false)
     }

@@ -40,6 +40,8 @@ public struct Configuration: Sendable {
     public var damaged: Damaged
     /// Names of objects in the store that are not Core Data's and are to be left out.
     public var dropUnknown: [String]
+    /// Whether steps of a chain that need no code are done in one pass; the result is the same either way.
+    public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
@@ -50,7 +52,7 @@ public struct Configuration: Sendable {
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic, verify: VerifyMode = .full,
         takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1,
-        damaged: Damaged = .refuse, dropUnknown: [String] = [], restart: Bool = false,
+        damaged: Damaged = .refuse, dropUnknown: [String] = [], composes: Bool = true, restart: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -62,6 +64,7 @@ public struct Configuration: Sendable {
         self.snapshotLevel = snapshotLevel
         self.damaged = damaged
         self.dropUnknown = dropUnknown
+        self.composes = composes
         self.restart = restart
         self.now = now
         self.trace = trace

@@ -36,6 +36,10 @@ public struct PlanReport: Sendable {
     public struct Step: Sendable, Hashable {
         public var from: String
         public var to: String
+        /// Names of all versions that the step passes in one go, `from` and `to` included.
+        public var versions: [String]
+        /// Why the step is not one with the step before it; nil for the first one.
+        public var isApartBecause: String?
         public var mode: String
         public var mappingModels: [String]
         public var partitions: [[EntityMappingPlan]]

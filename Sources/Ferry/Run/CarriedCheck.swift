@@ -13,6 +13,8 @@ struct CarriedCheck {
     let step: StepPlan
     /// Names of objects that are to be left out.
     let dropping: Set<String>
+    /// Whether a copy comes later; see ``Preflight/isCopiedLater``.
+    let isCopiedLater: Bool
 
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
@@ -37,6 +39,15 @@ struct CarriedCheck {
 
     private var isInPlace: Bool { step.mode == .inPlace }
 
+    /// What no copy can take along, whatever the step: a later one would find it only after the first one's work.
+    private func refusalsOfLaterCopy() throws -> [FerryError] {
+        guard isCopiedLater, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return [] }
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        return try CarriedObjects(
+            of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping
+        ).refusals.filter { $0.code == .unsupported }
+    }
+
     /// Nil when the new store cannot be laid out, which the plan says already.
     private func carried() throws -> CarriedObjects? {
         guard step.mode != .none, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return nil }
@@ -52,7 +63,7 @@ struct CarriedCheck {
             guard unknown.isEmpty else { return unknown }
             do {
                 _ = try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping)
-                return []
+                return try refusalsOfLaterCopy()
             } catch let error as FerryError where error.code.consequence == .refused {
                 return [error]
             }

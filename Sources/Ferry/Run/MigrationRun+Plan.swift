@@ -23,24 +23,25 @@ extension MigrationRun {
         }
         let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels).plan(
+        let plan = Planner(
+            catalog: inputs.catalog, mappingModels: inputs.mappingModels, composes: configuration.composes
+        ).plan(
             from: version, to: target, rows: rows,
             areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
         var report = try report(plan, rows: rows.values.reduce(0, +), store)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
-        if checksRows, let first = plan.steps.first {
-            let (refusals, findings) = try Preflight(
-                store: store, layout: layout, rows: rows, step: first, configuration: configuration
-            ).check()
+        guard
+            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        else { return report }
+        if checksRows {
+            let (refusals, findings) = try preflight.check()
             report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
             report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
             report.warnings += findings.warnings
-        } else if let first = plan.steps.first {
-            report.refusals += try CarriedCheck(
-                store: store, layout: layout, step: first, dropping: Set(configuration.dropUnknown)
-            ).refusals()
+        } else {
+            report.refusals += try preflight.carried.refusals()
         }
         return report
     }

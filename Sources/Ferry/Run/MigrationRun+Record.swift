@@ -24,7 +24,7 @@ extension MigrationRun {
         let record = try RunRecord(
             .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
             migration: RunRecord.Migration(
-                options: options(plan), chain: plan.chain,
+                options: options(plan), chain: plan.chain, passes: plan.steps.map(\.versions),
                 now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                 findings: findings))
         try folder.save(record)
@@ -41,6 +41,7 @@ extension MigrationRun {
         let wanted = options(plan)
         let different = [
             ("target", migration.options.target == wanted.target && migration.chain == plan.chain),
+            ("division into steps", migration.passes == plan.steps.map(\.versions)),
             ("output", migration.options.output == wanted.output),
             ("verification", migration.options.verify == wanted.verify),
             ("mode", migration.isInPlace == plan.isInPlace),

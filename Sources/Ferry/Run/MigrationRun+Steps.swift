@@ -16,19 +16,10 @@ extension MigrationRun {
         for (index, step) in plan.steps.enumerated() {
             let number = index + 1
             try stop.check()
-            var options = EngineOptions(
-                chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
-                progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path),
-                externalFolder: ExternalData.folder(forStore: place.store))
-            options.treat(migration.findings, as: configuration, isFirst: index == 0)
-            let run = StepRun(
-                step: step, sourcePath: index == 0 ? place.store : destination(ofStep: index, in: folder),
-                isSourcePrivate: index > 0, folder: folder.stepFolder(number),
-                options: options)
+            let run = try work(plan, step, number, migration, sourceGuard, folder)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
-                try files.createDirectory(run.folder)
                 let report = try run.run()
                 releaseFreedMemory()
                 isResumed = isResumed || report.resumed
@@ -47,6 +38,29 @@ extension MigrationRun {
             }
             if index > 0 { try files.removeTree(folder.stepFolder(index)) }
         }
+    }
+
+    private func work(
+        _ plan: MigrationPlan, _ step: StepPlan, _ number: Int, _ migration: RunRecord.Migration,
+        _ sourceGuard: SourceGuard, _ folder: RunFolder
+    ) throws -> any StepWork {
+        let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
+        var options = EngineOptions(
+            chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
+            progress: relay.hook(step: number),
+            stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
+        options.treat(migration.findings, as: configuration, isFirst: number == 1)
+        let stepFolder = folder.stepFolder(number)
+        guard step.mode == .inPlace else {
+            try files.createDirectory(stepFolder)
+            return StepRun(
+                step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
+                options: options)
+        }
+        return InPlaceStep(
+            step: step, previous: previous, sourceGuard: sourceGuard,
+            keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
+            options: options)
     }
 
     /// The file that the last step made.
@@ -68,7 +82,7 @@ extension MigrationRun {
     // MARK: Verification
 
     private func verify(
-        _ run: StepRun, _ report: StepReport, _ number: Int, _ now: Double, _ record: inout RunRecord
+        _ run: any StepWork, _ report: StepReport, _ number: Int, _ now: Double, _ record: inout RunRecord
     ) throws -> VerificationSummary {
         guard configuration.verify != .none else { return VerificationSummary(mode: .none) }
         relay.begin(.verify, step: number)
@@ -80,7 +94,7 @@ extension MigrationRun {
         var verification = Verification(
             mode: configuration.verify == .full ? .full : .quick, step: run.step.resolved, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
-            counts: report.counts, now: now,
+            counts: report.counts, now: now, isInPlace: run.step.mode == .inPlace,
             externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         verification.dropping = run.options.dropping

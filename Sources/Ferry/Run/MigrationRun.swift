@@ -92,8 +92,10 @@ final class MigrationRun {
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
-            .plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
+        let plan = Planner(
+            catalog: inputs.catalog, mappingModels: inputs.mappingModels, composes: configuration.composes
+        )
+        .plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder
@@ -123,7 +125,7 @@ final class MigrationRun {
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseFreedMemory()
-        if plan.isInPlace {
+        if plan.isInPlace, place.output == nil {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {
             var plan = plan
@@ -148,10 +150,10 @@ final class MigrationRun {
     private func preflight(
         _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
     ) throws -> Findings {
-        guard let first = plan.steps.first else { return Findings() }
-        var (refusals, findings) = try Preflight(
-            store: store, layout: layout, rows: rows, step: first, configuration: configuration
-        ).check()
+        guard
+            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        else { return Findings() }
+        var (refusals, findings) = try preflight.check()
         findings.warnings = plan.warnings + findings.warnings
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals()

@@ -17,11 +17,12 @@ extension PlanReport {
         refusals = plan.refusals
         warnings = plan.warnings
         for (index, step) in plan.steps.enumerated() {
-            let names = plan.chain.count == plan.steps.count + 1 ? Array(plan.chain[index...index + 1]) : nil
             steps.append(
                 Step(
-                    from: names?[0] ?? step.resolved.source.name, to: names?[1] ?? step.resolved.destination.name,
-                    mode: step.mode.rawValue, mappingModels: step.resolved.mappingModels.map(\.name),
+                    from: step.versions.first ?? step.resolved.source.name,
+                    to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
+                    isApartBecause: step.isApartBecause, mode: step.mode.rawValue,
+                    mappingModels: step.mappingModelNames,
                     partitions: step.partitions.map { $0.entityMappings.map { Self.words($0, isFirst: index == 0) } }))
         }
     }

@@ -123,6 +123,7 @@ extension Preflight {
     }
 
     private func words(for damage: StoreDamage) -> String {
+        let isInPlace = isInPlace && !isCopiedLater
         let name = name(of: damage)
         return switch damage.kind {
         case .danglingKey:

@@ -14,14 +14,36 @@ extension Preflight {
     static func refusals(ofLaterSteps plan: MigrationPlan) -> [FerryError] {
         plan.steps.dropFirst().flatMap { step -> [FerryError] in
             guard let rows = step.sourceRows else { return [] }
-            let values = step.needsRowCheck.filter { check in
-                step.resolved.entityMapping(named: check.entityMapping).map { rows[$0.source, default: 0] > 0 } ?? false
-            }
+            let values = step.needsRowCheck.filter { rows[$0.source, default: 0] > 0 }
             return values.map(\.problem)
                 + step.needsEmptySource.compactMap { check in
                     rows[check.source].flatMap { $0 > 0 ? check.problem(rows: $0) : nil }
                 }
         }
+    }
+
+    // MARK: Versions on the way
+
+    /// Rows without a value that a version between the store's and the next one asks for.
+    func valuesMissingOnTheWay() throws -> [FerryError] {
+        var refusals: [FerryError] = []
+        for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {
+            guard rows[entity, default: 0] > 0, let table = layout.table(of: entity),
+                let number = layout.number(of: entity)
+            else { continue }
+            let columns = checks.compactMap { check in
+                layout.column(of: check.sourceAttribute, in: entity).map { (check, $0.name) }
+            }
+            guard !columns.isEmpty else { continue }
+            // One scan for all of them.
+            let sums = columns.map { "sum(\(Connection.quoted($0.1)) IS NULL)" }.joined(separator: ", ")
+            let counts = try store.sourceGuard.connection.rows(
+                "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
+            for ((check, _), count) in zip(columns, counts.first ?? []) {
+                if let count = count.integer, count > 0 { refusals.append(check.problem(rows: count)) }
+            }
+        }
+        return refusals
     }
 
     // MARK: Abstract entities

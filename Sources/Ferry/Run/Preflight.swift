@@ -15,6 +15,29 @@ struct Preflight {
     /// The step that reads the store; what later steps read does not exist yet.
     let step: StepPlan
     let configuration: Configuration
+    /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
+    let isCopiedLater: Bool
+
+    /// Nil when there is nothing to do.
+    init?(
+        _ plan: MigrationPlan, store: OpenedStore, layout: StoreLayout, rows: [String: Int64],
+        configuration: Configuration
+    ) {
+        guard let first = plan.steps.first else { return nil }
+        self.store = store
+        self.layout = layout
+        self.rows = rows
+        self.configuration = configuration
+        step = first
+        isCopiedLater = first.mode == .inPlace && !plan.isInPlace
+    }
+
+    /// What becomes of the things that the store's model does not explain.
+    var carried: CarriedCheck {
+        CarriedCheck(
+            store: store, layout: layout, step: step, dropping: Set(configuration.dropUnknown),
+            isCopiedLater: isCopiedLater)
+    }
 
     var isInPlace: Bool { step.mode == .inPlace }
 
@@ -26,9 +49,8 @@ struct Preflight {
             outcome.refusals += values.refusals
             outcome.findings.warnings += values.warnings
             try findEmptyMandatoryValues(&outcome)
-            try CarriedCheck(
-                store: store, layout: layout, step: step, dropping: Set(configuration.dropUnknown)
-            ).check(&outcome)
+            outcome.refusals += try valuesMissingOnTheWay()
+            try carried.check(&outcome)
             outcome.refusals += rowsOfAbstractEntities() + (try duplicates())
             outcome.findings.warnings += try emptyMandatoryRelationships()
             try findDamage(&outcome)
@@ -45,13 +67,11 @@ struct Preflight {
         var refusals: [FerryError] = []
         var warnings: [String] = []
         for check in step.needsRowCheck {
-            guard let mapping = step.resolved.entityMapping(named: check.entityMapping),
-                rows[mapping.source, default: 0] > 0
-            else { continue }
-            if mapping.filter == nil, mapping.iteration == nil {
-                refusals.append(check.problem)
-            } else {
+            guard rows[check.source, default: 0] > 0 else { continue }
+            if check.isConditional {
                 warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
+            } else {
+                refusals.append(check.problem)
             }
         }
         return (refusals, warnings)

@@ -66,22 +66,26 @@ package struct RunRecord: Codable, Sendable {
         var options: Options
         /// Names of the versions from the store's to the target.
         var chain: [String]
+        /// The versions that each step passes; absent in records of earlier tools, which took one step from each to the next.
+        var passes: [[String]]?
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
-        /// Whether the store itself is changed, in one transaction.
+        /// Whether no step is a copy; without an output the store itself is changed then, in one transaction.
         var isInPlace = false
         /// The steps that are verified, in order; the next one is at work.
         ///
-        /// In place they are recorded before COMMIT.
+        /// Those of a store that is changed itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// What preflight has found.
         var findings: Findings
 
         package init(
-            options: Options, chain: [String], now: Double, isInPlace: Bool = false, findings: Findings = Findings()
+            options: Options, chain: [String], passes: [[String]]? = nil, now: Double, isInPlace: Bool = false,
+            findings: Findings = Findings()
         ) {
             self.findings = findings
             self.isInPlace = isInPlace
+            self.passes = passes
             precondition(!chain.isEmpty, "a migration leads from a version to a version")
             self.options = options
             self.chain = chain
@@ -90,6 +94,8 @@ package struct RunRecord: Codable, Sendable {
 
         var from: String { chain[0] }
         var to: String { chain[chain.count - 1] }
+        /// How many steps there are to do.
+        var stepCount: Int { passes?.count ?? chain.count - 1 }
     }
 
     /// What a call must ask for again to go on with the run.
@@ -123,7 +129,7 @@ package struct RunRecord: Codable, Sendable {
 
     /// A verified step.
     struct StepRecord: Codable, Sendable {
-        /// Whether the destination is free of Ferry's own tables.
+        /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]

@@ -20,8 +20,8 @@ struct PlanRendering {
 
     private func json(_ step: PlanReport.Step) -> JSON {
         .object([
-            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings([step.from, step.to])),
-            ("mode", .string(step.mode)), ("mappingModels", .strings(step.mappingModels)),
+            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings(step.versions)),
+            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode)), ("mappingModels", .strings(step.mappingModels)),
             (
                 "partitions",
                 .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
@@ -51,6 +51,8 @@ struct PlanRendering {
         }
         for (index, step) in plan.steps.enumerated() {
             lines += ["", "Step \(index + 1)   \(step.from) → \(step.to)  (\(modeText(step)))"]
+            if step.versions.count > 2 { lines.append("In one pass over \(step.versions.count - 2) versions between.") }
+            if let reason = step.isApartBecause { lines.append("Not one with the step before, because \(reason).") }
             lines += text(step)
         }
         if !tellsReasonsApart {

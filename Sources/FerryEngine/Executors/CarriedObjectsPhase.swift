@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
@@ -104,6 +105,19 @@ struct CarriedObjectsPhase {
                 WHERE s.tbl IN (SELECT name FROM main.sqlite_master WHERE type = 'table') AND (s.idx IS NULL OR
                     s.idx IN (SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name = s.tbl))
                 """)
+            for model in context.step.resolved.middle.map(\.model) { try dropStatistics(missingIn: model) }
+        }
+    }
+
+    /// A version that is passed has no statistics of tables and indexes that it does not have.
+    private func dropStatistics(missingIn model: ManagedObjectModel) throws {
+        let passed = try StoreLayout.canonical(for: model)
+        func names(_ layout: StoreLayout) -> Set<String> {
+            Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name) + layout.indexes.map(\.name))
+        }
+        for name in names(context.destination).subtracting(names(passed)).sorted() {
+            try context.connection.run(
+                "DELETE FROM main.sqlite_stat1 WHERE tbl = ?1 OR idx = ?1", [.text(name)])
         }
     }
 
@@ -117,7 +131,7 @@ struct CarriedObjectsPhase {
         try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
             guard let sql = changes.sql else { return }
             try context.connection.execute(sql)
-            for column in history.missingTombstones(for: context.destination.model) {
+            for column in history.missingTombstones(for: context.step.resolved) {
                 try context.connection.execute("ALTER TABLE main.\(changes.quotedName) ADD COLUMN \(column) BLOB")
             }
         }
@@ -151,7 +165,7 @@ struct CarriedObjectsPhase {
         for mapping in context.step.resolved.entityMappings where mapping.keepsPrimaryKey {
             guard !translations.contains(where: { $0.source == mapping.source }) else { continue }
             if let translation = HistoryTables.translation(
-                of: mapping.source, into: mapping.destination, context.source, context.destination)
+                by: mapping, of: context.step.resolved, context.source, context.destination)
             {
                 translations.append(translation)
             }

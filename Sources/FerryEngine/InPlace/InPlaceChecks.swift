@@ -35,7 +35,7 @@ struct InPlaceChecks {
     func before() throws -> Before {
         // What was counted by others is not counted again, but for what they say is there beside it.
         let isCounted = step.sourceRows != nil && !mayHave(.unknownEntity)
-        let counted = isCounted ? (known: [:], strangers: [:]) : try rows(of: source, tables: nil)
+        let counted = isCounted ? (known: [:], strangers: [:]) : try Self.rows(of: source, on: connection)
         let writesLinks = destination.joinTables.contains { plan.touched.contains($0.name) }
         return Before(
             rows: step.sourceRows ?? counted.known, metadata: try StoreMetadata.read(from: connection),
@@ -45,15 +45,16 @@ struct InPlaceChecks {
 
     private func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
 
-    /// Rows of exactly each entity, and those of none, by table.
-    private func rows(
-        of layout: StoreLayout, tables: Set<String>?
+    /// Rows of exactly each entity, and those of none, by table; in all tables or in some.
+    static func rows(
+        of layout: StoreLayout, in tables: Set<String>? = nil, on connection: Connection
     ) throws -> (known: [String: Int64], strangers: [String: Int64]) {
         var rows: [String: Int64] = [:]
         var strangers: [String: Int64] = [:]
         for table in layout.tablesInOrder where tables?.contains(table.name) ?? true {
             var byNumber: [Int64: Int64] = [:]
-            let counts = try connection.rows("SELECT Z_ENT, count(*) FROM \(quoted(table.name)) GROUP BY Z_ENT")
+            let counts = try connection.rows(
+                "SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
             for row in counts { byNumber[row[0].integer ?? 0] = row[1].integer ?? 0 }
             for entity in layout.entities(inTableOf: table.root) {
                 rows[entity] = layout.number(of: entity).flatMap { byNumber.removeValue(forKey: $0) } ?? 0
@@ -191,7 +192,7 @@ struct InPlaceChecks {
     // MARK: Rows
 
     private func checkCounts(_ before: Before) throws -> [EntityMappingCounts] {
-        let (after, strangers) = try rows(of: destination, tables: plan.touched)
+        let (after, strangers) = try Self.rows(of: destination, in: plan.touched, on: connection)
         for table in plan.touched.sorted() {
             let old = plan.continued[table].flatMap { before.strangers[$0] } ?? 0
             guard strangers[table] ?? 0 == old else { throw fail("\(table) has other rows of unknown entities") }

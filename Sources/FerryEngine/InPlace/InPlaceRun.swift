@@ -76,10 +76,15 @@ package struct InPlaceRun {
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
-        return try run.plan(
-            source,
-            InPlaceSchema(
-                of: source, into: destination, step.resolved, on: connection, dropping: dropping), destination)
+        let schema = try InPlaceSchema(
+            of: source, into: destination, step.resolved, on: connection, dropping: dropping)
+        // What is still to be dropped stands in the way of trying the steps one by one.
+        if !step.parts.isEmpty, dropping.isEmpty,
+            let plan = try ComposedRun(run: run).plan(source, schema, destination)
+        {
+            return plan
+        }
+        return try run.plan(source, schema, destination)
     }
 
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
@@ -116,7 +121,15 @@ package struct InPlaceRun {
         if isFirst, !options.dropping.isEmpty { try dropObjects(destination) }
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
         let schema = try InPlaceSchema(of: source, into: destination, resolved, on: connection)
-        let plan = try self.plan(source, schema, destination)
+        let plan: InPlacePlan
+        if step.parts.isEmpty {
+            plan = try self.plan(source, schema, destination)
+        } else {
+            guard let composed = try ComposedRun(run: self).plan(source, schema, destination) else {
+                return try runParts(source)
+            }
+            plan = composed
+        }
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
@@ -188,11 +201,40 @@ package struct InPlaceRun {
             """)
     }
 
-    private func plan(
-        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout
+    /// Takes the store through the steps that the step stands for, one by one.
+    private func runParts(_ source: StoreLayout) throws -> StepReport {
+        var report = StepReport()
+        let rows = try InPlaceChecks.rows(of: source, on: connection).known
+        var dropped: [String: Int64] = [:]
+        for (index, part) in step.parts.enumerated() {
+            var run = InPlaceRun(step: part, connection: connection, options: options)
+            run.isFirst = isFirst && index == 0
+            let found = try run.run()
+            report.phaseNanoseconds.merge(found.phaseNanoseconds, uniquingKeysWith: +)
+            report.healed += found.healed
+            report.leftBehind += found.leftBehind
+            if index == 0 { for counts in found.counts { dropped[counts.source ?? "", default: 0] += counts.dropped } }
+        }
+        let mapped = Set(step.resolved.entityMappings.map(\.source))
+        report.counts = step.resolved.entityMappings.map { mapping in
+            var counts = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            counts.read = rows[mapping.source] ?? 0
+            counts.dropped = dropped[mapping.source] ?? 0
+            counts.written = counts.read - counts.dropped
+            return counts
+        }
+        report.unmapped = rows.filter { !mapped.contains($0.key) && $0.value > 0 }.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value) }
+        return report
+    }
+
+    func plan(
+        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout, shape: InPlaceShape? = nil
     ) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
-            return try InPlacePlan(step.resolved, source: source, schema: schema, destination: destination)
+            return try InPlacePlan(
+                step.resolved, source: source, schema: schema, destination: destination, shape: shape)
         } catch {
             switch error {
             case .refused(let refusal): throw refusal

@@ -12,10 +12,10 @@ struct ExpressionSQL {
 
     /// The value of a destination attribute, or nil when it has neither an expression nor a default.
     func attribute(
-        _ attribute: Attribute, from expression: Expression?, in scope: inout SourceScope
+        _ attribute: Attribute, from rule: ResolvedAttribute?, in scope: inout SourceScope
     ) throws(FerryError) -> String? {
-        guard let expression else {
-            guard let value = attribute.defaultValue else { return nil }
+        guard let expression = rule?.expression else {
+            guard let value = rule.map({ $0.defaultValue(of: attribute) }) ?? attribute.defaultValue else { return nil }
             // Contents that stand in the row of an attribute with external storage begin with 01.
             if attribute.allowsExternalStorage, case .blob(let bytes) = value {
                 return scope.parameters.add(.blob([1] + bytes))

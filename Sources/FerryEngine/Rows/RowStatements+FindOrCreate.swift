@@ -41,7 +41,7 @@ extension RowStatements {
                 throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
             }
             let rule = mapping.attributes.first { $0.name == name }
-            values.append(try expressions.attribute(attribute, from: rule?.expression, in: &scope) ?? "NULL")
+            values.append(try expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL")
         }
         let element = elementNumber(in: scope)
         // A JSON element has no key of its own: its number finds it again.

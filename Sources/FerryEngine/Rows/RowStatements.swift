@@ -88,7 +88,7 @@ struct RowStatements {
             else {
                 throw FerryError(.internalError, "The new store has no column for \(entity).\(rule.name).")
             }
-            if let value = try expressions.attribute(attribute, from: rule.expression, in: &scope) {
+            if let value = try expressions.attribute(attribute, from: rule, in: &scope) {
                 columns.append((column.name, value))
             }
         }

@@ -95,7 +95,10 @@ extension StepResolver {
         switch expression {
         case nil where attribute.defaultValue == nil, .constant(.null):
             needsRowCheck.append(
-                .init(entityMapping: mapping.name, entity: mapping.destination, attribute: attribute.name))
+                .init(
+                    entityMapping: mapping.name, source: mapping.source, entity: mapping.destination,
+                    attribute: attribute.name,
+                    isConditional: mapping.mapping.filter != nil || mapping.mapping.iteration != nil))
         default: break
         }
     }

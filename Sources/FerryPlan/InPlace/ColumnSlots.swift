@@ -72,7 +72,9 @@ struct ColumnSlots {
     private func value(
         _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
     ) throws(InPlaceObstacle) -> SlotValue? {
-        guard let expression = resolved.expression else { return attribute.defaultValue.map { .constant($0) } }
+        guard let expression = resolved.expression else {
+            return resolved.defaultValue(of: attribute).map { .constant($0) }
+        }
         let value = SlotValue.expression(expression, attribute, mapping)
         var values = InPlaceValues()
         do throws(FerryError) {

@@ -36,11 +36,11 @@ extension InPlaceBuilder {
     mutating func translateHistory() {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
-        for column in history.missingTombstones(for: destination.model) {
+        for column in history.missingTombstones(for: step) {
             add("ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion")
         }
         let translations = step.entityMappings.compactMap {
-            HistoryTables.translation(of: $0.source, into: $0.destination, source, destination)
+            HistoryTables.translation(by: $0, of: step, source, destination)
         }
         let carried = Set(translations.map(\.source))
         let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)

@@ -46,7 +46,9 @@ struct ExpectedRow {
                 // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
-                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
+                cells[place] = try ExpectedRow.cell(
+                    attribute, rule.expression, mapping, column, rows, context,
+                    defaultValue: rule.defaultValue(of: attribute))
             }
         }
         for relationship in context.destinationModel.relationships(of: mapping.destination) {
@@ -61,10 +63,10 @@ struct ExpectedRow {
 
     private static func cell(
         _ attribute: Attribute, _ expression: Expression?, _ mapping: ResolvedEntityMapping, _ column: Column,
-        _ rows: SourceRows, _ context: VerificationContext
+        _ rows: SourceRows, _ context: VerificationContext, defaultValue: DefaultValue?
     ) throws -> Cell {
         guard let expression else {
-            var value = value(of: attribute.defaultValue)
+            var value = value(of: defaultValue)
             if attribute.allowsExternalStorage, case .blob(let bytes) = value { value = .blob([1] + bytes) }
             return .constant(StoredValue.stored(value, in: column))
         }
@@ -89,8 +91,10 @@ struct ExpectedRow {
             return .constant(StoredValue.stored(stored, in: column))
         }
         if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
-            case .copy(let place) = try cell(attribute, operands[0], mapping, column, rows, context),
-            case .constant(let substitute) = try cell(attribute, operands[1], mapping, column, rows, context)
+            case .copy(let place) = try cell(
+                attribute, operands[0], mapping, column, rows, context, defaultValue: nil),
+            case .constant(let substitute) = try cell(
+                attribute, operands[1], mapping, column, rows, context, defaultValue: nil)
         {
             return .copyUnlessNull(place, substitute)
         }

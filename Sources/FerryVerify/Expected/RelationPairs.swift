@@ -40,20 +40,23 @@ struct RelationPairs: ExpectedRelation {
         switch relation.storage {
         case .foreignKey(let table, let column, _):
             try compare(
-                expected: firstForEachOwner, actual: RelationPairs.keys(column, in: table),
+                relation.key, expected: firstForEachOwner, actual: RelationPairs.keys(column, in: table),
                 place: { "\(table) Z_PK \($0) \(column)" })
         case .oneToOne(let table, let column, let otherTable, let otherColumn):
             try compare(
-                expected: firstForEachSide, actual: RelationPairs.keys(column, in: table),
+                relation.key, expected: firstForEachSide, actual: RelationPairs.keys(column, in: table),
                 place: { "\(table) Z_PK \($0) \(column)" })
+            let inverse = context.destinationModel.relationship(relation.key.property, of: relation.key.entity)
+                .flatMap { StoredRelation.inverse(of: $0, in: context.destinationModel) }
             try compare(
-                expected: firstForEachSideInverted, actual: RelationPairs.keys(otherColumn, in: otherTable),
+                inverse ?? relation.key, expected: firstForEachSideInverted,
+                actual: RelationPairs.keys(otherColumn, in: otherTable),
                 place: { "\(otherTable) Z_PK \($0) \(otherColumn)" })
         case .join(let table, let a, let b, _, _, let isReflexive):
             // Of a relationship that is its own inverse a pair counts as one, whichever way round it stands.
             let columns = isReflexive ? "min(\(a), \(b)) AS a, max(\(a), \(b)) AS b" : "\(a) AS a, \(b) AS b"
             try compare(
-                expected: isReflexive ? distinctUnordered : distinct,
+                relation.key, expected: isReflexive ? distinctUnordered : distinct,
                 actual: "SELECT DISTINCT \(columns) FROM destination.\(table) ORDER BY 1, 2",
                 place: { "\(table) \(a) \($0)" })
         }
@@ -122,7 +125,9 @@ struct RelationPairs: ExpectedRelation {
     // MARK: Comparing
 
     /// Walks through expected and actual pairs, both in the order of their first and second keys.
-    private func compare(expected: String, actual: String, place: (Int64) -> String) throws {
+    private func compare(
+        _ key: PropertyKey, expected: String, actual: String, place: (Int64) -> String
+    ) throws {
         let expected = try context.connection.prepare(expected)
         let actual = try context.connection.prepare(actual)
         var left = try RelationPairs.next(expected)
@@ -130,12 +135,16 @@ struct RelationPairs: ExpectedRelation {
         while left != nil || right != nil {
             try context.advance(relation.key.property, done: 0, total: nil)
             if let pair = left, right == nil || pair < right ?? pair {
-                report(place(pair.0))
+                var found: Int64?
                 // A wrong key is one difference, not a missing and an additional one.
-                if isKeyed, let other = right, other.0 == pair.0 { right = try RelationPairs.next(actual) }
+                if isKeyed, let other = right, other.0 == pair.0 {
+                    found = other.1
+                    right = try RelationPairs.next(actual)
+                }
+                if try !(isKeyed && isKept(key, pair.0, found)) { report(place(pair.0)) }
                 left = try RelationPairs.next(expected)
             } else if let pair = right, left == nil || pair < left ?? pair {
-                report(place(pair.0))
+                if try !isKept(key, pair.0, pair.1) { report(place(pair.0)) }
                 if isKeyed, let other = left, other.0 == pair.0 { left = try RelationPairs.next(expected) }
                 right = try RelationPairs.next(actual)
             } else {
@@ -143,6 +152,12 @@ struct RelationPairs: ExpectedRelation {
                 right = try RelationPairs.next(actual)
             }
         }
+    }
+
+    private func isKept(_ key: PropertyKey, _ holder: Int64, _ value: Int64?) throws -> Bool {
+        if try context.keptDamage.holds(key, holder: holder, value: value) { return true }
+        guard case .join(_, _, _, _, _, isReflexive: true) = relation.storage, let value else { return false }
+        return try context.keptDamage.holds(key, holder: value, value: holder)
     }
 
     private var isKeyed: Bool { if case .join = relation.storage { false } else { true } }
