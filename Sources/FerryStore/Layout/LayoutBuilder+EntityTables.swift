@@ -53,6 +53,7 @@ extension LayoutBuilder {
     private mutating func addToOnes(
         of entity: String, table: String, names: inout ColumnNames, columns: inout [ColumnGroup: [Column]]
     ) {
+        var orders: [(owner: PropertyKey, column: Column)] = []
         for relationship in relationships(of: entity) where !relationship.isToMany {
             let destination = relationship.destinationEntity
             let (column, clash) = names.add(columnName(relationship.name), .toOne)
@@ -65,10 +66,10 @@ extension LayoutBuilder {
                 columns[.integers, default: []].append(Column(name: name, type: "INTEGER"))
             }
             var orderColumn: String?
-            if let inverse = inverse(of: relationship)?.relationship, inverse.isToMany, inverse.isOrdered {
+            if let inverse = inverse(of: relationship), inverse.relationship.isToMany, inverse.relationship.isOrdered {
                 let name = "Z_FOK_\(column.dropFirst())"
                 orderColumn = name
-                columns[.orderKeys, default: []].append(Column(name: name, type: "INTEGER"))
+                orders.append((inverse.key, Column(name: name, type: "INTEGER")))
             }
             if clash != nil, entityColumn != nil || orderColumn != nil {
                 refuseCollision(entity, relationship.name)
@@ -76,6 +77,13 @@ extension LayoutBuilder {
             layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
+        // By the ordered relationship that asks for the column: its entity, then its name, the last one first.
+        orders.sort { left, right in
+            let places = [left, right].map { order.setUpPosition[$0.owner.entity] ?? 0 }
+            return places[0] == places[1]
+                ? codeUnitOrder(right.owner.property, left.owner.property) : places[0] < places[1]
+        }
+        columns[.orderKeys, default: []] += orders.map(\.column)
     }
 
     /// Columns for to-many relationships without inverse whose destination is `entity`.
