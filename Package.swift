@@ -81,7 +81,9 @@ let package = Package(
             "MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"],
             resources: [.copy("Goldens")]),
         tests("StoreTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
-        tests("GenerateTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate"]),
+        tests(
+            "GenerateTests",
+            of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate", "FerryVerify"]),
         tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot"]),
         tests(
             "PlanTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan"]),

@@ -13,7 +13,8 @@ extension ResolvedStep {
     /// The mandatory attributes that an entity mapping takes over.
     package func mandatoryValues(of mapping: ResolvedEntityMapping) -> [MandatoryValue] {
         mapping.attributes.compactMap { attribute in
-            guard let name = attribute.expression?.sourceKeys, let old = source.model.attribute(name, of: mapping.source),
+            guard let name = attribute.expression?.sourceKeys,
+                let old = source.model.attribute(name, of: mapping.source),
                 let new = destination.model.attribute(attribute.name, of: mapping.destination),
                 !new.isOptional, !new.isTransient, !new.isDerived, !old.isTransient
             else { return nil }

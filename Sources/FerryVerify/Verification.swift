@@ -32,6 +32,10 @@ package struct Verification {
     package var dropping: Set<String> = []
     /// Whether values whose files are not there are left out, where the newer version wants their contents.
     package var dropsMissingContents = false
+    /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
+    package var isThorough = false
+    /// Set where the destination is checked by itself, without a migration that led to it.
+    var alone: StoreVerification?
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -81,7 +85,8 @@ package struct Verification {
     private func check(with lookups: LookupFile) throws -> VerificationReport {
         let context = try VerificationContext(self, lookups: lookups)
         try context.connection.transaction {
-            for check in allChecks where mode == .full || check.isQuick {
+            for check in allChecks
+            where (mode == .full || check.isQuick) && check.scope.includes(storeAlone: alone != nil) {
                 try stop.check()
                 try check.init().run(in: context)
                 // Without the tables and columns that the other checks read there is nothing more to find.

@@ -12,7 +12,7 @@ final class VerificationContext {
     let connection: Connection
     /// The names that the source store really has.
     let source: StoreLayout
-    /// The names that the destination must have.
+    /// The names that the destination must have; of a store by itself that is not new, those that it has.
     let destination: StoreLayout
     var report: VerificationReport
     /// Set by a check after which the destination's tables cannot be read as the model says.
@@ -47,7 +47,8 @@ final class VerificationContext {
             try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
-        destination = try StoreLayout.canonical(for: verification.step.destination.model)
+        let isAsFound = verification.alone?.isNew == false
+        destination = try isAsFound ? source : StoreLayout.canonical(for: verification.step.destination.model)
         associations = AssociationTables(connection)
     }
 

@@ -3,7 +3,14 @@ package import FerryBase
 /// Stores that hold less than a version, or more: the entities of one configuration, or those of several models that
 /// the app merges.
 extension ModelCatalog {
-    /// The versions as a store with these hashes sees them.
+    /// The versions as a store with these hashes sees them; see ``fitted(to:target:)``.
+    package func fitted(to hashes: [String: [UInt8]]) -> ModelCatalog {
+        guard versions(matching: hashes).isEmpty else { return self }
+        if let configuration = configuration(of: hashes) { return restricted(to: configuration) }
+        return merged(for: hashes, wanted: nil) ?? self
+    }
+
+    /// The versions as a store with these hashes sees them, for a migration.
     ///
     /// Where no version fits a store as a whole, the entities of one configuration may, or versions of several bundles
     /// together. Then the catalog holds such parts, or such unions: from the store's own on, bundle by bundle, version
@@ -17,8 +24,14 @@ extension ModelCatalog {
     ///   `.ambiguousVersion`.
     package func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> ModelCatalog {
         guard versions(matching: hashes).isEmpty else { return self }
-        if let configuration = configuration(of: hashes) { return try restricted(to: configuration, target: target) }
-        return try merged(for: hashes, target: target) ?? self
+        if let configuration = configuration(of: hashes) {
+            let wanted = try target.map { name throws(FerryError) in try version(named: name) } ?? currentVersion()
+            if let wanted, wanted.restricted(to: configuration) == nil { throw lost(configuration, in: wanted) }
+            return restricted(to: configuration)
+        }
+        guard merged(for: hashes, wanted: nil) != nil else { return self }
+        let wanted = try target.map { name throws(FerryError) in try version(named: name) }
+        return merged(for: hashes, wanted: wanted) ?? self
     }
 
     // MARK: Configurations
@@ -28,23 +41,23 @@ extension ModelCatalog {
         return names.first { name in versions.contains { $0.restricted(to: name)?.hashes == hashes } }
     }
 
-    private func restricted(to configuration: String, target: String?) throws(FerryError) -> ModelCatalog {
-        let wanted = try target.map { name throws(FerryError) in try version(named: name) } ?? currentVersion()
-        if let wanted, wanted.restricted(to: configuration) == nil {
-            throw FerryError(
-                .unsupported,
-                "The store was made for the configuration \(configuration), which version \(displayName(of: wanted)) "
-                    + "does not have, or not with everything that its entities refer to.",
-                remedy: "Give that version a configuration of the same name with the entities of this store.")
-        }
+    private func restricted(to configuration: String) -> ModelCatalog {
         var catalog = self
         catalog.versions = versions.compactMap { $0.restricted(to: configuration) }
         return catalog
     }
 
+    private func lost(_ configuration: String, in version: ModelVersion) -> FerryError {
+        FerryError(
+            .unsupported,
+            "The store was made for the configuration \(configuration), which version \(displayName(of: version)) does not "
+                + "have, or not with everything that its entities refer to.",
+            remedy: "Give that version a configuration of the same name with the entities of this store.")
+    }
+
     // MARK: Merged models
 
-    private func merged(for hashes: [String: [UInt8]], target: String?) throws(FerryError) -> ModelCatalog? {
+    private func merged(for hashes: [String: [UInt8]], wanted: ModelVersion?) -> ModelCatalog? {
         var bundles: [[ModelVersion]] = []
         for version in versions {
             if let index = bundles.firstIndex(where: { Self.home(of: $0[0]) == Self.home(of: version) }) {
@@ -66,7 +79,6 @@ extension ModelCatalog {
         guard parts.count > 1, let own = ModelVersion(merging: parts.map { $0.versions[$0.index] }),
             own.hashes == hashes
         else { return nil }
-        let wanted = try target.map { name throws(FerryError) in try version(named: name) }
         var catalog = self
         catalog.versions = [own]
         catalog.isMerged = true

@@ -15,11 +15,11 @@ struct RowCounter {
     ///
     /// - Parameters:
     ///   - table: The table.
-    ///   - expected: The numbers that its rows should have.
+    ///   - expected: The numbers that its rows should have, as far as they are known.
     /// - Returns: What was counted, or estimated.
     /// - Throws: ``DatabaseError``.
     func count(
-        _ table: EntityTable, expected: [Int64]
+        _ table: EntityTable, expected: [Int64] = []
     ) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
         let name = SQLName.quoted(schema, table.name)
         let range = try range(of: name)

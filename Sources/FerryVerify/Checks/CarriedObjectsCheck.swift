@@ -8,6 +8,7 @@ internal import FerryStore
 struct CarriedObjectsCheck: Check {
     static let name = "carriedObjects"
     static let isQuick = false
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
         let carried = try CarriedObjects(

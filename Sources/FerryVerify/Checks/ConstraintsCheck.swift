@@ -10,6 +10,7 @@ internal import FerryStore
 struct ConstraintsCheck: Check {
     static let name = "constraints"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         let origins = RelationshipOrigins(context)

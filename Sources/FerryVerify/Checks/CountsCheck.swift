@@ -11,6 +11,7 @@ internal import FerryStore
 struct CountsCheck: Check {
     static let name = "counts"
     static let isQuick = true
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
         let counts = Dictionary(

@@ -8,6 +8,7 @@ internal import FerryStore
 struct DerivedAttributesCheck: Check {
     static let name = "derivedAttributes"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for entity in context.destinationModel.sortedEntityNames {

@@ -6,6 +6,7 @@ internal import FerryStore
 struct RTreesCheck: Check {
     static let name = "rTrees"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for rTree in context.destination.rTrees {

@@ -8,6 +8,7 @@ internal import FerryStore
 struct ReferencesCheck: Check {
     static let name = "references"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         let keys = context.destination.relationshipStorage.keys.sorted {

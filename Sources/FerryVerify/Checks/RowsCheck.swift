@@ -11,6 +11,7 @@ internal import FerryStore
 struct RowsCheck: Check {
     static let name = "rows"
     static let isQuick = false
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
         var counts = RecountedMappings(context.step.entityMappings)
