@@ -13,8 +13,8 @@ extension ResolvedStep {
     /// The mandatory attributes that an entity mapping takes over.
     package func mandatoryValues(of mapping: ResolvedEntityMapping) -> [MandatoryValue] {
         mapping.attributes.compactMap { attribute in
-            guard case .keyPath(.variable("source"), let path)? = attribute.expression, path.count == 1,
-                case .key(let name) = path[0], let old = source.model.attribute(name, of: mapping.source),
+            guard let name = attribute.expression?.sourceKeys,
+                let old = source.model.attribute(name, of: mapping.source),
                 let new = destination.model.attribute(attribute.name, of: mapping.destination),
                 !new.isOptional, !new.isTransient, !new.isDerived, !old.isTransient
             else { return nil }
@@ -32,7 +32,7 @@ extension ResolvedStep {
             var conditions = mandatoryValues(of: mapping).filter { !$0.wasOptional }.map { value in
                 Predicate.comparison(
                     .init(
-                        left: .keyPath(.variable("source"), [.key(value.source)]), comparator: .notEqual,
+                        left: Expression(sourceKeys: value.source), comparator: .notEqual,
                         right: .constant(.null)))
             }
             guard !conditions.isEmpty else { continue }

@@ -11,8 +11,9 @@ package enum Derivation: Sendable, Hashable {
     /// `now()`: when the object was last saved.
     case now
 
+    /// Nil for what is none of the forms that Core Data documents.
+    ///
     /// - Parameter text: The expression as a source file has it.
-    /// - Returns: Nil for what is none of the forms that Core Data documents.
     package init?(_ text: String) {
         let text = text.filter { !$0.isWhitespace }
         if text == "now()" {

@@ -23,11 +23,63 @@ struct Inputs: Sendable {
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
 
+    /// The models and mapping models as a store with these hashes sees them: ``ModelCatalog/fitted(to:target:)``.
+    func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> Inputs {
+        var inputs = self
+        inputs.catalog = try catalog.fitted(to: hashes, target: target)
+        let (all, seen) = (entityNames(catalog), entityNames(inputs.catalog))
+        if seen != all {
+            // What the store does not hold needs no mapping.
+            inputs.mappingModels = mappingModels.map { model in
+                var model = model
+                model.entityMappings.removeAll { mapping in
+                    [mapping.source, mapping.destination].compactMap { $0 }
+                        .contains { all.contains($0) && !seen.contains($0) }
+                }
+                return model
+            }
+        }
+        guard inputs.catalog.isMerged else { return inputs }
+        var widened: [MappingModel] = []
+        for model in inputs.mappingModels {
+            if let model = try self.widened(model, over: inputs.catalog) { widened.append(model) }
+        }
+        inputs.mappingModels = widened
+        return inputs
+    }
+
+    /// A mapping model between two versions of one bundle as one between merged models, which carries the objects of
+    /// the other bundles over; nil when no way leads over it.
+    private func widened(_ model: MappingModel, over merged: ModelCatalog) throws(FerryError) -> MappingModel? {
+        let source = try catalog.version(named: model.sourceVersion)
+        let destination = try catalog.version(named: model.destinationVersion)
+        for before in merged.versions where before.parts.contains(source.path) {
+            let others = before.parts.filter { $0 != source.path }
+            guard let after = merged.versions.first(where: { Set($0.parts) == Set(others + [destination.path]) })
+            else { continue }
+            var model = model
+            (model.sourceVersion, model.destinationVersion) = (before.path, after.path)
+            let carried = before.model.sortedEntityNames.filter {
+                source.model.entities[$0] == nil && before.model.entities[$0]?.isAbstract == false
+            }
+            model.entityMappings += carried.map {
+                EntityMapping(name: "IEM_Copy_\($0)", source: $0, destination: $0)
+            }
+            return model
+        }
+        return nil
+    }
+
+    private func entityNames(_ catalog: ModelCatalog) -> Set<String> {
+        Set(catalog.versions.flatMap(\.model.entities.keys))
+    }
+
     /// The version that a migration leads to.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`.
     func target(_ configuration: Configuration) throws(FerryError) -> ModelVersion {
-        if let name = configuration.target { return try catalog.version(named: name) }
+        // In merged models the name has been heeded: it is that of one part.
+        if let name = configuration.target, !catalog.isMerged { return try catalog.version(named: name) }
         if case .versions(let names) = configuration.chain, let last = names.last {
             return try catalog.version(named: last)
         }

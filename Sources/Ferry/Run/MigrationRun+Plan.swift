@@ -13,6 +13,7 @@ extension MigrationRun {
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
+        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
         let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)

@@ -11,7 +11,8 @@ internal import FerryStore
 /// Everything that a killed call left is found in the run folder; a call that goes on does again at most the unit that
 /// was at work.
 final class MigrationRun {
-    let inputs: Inputs
+    /// As the store sees them, once it is open.
+    var inputs: Inputs
     let place: RunPlace
     let configuration: Configuration
     let stop: StopRequest
@@ -39,7 +40,6 @@ final class MigrationRun {
     // MARK: The way of a migration
 
     func run() throws -> MigrationReport {
-        let target = try inputs.target(configuration)
         var folder: RunFolder?
         var record: RunRecord?
         if try RunFolder.exists(place.runFolder, files: files) {
@@ -48,6 +48,7 @@ final class MigrationRun {
             if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
                 isResumed = true
                 let report = try finish(found, swapped)
+                let target = try inputs.target(configuration)
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
                 record = nil
             } else {
@@ -60,8 +61,7 @@ final class MigrationRun {
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             trace: configuration.trace)
         do {
-            return try migrate(
-                sourceGuard, to: target, folder: folder, record: configuration.restart ? nil : record)
+            return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard.close() } catch {}
@@ -70,11 +70,13 @@ final class MigrationRun {
     }
 
     private func migrate(
-        _ sourceGuard: SourceGuard, to target: ModelVersion, folder found: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
+        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+        let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)
         }

@@ -97,9 +97,7 @@ extension Preflight {
         let takers = step.resolved.entityMappings.flatMap { mapping -> [Attribute] in
             guard layout.model.isKind(mapping.source, of: damage.entity) else { return [] }
             return mapping.attributes.compactMap { attribute in
-                guard case .keyPath(.variable("source"), let path) = attribute.expression,
-                    case .key(damage.property)? = path.last, path.count == 1
-                else { return nil }
+                guard attribute.expression?.sourceKeys == damage.property else { return nil }
                 let destination = step.resolved.destination.model.attribute(attribute.name, of: mapping.destination)
                 return destination.flatMap { $0.allowsExternalStorage ? nil : $0 }
             }

@@ -63,6 +63,7 @@ struct StoreContents {
     init(_ connection: Connection, catalog: ModelCatalog, isFull: Bool) throws {
         metadata = try StoreMetadata.read(from: connection)
         self.isFull = isFull
+        let catalog = catalog.fitted(to: metadata.hashes)
         let matching = catalog.versions(matching: metadata.hashes).reversed()
         versions = matching.map { catalog.displayName(of: $0) }
         model = matching.first?.path

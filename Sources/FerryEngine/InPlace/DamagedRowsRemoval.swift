@@ -81,8 +81,7 @@ struct DamagedRowsRemoval {
 
     /// What their triggers would have done.
     private func countDerivedValues() throws {
-        guard StoreLayout.refusals(for: source.model).isEmpty else { return }
-        for value in try StoreLayout.canonical(for: source.model).derivedValues where value.derivation != .now {
+        for value in source.derivedValues {
             let update = try connection.prepare(value.update)
             try update.bind(.integer(.min), named: ":low")
             try update.bind(.integer(.max), named: ":high")

@@ -242,9 +242,7 @@ struct InPlaceChecks {
     }
 
     private func takesOverMandatory(_ resolved: ResolvedAttribute, _ mapping: ResolvedEntityMapping) -> Bool {
-        guard case .keyPath(.variable("source"), let path)? = resolved.expression, path.count == 1,
-            case .key(let name) = path[0]
-        else { return false }
+        guard let name = resolved.expression?.sourceKeys else { return false }
         return source.model.attribute(name, of: mapping.source)?.isOptional == false
     }
 

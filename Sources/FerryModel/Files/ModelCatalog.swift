@@ -26,6 +26,8 @@ package struct ModelCatalog: Sendable {
     package enum Order: Sendable { case identifiers, names, bundlesAsMapped }
 
     package private(set) var order: Order
+    /// Whether the versions are unions of several bundles' ones, in the order of a migration.
+    package internal(set) var isMerged = false
 
     /// Puts versions that are known already in order.
     package init(versions: [ModelVersion], unreadable: [UnreadableVersion] = []) {
@@ -198,7 +200,7 @@ package struct ModelCatalog: Sendable {
 
     /// The path of the bundle, or of the version itself when it is in none, without extension: a source bundle and
     /// the compiled one beside it are one.
-    private static func home(of version: ModelVersion) -> String {
+    static func home(of version: ModelVersion) -> String {
         let path = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
         return path.dropLast(FileLayer.name(of: path).count) + ModelFiles.stem(of: path)
     }

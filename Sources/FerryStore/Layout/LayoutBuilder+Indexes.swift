@@ -91,7 +91,7 @@ extension LayoutBuilder {
             if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
                 guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
                     refuse(
-                        entity, nil, "the predicate of the partial fetch index \(index.name) is not supported yet",
+                        entity, nil, "the SQL of the predicate of the partial fetch index \(index.name) is not known",
                         remedy: "Take the index out of the model for the migration.")
                     continue
                 }

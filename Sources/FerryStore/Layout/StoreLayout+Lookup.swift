@@ -15,14 +15,7 @@ extension StoreLayout {
     }
 
     /// The attribute behind a key of ``attributeColumns``: for `composite.leaf`, the leaf.
-    package func attribute(_ key: PropertyKey) -> Attribute? {
-        if let attribute = model.attribute(key.property, of: key.entity) { return attribute }
-        guard let dot = key.property.firstIndex(of: "."),
-            let composite = model.attribute(String(key.property[..<dot]), of: key.entity)?.compositeName
-        else { return nil }
-        let leaf = key.property[key.property.index(after: dot)...]
-        return model.composites[composite]?.first { $0.name == leaf }
-    }
+    package func attribute(_ key: PropertyKey) -> Attribute? { model.attribute(key.property, of: key.entity) }
 
     /// The columns that hold attributes of an entity's rows, inherited ones included, by declaring entity and name.
     package func attributeColumns(of entity: String) -> [(key: PropertyKey, column: Column)] {

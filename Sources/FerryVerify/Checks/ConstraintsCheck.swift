@@ -33,7 +33,7 @@ struct ConstraintsCheck: Check {
         of entity: String, _ table: EntityTable, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
-        let mandatory = context.destinationModel.attributes(of: entity).compactMap { attribute in
+        let mandatory = context.destinationModel.leaves(of: entity).compactMap { attribute in
             attribute.isOptional || attribute.isTransient || attribute.isDerived
                 ? nil : context.destination.column(of: attribute.name, in: entity).map { (attribute.name, $0.name) }
         }
@@ -158,10 +158,7 @@ private final class Excuse {
         var queries: [String] = []
         for mapping in Excuse.keeper(of: entity, in: context) {
             guard
-                case .keyPath(let base, let steps)? = mapping.attributes.first(where: { $0.name == attribute })?
-                    .expression,
-                base == .variable("source") || base == .evaluatedObject, steps.count == 1,
-                case .key(let name)? = steps.first,
+                let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
                 let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
                 let column = context.source.column(of: name, in: mapping.source)
             else { continue }

@@ -40,7 +40,7 @@ struct ExpectedRow {
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
         var notRecomputed: Int64 = 0
-        for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
+        for attribute in context.destinationModel.leaves(of: mapping.destination) where !attribute.isTransient {
             guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
                 let place = byName[column.name]
             else { continue }
@@ -191,18 +191,25 @@ private struct SourceAttribute {
     var isOwn: Bool
 
     init?(_ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel) {
-        guard case .keyPath(let base, let steps) = expression, case .key(let last)? = steps.last else { return nil }
+        guard case .keyPath(let base, let steps) = expression else { return nil }
         guard var entity = SourceAttribute.entity(of: base, mapping, model) else { return nil }
-        for step in steps.dropLast() {
-            guard case .key(let name) = step, let relationship = model.relationship(name, of: entity) else {
-                return nil
-            }
-            entity = relationship.destinationEntity
+        var keys: [String] = []
+        for step in steps {
+            guard case .key(let name) = step else { return nil }
+            keys.append(name)
         }
-        guard let attribute = model.attribute(last, of: entity), !attribute.isTransient else { return nil }
+        // Relationships first; what is left names an attribute, or an element of a composite.
+        let hops = keys.prefix { name in
+            guard let relationship = model.relationship(name, of: entity) else { return false }
+            entity = relationship.destinationEntity
+            return true
+        }
+        let name = keys.dropFirst(hops.count).joined(separator: ".")
+        guard let attribute = model.attribute(name, of: entity), !attribute.isTransient, attribute.type != .composite
+        else { return nil }
         self.attribute = attribute
-        object = steps.count == 1 ? base : .keyPath(base, Array(steps.dropLast()))
-        isOwn = steps.count == 1 && (base == .variable("source") || base == .evaluatedObject)
+        object = hops.isEmpty ? base : .keyPath(base, Array(steps.prefix(hops.count)))
+        isOwn = hops.isEmpty && (base == .variable("source") || base == .evaluatedObject)
     }
 
     private static func entity(

@@ -93,6 +93,10 @@ final class SourceObjects: PlainObjectSource {
         return try files.read(path, limit: 1_000_000_000)
     }
 
+    func isComposite(_ name: String, of entity: String) -> Bool {
+        context.sourceModel.attribute(name, of: entity)?.type == .composite
+    }
+
     // MARK: Relationships
 
     func isRelationship(_ name: String, of entity: String) -> Bool {
