@@ -76,6 +76,8 @@ struct StoreComparison {
     /// values and its related objects.
     ///
     /// - Parameter chain: The versions from the other store's to this one's.
+    /// - Returns: What was compared, and what differs.
+    /// - Throws: What reading the stores throws.
     func survival(through chain: [ModelVersion]) throws -> Survival {
         let continued = ContinuedProperties(chain)
         let (newer, older) = (continued.newer, continued.older)

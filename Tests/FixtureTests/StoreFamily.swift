@@ -21,12 +21,17 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
     var unreachable: Set<String> = []
     /// Attributes that the app changed in a store after Core Data had migrated it, by that store.
     var editedSince: [String: Set<String>] = [:]
-    /// Objects that the app made or deleted then.
+    /// Objects that the app made or deleted then, by the store that is migrated and the one of the later version.
     var changedSince: [String: [String]] = [:]
 
     var testDescription: String { name }
 
     func explains(_ difference: String) -> Bool { explained.contains { difference.contains($0) } }
+
+    private static let movedTranslations = [
+        "TranslationEntity: 5 only ours, 0 only theirs",
+        "TranslationEntity.expressionEntity: 5 only ours, 0 only theirs",
+    ]
 
     static let all: [StoreFamily] = [
         StoreFamily(
@@ -61,7 +66,15 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
         StoreFamily(
             name: "wibosco-posts", models: ["CoreDataMigration_Example.xcdatamodeld"],
             mappings: ["Migration1to2.xcmappingmodel", "Colors.json"],
-            stores: ["1", "2", "3", "WAL"].map { "CoreDataMigration_Example_\($0).sqlite" }),
+            stores: ["1", "2", "3", "WAL"].map { "CoreDataMigration_Example_\($0).sqlite" },
+            // The policy makes a new identifier for each colour. More posts came after the migration.
+            editedSince: ["CoreDataMigration_Example_3.sqlite": ["Color.colorID"]],
+            changedSince: [
+                "CoreDataMigration_Example_2.sqlite, CoreDataMigration_Example_3.sqlite": [
+                    "Color: 0 only ours, 2016 only theirs", "Post: 0 only ours, 2016 only theirs",
+                    "Color.post: 0 only ours, 2016 only theirs", "Post.color: 0 only ours, 2016 only theirs",
+                ]
+            ]),
         StoreFamily(
             name: "objcio-moody", models: ["Moody.xcdatamodeld"], mappings: RealChainTests.moodyMappings,
             stores: ["Moody.moody"] + (2...5).map { "Moody \($0).moody" }),
@@ -80,7 +93,18 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
         StoreFamily(
             name: "translationcatalog", models: (1...3).map { "CatalogModel_\($0).xcdatamodeld" },
             mappings: ["Model_1_to_2.xcmappingmodel", "Model_2_to_3.xcmappingmodel"],
-            stores: ["", "_v2", "_v3"].map { "test_multi_language_core_data\($0).sqlite" }),
+            stores: ["", "_v2", "_v3"].map { "test_multi_language_core_data\($0).sqlite" },
+            // After the migration the app moved the translations of five expressions into a new default value.
+            editedSince: [
+                "test_multi_language_core_data_v2.sqlite": ["ExpressionEntity.defaultValue"],
+                "test_multi_language_core_data_v3.sqlite": [
+                    "ExpressionEntity.defaultValue", "TranslationEntity.stateRawValue",
+                ],
+            ],
+            changedSince: [
+                "test_multi_language_core_data.sqlite, test_multi_language_core_data_v2.sqlite": movedTranslations,
+                "test_multi_language_core_data.sqlite, test_multi_language_core_data_v3.sqlite": movedTranslations,
+            ]),
         StoreFamily(
             name: "xcservercoredata", models: ["XCServerCoreData.xcdatamodeld"],
             mappings: ["Integrations.json", "MappingModel2.0.1to2.0.2.xcmappingmodel"],

@@ -16,8 +16,13 @@ struct StoreObjects {
 
     /// Compares all objects of two stores of one version.
     ///
-    /// - Parameter edited: Entity and attribute (`Book.title`) of values that are not compared.
+    /// - Parameters:
+    ///   - ours: The first store.
+    ///   - theirs: The second store.
+    ///   - version: The version of both.
+    ///   - edited: Entity and attribute (`Book.title`) of values that are not compared.
     /// - Returns: The cells of the second one, and what only one of them has.
+    /// - Throws: What reading the stores throws.
     static func compare(
         _ ours: String, _ theirs: String, _ version: ModelVersion, leavingOut edited: Set<String>
     ) throws -> (Int64, [String]) {

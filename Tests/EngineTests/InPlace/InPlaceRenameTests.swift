@@ -7,8 +7,8 @@ import Testing
 
 @Suite("A rename in place")
 struct InPlaceRenameTests {
-    /// With `FERRY_LONG=1` as many as a large store has.
-    private static let rows = ProcessInfo.processInfo.environment["FERRY_LONG"] == "1" ? 2_000_000 : 20_000
+    /// With `FERRY_SWEEP=1` as many as a large store has.
+    private static let rows = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 2_000_000 : 20_000
 
     @Test("writes as many pages in a large store as in a small one")
     func pages() throws {
