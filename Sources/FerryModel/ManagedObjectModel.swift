@@ -8,6 +8,8 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var configurations: [String: [String]]
     /// Composite name to its elements, for attributes of type ``AttributeType/composite``.
     package var composites: [String: [Attribute]]
+    /// Entity name to the names of itself and its ancestors, in this order: asked for more often than anything else.
+    private let lineages: [String: [String]]
 
     package init(
         versionIdentifiers: [String], entities: [Entity], configurations: [String: [String]] = [:],
@@ -15,6 +17,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     ) {
         self.versionIdentifiers = versionIdentifiers
         self.entities = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        lineages = Self.lineages(self.entities.mapValues(\.superentity))
         self.configurations = configurations
         self.composites = composites
     }
@@ -24,24 +27,29 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
     // MARK: Inheritance
 
-    /// The entity and its ancestors, the entity first.
-    package func lineage(of name: String) -> [Entity] {
-        var lineage: [Entity] = []
-        var next: String? = name
-        while let current = next, let entity = entities[current], lineage.count <= entities.count {
-            lineage.append(entity)
-            next = entity.superentity
+    /// Names of an unknown superentity, and of a circle of them, end the lineage.
+    private static func lineages(_ superentities: [String: String?]) -> [String: [String]] {
+        var lineages: [String: [String]] = [:]
+        for name in superentities.keys {
+            var lineage: [String] = []
+            var next: String? = name
+            while let current = next, let parent = superentities[current], lineage.count <= superentities.count {
+                lineage.append(current)
+                next = parent
+            }
+            lineages[name] = lineage
         }
-        return lineage
+        return lineages
     }
+
+    /// The entity and its ancestors, the entity first.
+    package func lineage(of name: String) -> [Entity] { (lineages[name] ?? []).compactMap { entities[$0] } }
 
     /// The topmost ancestor, whose table holds the rows.
-    package func root(of name: String) -> String { lineage(of: name).last?.name ?? name }
+    package func root(of name: String) -> String { lineages[name]?.last ?? name }
 
     /// Names of the entity and everything below it, in no particular order.
-    package func family(of name: String) -> [String] {
-        entities.keys.filter { candidate in lineage(of: candidate).contains { $0.name == name } }
-    }
+    package func family(of name: String) -> [String] { entities.keys.filter { isKind($0, of: name) } }
 
     package func subentities(of name: String) -> [String] {
         entities.values.filter { $0.superentity == name }.map(\.name).sorted(by: codeUnitOrder)
@@ -49,7 +57,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
     /// Whether an object of `name` is also one of `ancestor`.
     package func isKind(_ name: String, of ancestor: String) -> Bool {
-        lineage(of: name).contains { $0.name == ancestor }
+        lineages[name]?.contains(ancestor) ?? false
     }
 
     // MARK: Properties, own and inherited
@@ -103,5 +111,15 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
 /// Ascending by UTF-16 code unit: the framework's plain string comparison.
 package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
-    left.utf16.lexicographicallyPrecedes(right.utf16)
+    let precedes = left.utf8.withContiguousStorageIfAvailable { left in
+        right.utf8.withContiguousStorageIfAvailable { right -> Bool? in
+            guard let (one, other) = zip(left, right).first(where: { $0 != $1 }) else {
+                return left.count < right.count
+            }
+            // Up to U+DFFF bytes and code units are in the same order; beyond, surrogates come before U+E000.
+            return one < 0xEE && other < 0xEE ? one < other : nil
+        }
+    }
+    if case .some(.some(.some(let precedes))) = precedes { return precedes }
+    return left.utf16.lexicographicallyPrecedes(right.utf16)
 }

@@ -30,11 +30,12 @@ struct ColumnSlots {
         self.table = table
         relationships = RelationshipSources(step: step, source: source, destination: destination)
         mappings = step.entityMappings.filter { destination.model.root(of: $0.destination) == table.root }
-        for (key, column) in destination.attributeColumns.sorted(by: { $0.key < $1.key })
-        where destination.model.root(of: key.entity) == table.root {
+        let columns = destination.attributeColumns.filter { destination.model.root(of: $0.key.entity) == table.root }
+        for (key, column) in columns.sorted(by: { $0.key < $1.key }) {
             slots[column.name] = try attribute(key, column)
         }
-        for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+        let stored = destination.relationshipStorage.filter { $0.value.table == table.name }
+        for (key, storage) in stored.sorted(by: { $0.key < $1.key }) {
             switch storage {
             case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
                 try addKey(key, column, entityColumn, orderColumn)

@@ -29,6 +29,8 @@ struct TableMove {
     let way: Way
     let sourceLayout: StoreLayout
     let destinationLayout: StoreLayout
+    /// Source entity to the columns that can hold something in its rows.
+    private let columnsOfRows: [String: Set<String>]
 
     init(
         _ slots: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?, sourceLayout: StoreLayout,
@@ -39,6 +41,9 @@ struct TableMove {
         self.slots = slots
         self.sourceLayout = sourceLayout
         self.destinationLayout = destinationLayout
+        columnsOfRows = Dictionary(
+            Set(slots.mappings.map(\.source)).map { ($0, Self.columns(ofRowsOf: $0, in: sourceLayout)) },
+            uniquingKeysWith: { first, _ in first })
         guard let source else {
             way = .create
             return
@@ -91,7 +96,7 @@ struct TableMove {
     }
 
     /// The columns that can hold something in the rows of an entity.
-    private func columns(ofRowsOf entity: String) -> Set<String> {
+    private static func columns(ofRowsOf entity: String, in sourceLayout: StoreLayout) -> Set<String> {
         var columns = Set(sourceLayout.attributeColumns(of: entity).map(\.column.name))
         for (key, storage) in sourceLayout.relationshipStorage {
             switch storage {
@@ -147,7 +152,7 @@ struct TableMove {
             guard let value = slot.values[mapping.position] else {
                 // A column that is empty in these rows anyway may be taken over with the others.
                 let bases = slots.mappings.compactMap { slot.values[$0.position]?.base(in: sourceLayout) }
-                let own = columns(ofRowsOf: mapping.source)
+                let own = columnsOfRows[mapping.source, default: []]
                 let isPlain = slots.mappings.allSatisfy {
                     if case .column = slot.values[$0.position] { true } else { slot.values[$0.position] == nil }
                 }
@@ -176,7 +181,7 @@ struct TableMove {
                 if let value = slot.values[mapping.position] {
                     if case .column(let column) = value, column == carrier { continue }
                     Self.add(number, to: &groups, try sql(value, names, &values))
-                } else if let carrier, columns(ofRowsOf: mapping.source).contains(carrier) {
+                } else if let carrier, columnsOfRows[mapping.source, default: []].contains(carrier) {
                     Self.add(number, to: &groups, "NULL")
                 }
             }

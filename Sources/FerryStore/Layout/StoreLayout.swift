@@ -215,4 +215,13 @@ package enum RelationshipStorage: Sendable, Hashable {
     case join(table: String, own: String, other: String, otherOrder: String?, ownOrder: String?)
     /// A to-many without inverse: a column `Z<n><REL>` in the destination's table that holds the declaring object's key.
     case inverseless(table: String, column: String)
+
+    /// The table whose columns hold the keys.
+    package var table: String {
+        switch self {
+        case .foreignKey(let table, _, _, _), .inverseForeignKey(let table, _, _, _), .join(let table, _, _, _, _),
+            .inverseless(let table, _):
+            table
+        }
+    }
 }
