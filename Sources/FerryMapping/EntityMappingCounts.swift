@@ -12,6 +12,8 @@ package struct EntityMappingCounts: Sendable, Hashable, Codable {
     package var dropped: Int64 = 0
     /// Found by `unique` instead of created.
     package var merged: Int64 = 0
+    /// Whether the numbers are estimates, because no row was looked at; absent where they were counted.
+    package var isEstimated: Bool?
 
     package init(name: String, source: String?, destination: String?) {
         self.name = name

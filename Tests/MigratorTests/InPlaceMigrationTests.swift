@@ -77,6 +77,25 @@ private struct InferredMigration {
 
 @Suite("A migration in place")
 struct InPlaceMigrationTests {
+    @Test("Looks at no row of a large store when it writes none", arguments: [true, false])
+    func renaming(isLarge: Bool) throws {
+        let migration = try InferredMigration()
+        _ = try migration.migrator().migrate(Configuration(target: "App 2", takesSnapshot: false))
+        if isLarge {
+            let store = try Connection(path: migration.store, mode: .readWrite)
+            try store.execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
+        }
+        let report = try migration.migrator().migrate(Configuration(takesSnapshot: false))
+        let book = try #require(report.entityMappings.first { $0.source == "Book" })
+        #expect(book.read == 30 && book.written == 30)
+        #expect((book.isEstimated == true) == isLarge)
+        #expect(report.warnings.contains { $0.hasPrefix("No row is written") } == isLarge)
+        #expect(report.verification.checked == (isLarge ? 0 : 30))
+        let store = try Connection(path: migration.store, mode: .readWrite)
+        #expect(try store.integer("SELECT count(ZHEADING) FROM ZBOOK") == 30)
+        #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
+    }
+
     @Test("Changes the store's own file, over all steps, with a snapshot behind it", arguments: TinyStore.Form.allCases)
     func migrates(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)

@@ -76,6 +76,8 @@ public struct MigrationReport: Sendable {
         public var written: Int64
         public var dropped: Int64
         public var merged: Int64
+        /// Whether the numbers are estimates: a step that writes no row of a large store looks at none.
+        public var isEstimated: Bool?
     }
 
     /// Source objects that no entity mapping read.

@@ -83,7 +83,7 @@ extension MigrationRun {
         for (index, (step, report)) in zip(plan.steps, reports).enumerated() {
             var summary = VerificationSummary(mode: configuration.verify)
             summary.isBeforeCommit = true
-            summary.checked = report.counts.map(\.written).reduce(0, +)
+            summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
             record.add(step, index + 1, report, summary)
             record.migration?.steps[index].isFinished = true
         }

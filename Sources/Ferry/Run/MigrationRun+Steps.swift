@@ -166,7 +166,8 @@ extension RunRecord {
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,
                 executor: executors[counts.name] ?? "set", read: counts.read, created: counts.created,
-                written: counts.written, dropped: counts.dropped, merged: counts.merged)
+                written: counts.written, dropped: counts.dropped, merged: counts.merged,
+                isEstimated: counts.isEstimated)
         }
         migration?.steps.append(
             StepRecord(

@@ -90,9 +90,8 @@ final class MigrationRun {
         }
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
-        let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
-        let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
+        let (plan, layout, rows, writesRows) = try planned(
+            store, from: version, to: target, isPastSnapshot: isPastSnapshot)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder
@@ -109,7 +108,7 @@ final class MigrationRun {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
             try place.checkOutput(files: files)
-            let findings = try preflight(store, layout, rows: rows, plan)
+            let findings = try preflight(store, layout, rows: rows, plan, writesRows: writesRows)
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
                 record = try newRecord(plan, findings, sourceGuard, folder)
@@ -145,13 +144,18 @@ final class MigrationRun {
     }
 
     private func preflight(
-        _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
+        _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan, writesRows: Bool
     ) throws -> Findings {
         guard
-            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+            var preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         else { return Findings() }
+        preflight.writesRows = writesRows
         var (refusals, findings) = try preflight.check()
         findings.warnings = plan.warnings + findings.warnings
+        if !writesRows {
+            findings.warnings.append(
+                "No row is written, so none was looked at: rows are estimated, damage stays as it is.")
+        }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try LaterSteps(
             plan: plan, layout: layout, connection: store.sourceGuard.connection,

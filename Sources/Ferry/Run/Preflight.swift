@@ -15,6 +15,8 @@ struct Preflight {
     /// The step that reads the store; what later steps read does not exist yet.
     let step: StepPlan
     let configuration: Configuration
+    /// Whether the run writes rows; where it does not, what is wrong with them is no concern of it.
+    var writesRows = true
     /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
     let isCopiedLater: Bool
 
@@ -54,7 +56,7 @@ struct Preflight {
             try carried.check(&outcome)
             outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
             outcome.findings.warnings += try emptyMandatoryRelationships()
-            try findDamage(&outcome)
+            if writesRows { try findDamage(&outcome) }
             return (outcome.refusals, outcome.findings)
         } catch {
             throw FerryError.wrapping(error, on: store.path)
@@ -69,7 +71,8 @@ struct Preflight {
             guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
             else { continue }
-            let values = step.resolved.mandatoryValues(of: mapping).compactMap { value in
+            let asked = step.resolved.mandatoryValues(of: mapping).filter { writesRows || $0.wasOptional }
+            let values = asked.compactMap { value in
                 layout.column(of: value.source, in: mapping.source).map { (value: value, column: $0.name) }
             }
             guard !values.isEmpty else { continue }

@@ -90,6 +90,7 @@ struct MigrationRendering {
             ("read", .integer(mapping.read)), ("created", .integer(mapping.created)),
             ("written", .integer(mapping.written)), ("dropped", .integer(mapping.dropped)),
             ("merged", .integer(mapping.merged)), ("step", .integer(mapping.step)),
+            ("estimated", .bool(mapping.isEstimated == true)),
         ])
     }
 
@@ -152,7 +153,7 @@ struct MigrationRendering {
             let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
             table.add(
                 ["\(mapping.step)", mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
-                    + numbers.map(Quantity.grouped))
+                    + numbers.map { (mapping.isEstimated == true && $0 > 0 ? "~" : "") + Quantity.grouped($0) })
         }
         return table.isEmpty ? [] : table.lines
     }

@@ -33,14 +33,23 @@ struct InPlaceChecks {
     // MARK: Before
 
     func before() throws -> Before {
-        // What was counted by others is not counted again, but for what they say is there beside it.
-        let isCounted = step.sourceRows != nil && !mayHave(.unknownEntity)
-        let counted = isCounted ? (known: [:], strangers: [:]) : try Self.rows(of: source, on: connection)
+        // What was counted by others is not counted again, but for what they say is there beside it. Where no row is
+        // written, none is counted.
+        let isCounted = (step.sourceRows != nil && !mayHave(.unknownEntity)) || isEstimated
+        let counted = isCounted ? (known: estimatedRows, strangers: [:]) : try Self.rows(of: source, on: connection)
         let writesLinks = destination.joinTables.contains { plan.touched.contains($0.name) }
         return Before(
             rows: step.sourceRows ?? counted.known, metadata: try StoreMetadata.read(from: connection),
             highestKeys: try highestKeys(), strangers: counted.strangers,
             wrongLinks: writesLinks && mayHave(.danglingKey) ? try wrongLinks(of: source, tables: nil).rows : 0)
+    }
+
+    /// Whether the numbers of rows are those of the plan, which nobody has counted.
+    private var isEstimated: Bool { plan.touched.isEmpty && step.sourceRows == nil }
+
+    private var estimatedRows: [String: Int64] {
+        let mappings = step.partitions.flatMap(\.entityMappings)
+        return Dictionary(mappings.map { ($0.mapping.source, $0.rows) }, uniquingKeysWith: { first, _ in first })
     }
 
     private func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
@@ -206,6 +215,7 @@ struct InPlaceChecks {
                 name: mapping.name, source: mapping.source, destination: mapping.destination)
             count.read = rows
             count.written = rows
+            if isEstimated { count.isEstimated = true }
             counts.append(count)
         }
         for (entity, rows) in after.sorted(by: { $0.key < $1.key }) where rows != expected[entity] ?? 0 {

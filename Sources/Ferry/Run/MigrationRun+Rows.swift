@@ -1,0 +1,51 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryModel
+internal import FerryPlan
+internal import FerryStore
+
+extension MigrationRun {
+    /// A store whose pages are looked at in no time, so that there is no reason not to.
+    private static let smallStoreBytes: Int64 = 16 << 20
+
+    /// The plan, made of counted rows unless none of them matters.
+    ///
+    /// A step in place that writes no row (a renaming, a new attribute without default) takes as long on two million
+    /// rows as on none; counting them would take longer than all the rest.
+    func planned(
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool
+    ) throws -> (plan: MigrationPlan, layout: StoreLayout, rows: [String: Int64], writesRows: Bool) {
+        let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
+        if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
+            let (plan, layout, rows) = try planned(store, from: version, to: target, isEstimated: true)
+            if try writesNoRows(plan, store) { return (plan, layout, rows, false) }
+        }
+        let (plan, layout, rows) = try planned(store, from: version, to: target, isEstimated: isPastSnapshot)
+        return (plan, layout, rows, true)
+    }
+
+    private func planned(
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isEstimated: Bool
+    ) throws -> (plan: MigrationPlan, layout: StoreLayout, rows: [String: Int64]) {
+        let (inspection, layout) = try store.inspect(version, counting: isEstimated ? .estimated : .exact)
+        let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+        let plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: isEstimated)
+        return (plan, layout, rows)
+    }
+
+    /// Whether a plan is one step in place that neither writes rows nor asks anything of them.
+    private func writesNoRows(_ plan: MigrationPlan, _ store: OpenedStore) throws -> Bool {
+        guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let step = plan.steps.first,
+            step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty, step.needsUniqueValues.isEmpty,
+            step.needsValues.isEmpty
+        else { return false }
+        do {
+            return try InPlaceRun.plan(
+                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown)
+            ).touched.isEmpty
+        } catch is FerryError {
+            // What stands in the way is said when the plan is made of counted rows.
+            return false
+        }
+    }
+}
