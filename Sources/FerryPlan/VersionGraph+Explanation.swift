@@ -88,6 +88,7 @@ extension VersionGraph {
     ///   - path: The way.
     ///   - rows: Rows of exactly each entity of the source.
     ///   - areEstimated: Whether they are estimates.
+    /// - Returns: Nothing for a way forward.
     func losses(on path: [Edge], rows: [String: Int64], areEstimated: Bool) -> [ChainLoss] {
         guard catalog.isBefore(target, source) else { return [] }
         var losses: [ChainLoss] = []

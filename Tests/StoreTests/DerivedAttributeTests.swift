@@ -42,7 +42,9 @@ struct DerivedAttributeTests {
             ])
     }
 
-    /// What an app does: objects come, change, are related anew and go. Book is 1, Label 3, Novel 2, Page 4, Tag 5.
+    /// What an app does: objects come, change, are related anew and go.
+    ///
+    /// Book is 1, Label 3, Novel 2, Page 4, Tag 5.
     private static let changes = [
         "INSERT INTO ZPAGE (Z_PK, Z_ENT, ZBOOK, ZNUMBER) VALUES (1, 4, 2, 10), (2, 4, NULL, 20)",
         "INSERT INTO ZLABEL (Z_PK, Z_ENT, ZNUMBER) VALUES (1, 3, 7)",

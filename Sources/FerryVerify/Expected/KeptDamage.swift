@@ -19,6 +19,8 @@ final class KeptDamage {
     ///   - key: The relationship as the destination's layout has it.
     ///   - holder: `Z_PK` of the row that holds the key; in a join table the key in the declaring side's column.
     ///   - value: What it holds; in a join table the key in the other column.
+    /// - Returns: True when the source had it there.
+    /// - Throws: ``DatabaseError``, ``FerryError``.
     func holds(_ key: PropertyKey, holder: Int64, value: Int64?) throws -> Bool {
         guard context.verification.isInPlace, let statement = try statement(for: key) else { return false }
         try statement.bind(holder, at: 1)

@@ -394,12 +394,12 @@ struct InPlaceCasesTests {
         let step = try InPlaceStep(before, after, rows: books + ["UPDATE ZBOOK SET ZISBN = Z_PK"])
         try step.compare()
         try step.store.connection.execute("UPDATE ZBOOK SET ZTITLE = 'same'")
-        let before2 = try DatabaseDump.text(step.store.path)
+        let old = try DatabaseDump.text(step.store.path)
         let error = #expect(throws: FerryError.self) {
             try InPlaceRun.run([step.step], on: step.store.connection, options: step.options)
         }
         #expect(error?.code == .rowFailed)
         #expect(!step.store.connection.isInTransaction)
-        #expect(try DatabaseDump.text(step.store.path) == before2)
+        #expect(try DatabaseDump.text(step.store.path) == old)
     }
 }
