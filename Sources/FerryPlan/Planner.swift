@@ -9,13 +9,18 @@ internal import FerryStore
 package struct Planner: Sendable {
     package var catalog: ModelCatalog
     package var mappingModels: [MappingModel]
-    /// Policy class names that are registered in code; the module prefix is optional.
-    package var policyClassNames: Set<String>
+    /// The migration policies that are registered in code.
+    package var policies: KnownPolicies
+    package var executor: ExecutorChoice
 
-    package init(catalog: ModelCatalog, mappingModels: [MappingModel], policyClassNames: Set<String> = []) {
+    package init(
+        catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
+        executor: ExecutorChoice = .auto
+    ) {
         self.catalog = catalog
         self.mappingModels = mappingModels
-        self.policyClassNames = policyClassNames
+        self.policies = policies
+        self.executor = executor
     }
 
     /// Plans the way from one version to another.
@@ -61,7 +66,9 @@ package struct Planner: Sendable {
     /// In place where every step can be: the copy that one step needs takes the others along.
     private func chooseModes(of plan: inout MigrationPlan) {
         for index in plan.steps.indices where plan.steps[index].isInferred {
-            plan.steps[index].needsCopyBecause = Self.obstacle(to: plan.steps[index].resolved)
+            plan.steps[index].needsCopyBecause =
+                executor == .row
+                ? "the row executor was asked for" : Self.obstacle(to: plan.steps[index].resolved)
         }
         let isWhole = plan.steps.allSatisfy { $0.isInferred && $0.needsCopyBecause == nil }
         for index in plan.steps.indices {
@@ -111,17 +118,18 @@ package struct Planner: Sendable {
         _ edge: VersionGraph.Edge, rows: [String: Int64], areEstimated: Bool
     ) -> (StepPlan?, [FerryError]) {
         let resolution = MappingResolution.resolve(
-            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels)
+            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
+            policies: policies)
         guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
         let resolved = resolution.step
         do throws(FerryError) {
-            let partitions = try Partitioning(resolved).partitions().map { mappings in
+            let partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
                 PartitionPlan(
-                    entityMappings: mappings.map { mapping in
-                        EntityMappingPlan(
-                            mapping: mapping, executor: .set,
-                            reason: "every value is a column, a bound parameter or a function of Ferry's",
-                            rows: rows[mapping.source] ?? 0, isEstimated: areEstimated)
+                    entityMappings: try mappings.map { mapping throws(FerryError) in
+                        let (executor, reason) = try executor.executor(for: mapping)
+                        return EntityMappingPlan(
+                            mapping: mapping, executor: executor, reason: reason, rows: rows[mapping.source] ?? 0,
+                            isEstimated: areEstimated)
                     })
             }
             let step = StepPlan(

@@ -19,6 +19,21 @@ enum KeyBase {
         return last
     }
 
+    /// The key after which a chunk's new objects count on; 0 where the mapping makes none.
+    ///
+    /// - Parameters:
+    ///   - mapping: The entity mapping.
+    ///   - table: Its destination table.
+    ///   - firstKey: What ``lastKeptKey(below:in:)`` said.
+    ///   - context: The step.
+    static func lastKey(
+        of mapping: ResolvedEntityMapping, in table: String, above firstKey: Int64, _ context: StepContext
+    ) throws -> Int64 {
+        guard !mapping.keepsPrimaryKey else { return 0 }
+        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
+        return max(firstKey, highest ?? 0)
+    }
+
     /// The highest key in use or ever handed out in the source table of a mapping.
     static func highestKey(ofSourceOf mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         let sourceRoot = context.source.model.root(of: mapping.source)
