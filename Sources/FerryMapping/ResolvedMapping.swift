@@ -58,6 +58,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var policy: String?
     /// Whether the first object that a policy makes of a source object gets the `Z_PK` of that one.
     package var policyKeepsPrimaryKeys = false
+    /// Whether objects of it may have the `Z_PK` of their sources.
+    package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
     /// The file's own words for a policy to read.
     package var userInfo: [String: String] = [:]
 

@@ -12,5 +12,7 @@ struct ChunkOutcome {
     var read: Int64 = 0
     var written: Int64 = 0
     var merged: Int64 = 0
-    var dropped: Int64 { read - written - merged }
+    /// Inserted by a policy beyond one for each object that was read.
+    var created: Int64 = 0
+    var dropped: Int64 { read + created - written - merged }
 }

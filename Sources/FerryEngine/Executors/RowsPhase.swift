@@ -6,12 +6,17 @@ internal import FerrySQLite
 /// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
 struct RowsPhase {
     let context: StepContext
+    let policies: PolicyRun
 
     static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
 
     func run(report: inout StepReport) throws {
         for partition in context.step.partitions {
-            for plan in partition.entityMappings { try carry(plan, report: &report) }
+            for plan in partition.entityMappings {
+                try policies.begin(plan.mapping)
+                try carry(plan, report: &report)
+                try policies.endInstanceCreation(plan.mapping)
+            }
         }
     }
 
@@ -37,6 +42,8 @@ struct RowsPhase {
                     entry.written += outcome.written
                     entry.merged += outcome.merged
                     entry.dropped += outcome.dropped
+                    entry.created += outcome.created
+                    try policies.recordCreated(by: mapping)
                     precondition(
                         outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
                 }
@@ -57,7 +64,8 @@ struct RowsPhase {
     }
 
     private func executor(of plan: EntityMappingPlan) throws -> any MappingExecutor {
-        switch plan.executor {
+        if let executor = try policies.executor(of: plan.mapping) { return executor }
+        return switch plan.executor {
         case .set: try SetExecutor(plan.mapping, in: context)
         case .row: try RowExecutor(plan.mapping, in: context)
         }

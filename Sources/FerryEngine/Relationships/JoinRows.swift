@@ -6,6 +6,8 @@ internal import FerryStore
 struct JoinRows {
     let table: JoinTable
     let assignments: RelationshipAssignments
+    /// Whether a policy may have added links without a position.
+    let hasPolicies: Bool
 
     /// One statement, in the order of the table's primary key; positions that were not copied follow from the order in
     /// which the links came.
@@ -30,6 +32,9 @@ struct JoinRows {
 
     private func position(_ stored: String, among group: String, _ parameters: inout Parameters) -> String {
         let filling = assignments.assignments.filter { $0.joinTable == table.name }
+        if hasPolicies {
+            return OrderKeys.appended(to: stored, among: group, ordered: "came", parameters: &parameters)
+        }
         if filling.flatMap(\.contributions).allSatisfy(\.copiesOrder) { return stored }
         return OrderKeys.sql(
             place: "row_number() OVER (PARTITION BY \(group) ORDER BY came)", parameters: &parameters)

@@ -1,22 +1,29 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
 /// Relates the objects that could not be related when their rows were written.
 struct RelationshipsPhase {
     let context: StepContext
+    let policies: PolicyRun
 
     func run(report: inout StepReport) throws {
         for assignment in context.assignments.assignments {
-            for contribution in assignment.contributions where !contribution.isInline {
+            for contribution in assignment.contributions
+            where !contribution.isInline && contribution.mapping.policy == nil {
                 try link(assignment, contribution, report: &report)
             }
-            try settle(assignment)
         }
+        try policies.relate(report: &report)
+        try policies.validate()
+        for assignment in context.assignments.assignments { try settle(assignment) }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
-                try JoinRows(table: table, assignments: context.assignments).statement()
+                try JoinRows(
+                    table: table, assignments: context.assignments, hasPolicies: context.step.resolved.hasPolicies
+                ).statement()
                     .prepare(on: context.connection).run()
             }
         }
@@ -28,34 +35,17 @@ struct RelationshipsPhase {
     ) throws {
         let name = "\(assignment.declared.entity).\(assignment.declared.property)"
         let unit = "links:\(name):\(contribution.mapping.position)"
-        var entry = try context.progress.entry(unit)
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
-        guard !entry.isDone, let statement = try sql.links()?.prepare(on: context.connection) else { return }
+        guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
+        else { return }
         let isGathered = context.assignments.gathered.contains { $0.name == assignment.joinTable }
-        let ranges = try KeyRanges(of: contribution.mapping, in: context)
-        var sizer = ChunkSizer(context.options.chunkSize)
-        var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
-        while !entry.isDone {
-            try context.options.stop.check()
-            let start = Clock.nanoseconds()
-            let range = try ranges.next(after: low, rows: sizer.rows)
-            try context.unit(writesScratch: range != nil && isGathered) {
-                if let range {
-                    try statement.bind(.integer(range.low), named: ":low")
-                    try statement.bind(.integer(range.high), named: ":high")
-                    try statement.run()
-                    entry.mark = range.high
-                    entry.chunks += 1
-                }
-                entry.isDone = range?.isLast ?? true
-                try context.progress.save(entry, for: unit)
-            }
-            guard let range else { return }
-            low = range.high
-            let nanoseconds = Clock.nanoseconds() - start
-            sizer.chunkTook(nanoseconds)
-            report.chunkTimes.add(nanoseconds)
-            context.options.progress?(ProgressUpdate(phase: .relationships, subject: name, done: entry.chunks))
+        try context.walk(
+            KeyRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
+            writesScratch: isGathered, report: &report
+        ) { range, _ in
+            try statement.bind(.integer(range.low), named: ":low")
+            try statement.bind(.integer(range.high), named: ":high")
+            try statement.run()
         }
     }
 

@@ -1,5 +1,7 @@
 internal import FerryBase
+internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -15,7 +17,9 @@ struct SettlingStatements {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var result = mirror(table: table, column: column, entityColumn: entityColumn)
-            if let orderColumn, !isOrderCopied {
+            if let orderColumn, context.step.resolved.hasPolicies {
+                result.append(missingPositions(table: table, column: orderColumn, among: column))
+            } else if let orderColumn, !isOrderCopied {
                 result.append(positions(table: table, column: orderColumn, among: column))
             }
             return result
@@ -35,6 +39,18 @@ struct SettlingStatements {
                     SELECT Z_PK AS k, row_number() OVER (PARTITION BY \(group) ORDER BY Z_PK) AS place
                     FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
                 WHERE \(table).Z_PK = p.k
+                """, parameters: parameters)
+    }
+
+    /// Gives a position to the rows that have none, after those that have one.
+    private func missingPositions(table: String, column: String, among group: String) -> RowStatements.SQL {
+        var parameters = Parameters()
+        let position = OrderKeys.appended(to: column, among: group, ordered: "Z_PK", parameters: &parameters)
+        return RowStatements.SQL(
+            text: """
+                UPDATE main.\(table) SET \(column) = p.place FROM (
+                    SELECT Z_PK AS k, \(position) AS place FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
+                WHERE \(table).Z_PK = p.k AND \(table).\(column) IS NULL
                 """, parameters: parameters)
     }
 

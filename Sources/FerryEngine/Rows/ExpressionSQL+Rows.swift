@@ -32,7 +32,7 @@ extension ExpressionSQL {
         of attribute: Attribute, from expression: Expression?, in scope: inout SourceScope,
         _ selection: inout RowSelection
     ) throws(FerryError) -> RowValue? {
-        guard let expression else { return defaultValue(of: attribute).map { .constant($0) } }
+        guard let expression else { return Self.defaultValue(of: attribute).map { .constant($0) } }
         let computation: Computation
         do {
             computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)

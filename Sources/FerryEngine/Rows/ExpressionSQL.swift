@@ -14,14 +14,14 @@ struct ExpressionSQL {
     func attribute(
         _ attribute: Attribute, from expression: Expression?, in scope: inout SourceScope
     ) throws(FerryError) -> String? {
-        guard let expression else { return defaultValue(of: attribute).map { scope.parameters.add($0) } }
+        guard let expression else { return Self.defaultValue(of: attribute).map { scope.parameters.add($0) } }
         return try translate(in: &scope) { translator throws(FerryError) in
             try translator.value(expression, for: attribute)
         }
     }
 
     /// The default of an attribute as its column stores it.
-    func defaultValue(of attribute: Attribute) -> Value? {
+    static func defaultValue(of attribute: Attribute) -> Value? {
         guard let value = attribute.defaultValue else { return nil }
         // Contents that stand in the row of an attribute with external storage begin with 01.
         if attribute.allowsExternalStorage, case .blob(let bytes) = value { return .blob([1] + bytes) }

@@ -10,10 +10,14 @@ enum KeyBase {
     /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
     /// mappings have ever handed out; 0 when nobody keeps keys there.
     static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        let root = context.destination.model.root(of: mapping.destination)
+        try lastKeptKey(inTableOf: context.destination.model.root(of: mapping.destination), context)
+    }
+
+    /// The same for the table of a root entity of the destination.
+    static func lastKeptKey(inTableOf root: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
         for other in context.step.resolved.entityMappings
-        where other.keepsPrimaryKey && context.destination.model.root(of: other.destination) == root {
+        where other.mayKeepPrimaryKeys && context.destination.model.root(of: other.destination) == root {
             last = max(last, try highestKey(ofSourceOf: other, in: context))
         }
         return last

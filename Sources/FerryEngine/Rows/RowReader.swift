@@ -15,6 +15,8 @@ final class RowReader {
     struct DestinationColumn {
         var name: String
         var value: RowValue
+        /// Nil for what belongs to a relationship.
+        var attribute: Attribute?
     }
 
     /// The statement at its current row.
@@ -24,10 +26,12 @@ final class RowReader {
     let columns: [DestinationColumn]
     /// The values by which an object is found, in the order of `unique`.
     let uniqueValues: [RowValue]
+    /// The places of the source's attributes, where all of them are read.
+    let attributePlaces: [String: Int]
     private let filter: RowEvaluator?
     private let skipsInvalid: Bool
 
-    init(_ sql: RowStatements, on connection: Connection) throws {
+    init(_ sql: RowStatements, withAllAttributes: Bool = false, on connection: Connection) throws {
         let (context, mapping) = (sql.context, sql.mapping)
         let expressions = ExpressionSQL(context: context, mapping: mapping)
         var scope = try sql.scope(filtered: false)
@@ -49,7 +53,7 @@ final class RowReader {
             let value = try expressions.rowValue(of: attribute, from: rule.expression, in: &scope, &selection)
             guard let value else { continue }
             values[rule.name] = value
-            columns.append(DestinationColumn(name: column.name, value: value))
+            columns.append(DestinationColumn(name: column.name, value: value, attribute: attribute))
         }
         for (assignment, contribution) in context.assignments.inline(of: mapping) {
             let keys = try ForeignKeySQL(context: context, mapping: mapping)
@@ -58,6 +62,13 @@ final class RowReader {
                 columns.append(DestinationColumn(name: column, value: .column(selection.place(of: value))))
             }
         }
+        var attributePlaces: [String: Int] = [:]
+        if withAllAttributes {
+            for (key, column) in context.source.attributeColumns(of: mapping.source) {
+                attributePlaces[key.property] = selection.place(of: "s.\(column.name)")
+            }
+        }
+        self.attributePlaces = attributePlaces
         self.columns = columns
         uniqueValues = mapping.unique.map { values[$0] ?? .constant(.null) }
         skipsInvalid = mapping.iteration?.skipsInvalid ?? false
@@ -87,7 +98,7 @@ final class UniqueObjects {
     private let record: Statement
     private let count: Int
 
-    init(_ sql: RowStatements, on connection: Connection) throws {
+    init(_ sql: RowStatements, withAllAttributes: Bool = false, on connection: Connection) throws {
         let lookup = ScratchDatabase.lookup(of: sql.mapping.destination, by: sql.mapping.unique)
         count = sql.mapping.unique.count
         let equal = (0..<count).map { "l.v\($0) IS ?\($0 + 1)" }.joined(separator: " AND ")

@@ -19,13 +19,36 @@ struct ScratchDatabase {
         "scratch.\"lookup_\(entity)_\(attributes.joined(separator: "_"))\""
     }
 
-    static func createAssociation(of mapping: ResolvedEntityMapping, on connection: Connection) throws(DatabaseError) {
+    static func createAssociation(
+        of mapping: ResolvedEntityMapping, isReversible: Bool, on connection: Connection
+    ) throws(DatabaseError) {
+        // What a policy associates may be of any entity.
+        let entity = mapping.policy == nil ? "" : "entity INTEGER, "
         try connection.execute(
             """
             CREATE TABLE \(association(of: mapping)) (
-                source INTEGER, element INTEGER, object INTEGER, destination INTEGER, PRIMARY KEY (source, element)
+                source INTEGER, element INTEGER, object INTEGER, destination INTEGER, \(entity)
+                PRIMARY KEY (source, element)
             ) WITHOUT ROWID
             """)
+        guard isReversible else { return }
+        try connection.execute(
+            "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
+    }
+
+    // MARK: What policies keep
+
+    static let policyLookup = "scratch.policy_lookup"
+    static let userInfo = "scratch.user_info"
+
+    /// Creates the tables of lookups by name, and of the user info.
+    static func createPolicyTables(on connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            """
+            CREATE TABLE \(policyLookup) (name TEXT, key, entity INTEGER, destination INTEGER, PRIMARY KEY (name, key))
+            WITHOUT ROWID
+            """)
+        try connection.execute("CREATE TABLE \(userInfo) (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
     }
 
     /// Creates a lookup, whose columns have the affinity of the destination's.
@@ -53,6 +76,14 @@ struct ScratchDatabase {
     static func createLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
         try connection.execute(
             "CREATE TABLE \(links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)")
+    }
+
+    /// Lets a policy find the links of one object.
+    static func indexLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
+        for column in ["first", "second"] {
+            try connection.execute(
+                "CREATE INDEX scratch.\"\(column)_\(table.name)\" ON \"links_\(table.name)\" (\(column))")
+        }
     }
 
     // MARK: The last unit

@@ -42,10 +42,17 @@ package final class RowEvaluator {
     /// - Throws: What `places` throws; ``FerryError`` `.internalError` for a function that does not exist here.
     package init(_ computation: Computation, now: Double, places: inout some PlaceResolver) throws(FerryError) {
         root = try Self.node(computation, now, &places)
+        callsPolicy = computation.callsPolicy
     }
 
     /// The place of the value where the computation is nothing else than a column: it need not be decoded at all.
     package var place: Int? { if case .place(let place) = root { place } else { nil } }
+
+    /// Whether the computation is nothing else than a call of the policy, whose value comes as it is.
+    package var isPolicyCall: Bool { if case .policy = root { true } else { false } }
+
+    /// Whether a part of the computation is a call of the policy.
+    package let callsPolicy: Bool
 
     /// The value for one row; text and BLOBs are borrowed until the next call or until the row is left.
     package func value(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> FunctionValue {

@@ -30,3 +30,17 @@ package indirect enum Computation: Sendable, Hashable {
     /// A function of the migration policy, which only code can run.
     case policy(String, [Computation])
 }
+
+extension Computation {
+    var callsPolicy: Bool {
+        switch self {
+        case .policy: true
+        case .column, .elementText, .parameter: false
+        case .call(_, let parts), .all(let parts), .any(let parts): parts.contains(where: \.callsPolicy)
+        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
+            .precedes(let left, let right, _):
+            left.callsPolicy || right.callsPolicy
+        case .isNull(let part, _), .not(let part): part.callsPolicy
+        }
+    }
+}
