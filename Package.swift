@@ -114,7 +114,7 @@ let package = Package(
             excluding: ["Goldens"]),
         tests(
             "FixtureTests",
-            of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"],
+            of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryEngine"],
             excluding: ["Mappings"]),
 
         // Benchmarks: floors in C, the harness, and the program with the cases.

@@ -108,6 +108,7 @@ package struct StepRun {
             }
             report.counts += [counts] + others
         }
+        report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
         report.healed += context.sourceKeys.dangling.map { ("danglingKey", $0.entity, $0.rows) }
         let mapped = Set(step.resolved.entityMappings.map(\.source))

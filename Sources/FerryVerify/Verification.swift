@@ -24,6 +24,8 @@ package struct Verification {
     package var now: Double
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
+    /// What migration policies decided, and so cannot be computed again.
+    package var policies: PolicyEvidence
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -31,7 +33,7 @@ package struct Verification {
     package init(
         mode: Mode, step: ResolvedStep, sourcePath: String, isSourcePrivate: Bool, destinationPath: String,
         workFolder: String, counts: [EntityMappingCounts], now: Double, externalFolder: String? = nil,
-        trace: TraceHook? = nil,
+        policies: PolicyEvidence = PolicyEvidence(), trace: TraceHook? = nil,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.mode = mode
@@ -43,6 +45,7 @@ package struct Verification {
         self.counts = counts
         self.now = now
         self.externalFolder = externalFolder
+        self.policies = policies
         self.trace = trace
         self.progress = progress
         self.stop = stop

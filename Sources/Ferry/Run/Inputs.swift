@@ -1,15 +1,21 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 
 /// The models and mapping models of a migration, read once.
 struct Inputs: Sendable {
     var catalog: ModelCatalog
     var mappingModels: [MappingModel]
+    var policies: PolicyRegistry
     /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
 
-    init(models: [ModelSource], mappings: [MappingSource], files: FileLayer) throws(FerryError) {
+    init(
+        models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
+    ) throws(FerryError) {
+        self.policies = policies
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
         mappingModels = []
         for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }
@@ -19,6 +25,17 @@ struct Inputs: Sendable {
             digests[try files.realPath(version.path)] = try InputDigest(files: files).digest(of: version.path)
         }
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
+    }
+
+    /// What finds the way, with the executor that was asked for.
+    func planner(_ executor: Configuration.Executor) -> Planner {
+        let choice: ExecutorChoice =
+            switch executor {
+            case .automatic: .auto
+            case .row: .row
+            case .set: .set
+            }
+        return Planner(catalog: catalog, mappingModels: mappingModels, policies: policies.known, executor: choice)
     }
 
     /// The version that a migration leads to.

@@ -22,7 +22,7 @@ extension MigrationRun {
         }
         let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels).plan(
+        let plan = inputs.planner(configuration.executor).plan(
             from: version, to: target, rows: rows,
             areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
         var report = try report(plan, rows: rows.values.reduce(0, +), store)

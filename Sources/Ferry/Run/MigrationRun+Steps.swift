@@ -22,7 +22,7 @@ extension MigrationRun {
                 options: EngineOptions(
                     chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
                     progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path),
-                    externalFolder: ExternalData.folder(forStore: place.store)))
+                    externalFolder: ExternalData.folder(forStore: place.store)), policies: inputs.policies)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
@@ -79,7 +79,7 @@ extension MigrationRun {
             mode: configuration.verify == .full ? .full : .quick, step: run.step.resolved, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
             counts: report.counts, now: now,
-            externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
+            externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies, trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         let found = try verification.run()
         releaseFreedMemory()

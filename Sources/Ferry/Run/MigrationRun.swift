@@ -90,7 +90,7 @@ final class MigrationRun {
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
+        let plan = inputs.planner(configuration.executor)
             .plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 

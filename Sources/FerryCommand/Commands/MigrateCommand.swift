@@ -8,7 +8,7 @@ internal import Synchronization
     internal import Foundation
 #endif
 
-struct MigrateCommand: Command {
+struct MigrateCommand: PolicyCommand {
     static let syntax = Syntax(
         "migrate", summary: "Migrates a store, resumable at any moment.",
         discussion: """
@@ -40,13 +40,13 @@ struct MigrateCommand: Command {
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
-        input = MigrationInput(from: arguments)
+        input = try MigrationInput(from: arguments)
         isDryRun = arguments.has("--dry-run")
         isTraced = arguments.has("--trace")
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         configuration = Configuration(
             target: input.target, output: arguments.value("--output").map { URL(filePath: $0) },
-            chunkSize: try MigrateCommand.chunkSize(arguments),
+            chunkSize: try MigrateCommand.chunkSize(arguments), executor: input.executor,
             verify: try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode])
                 ?? .full,
             takesSnapshot: !arguments.has("--no-snapshot"),
@@ -68,12 +68,12 @@ struct MigrateCommand: Command {
         return .rows(Int(rows))
     }
 
-    func run(on console: Console) throws -> ExitCode {
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         // The version that the plan found is told also when the run fails later.
         let seen = Mutex<PlanReport?>(nil)
         do {
             let stop = StopRequest()
-            let migrator = try input.migrator()
+            let migrator = try input.migrator(policies)
             if isDryRun { return PlanCommand.show(try migrator.plan(configuration), on: console) }
             InterruptWatch.start(stop, on: console)
             let renderer = progress.renderer(on: console)

@@ -19,21 +19,26 @@ struct MigrationInput {
             "--mappings", "PATH",
             "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated."),
         .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
+        .value("--executor", "WHO", "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
     ]
 
     let store: URL
     let target: String?
+    let executor: Configuration.Executor
     private let models: [ModelSource]
     private let mappings: [MappingSource]
 
-    init(from arguments: Arguments) {
+    init(from arguments: Arguments) throws(FerryError) {
+        executor = try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
         store = URL(filePath: arguments.operand(0))
         target = arguments.value("--to")
         models = arguments.values("--models").map { .url(URL(filePath: $0)) }
         mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
     }
 
-    func migrator() throws -> Migrator { try Migrator(store: store, models: models, mappings: mappings) }
+    func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
+        try Migrator(store: store, models: models, mappings: mappings, policies: policies)
+    }
 }
 
 extension URL {

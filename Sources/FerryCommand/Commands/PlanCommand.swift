@@ -1,7 +1,7 @@
 internal import Ferry
 internal import FerryBase
 
-struct PlanCommand: Command {
+struct PlanCommand: PolicyCommand {
     static let syntax = Syntax(
         "plan", summary: "Shows what a migration would do; touches nothing.",
         discussion: "Finds the store's version, the chain of versions to the target, and the work of each step. "
@@ -16,13 +16,14 @@ struct PlanCommand: Command {
     private let checksRows: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
-        input = MigrationInput(from: arguments)
+        input = try MigrationInput(from: arguments)
         checksRows = arguments.has("--check")
     }
 
-    func run(on console: Console) throws -> ExitCode {
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         try PlanCommand.show(
-            input.migrator().plan(Configuration(target: input.target), checksRows: checksRows), on: console)
+            input.migrator(policies).plan(
+                Configuration(target: input.target, executor: input.executor), checksRows: checksRows), on: console)
     }
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {

@@ -91,6 +91,18 @@ struct ProgressTable {
         try connection.integer("SELECT mark FROM main.\(Self.name) WHERE unit = ''") ?? 0
     }
 
+    /// The units whose names begin with a word, with the rest of their names.
+    func entries(_ word: String) throws(DatabaseError) -> [(name: String, entry: Entry)] {
+        let units = try connection.rows(
+            "SELECT unit FROM main.\(Self.name) WHERE substr(unit, 1, ?1) = ?2 ORDER BY unit",
+            [.integer(Int64(word.unicodeScalars.count)), .text(word)])
+        var entries: [(name: String, entry: Entry)] = []
+        for unit in units.compactMap(\.[0].text) {
+            entries.append((String(unit.dropFirst(word.count)), try entry(unit)))
+        }
+        return entries
+    }
+
     /// All chunks of all calls.
     func totalChunks() throws(DatabaseError) -> Int {
         Int(try connection.integer("SELECT sum(chunks) FROM main.\(Self.name)") ?? 0)

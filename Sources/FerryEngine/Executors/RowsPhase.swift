@@ -43,7 +43,7 @@ struct RowsPhase {
                     entry.merged += outcome.merged
                     entry.dropped += outcome.dropped
                     entry.created += outcome.created
-                    try policies.recordCreated(by: mapping)
+                    try policies.recordCreated(by: mapping, isFirstPass: true)
                     precondition(
                         outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
                 }

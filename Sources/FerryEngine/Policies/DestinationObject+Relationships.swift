@@ -22,6 +22,7 @@ extension DestinationObject {
             throw problem(key, "is to-many", "Use addObject(_:forKey:), or set the inverse.")
         }
         if let object { try check(object, relationship) }
+        mark(relationship)
         try letGoOfPartners(relationship, newPartner: object)
         set(object.map { .integer($0.primaryKey) } ?? .null, ofColumn: column)
         if let entityColumn { set(object.map { .integer($0.writer.number) } ?? .null, ofColumn: entityColumn) }
@@ -33,6 +34,7 @@ extension DestinationObject {
     public func addObject(_ object: DestinationObject, forKey key: String) throws {
         let (relationship, storage) = try relationship(key)
         try check(object, relationship)
+        mark(relationship)
         switch storage {
         case .foreignKey: try setObject(object, forKey: key)
         case .inverseForeignKey(_, let column, let entityColumn, let orderColumn):
@@ -62,7 +64,8 @@ extension DestinationObject {
 
     /// Takes an object out of a relationship.
     public func removeObject(_ object: DestinationObject, forKey key: String) throws {
-        let (_, storage) = try relationship(key)
+        let (relationship, storage) = try relationship(key)
+        mark(relationship)
         try manager.flush()
         let keys: [Value] = [.integer(primaryKey), .integer(object.primaryKey)]
         switch storage {
@@ -82,7 +85,8 @@ extension DestinationObject {
 
     /// Sets a to-many relationship, in this order if it is ordered.
     public func setObjects(_ objects: [DestinationObject], forKey key: String) throws {
-        let (_, storage) = try relationship(key)
+        let (relationship, storage) = try relationship(key)
+        mark(relationship)
         try manager.flush()
         switch storage {
         case .foreignKey: return try setObject(objects.first, forKey: key)
@@ -135,6 +139,16 @@ extension DestinationObject {
             objects.append(try manager.destinationObject(number: statement.integer(1), key: statement.integer(0)))
         }
         return objects
+    }
+
+    /// Remembers that a policy decides over a relationship, seen from both sides.
+    private func mark(_ relationship: Relationship) {
+        let model = manager.context.destination.model
+        let entity = model.declaringEntity(of: relationship.name, in: entityName) ?? entityName
+        manager.mark("\(entity).\(relationship.name)")
+        guard let inverse = relationship.inverseName else { return }
+        let other = model.declaringEntity(of: inverse, in: relationship.destinationEntity)
+        manager.mark("\(other ?? relationship.destinationEntity).\(inverse)")
     }
 
     private func set(_ value: Value, ofColumn column: String) {

@@ -53,6 +53,7 @@ public final class DestinationObject {
     /// - Throws: ``FerryError`` when there is no such attribute, or when its type cannot hold the value.
     public func setValue(_ value: MigrationValue, forKey key: String) throws {
         let (attribute, place) = try writer.attribute(key)
+        manager.mark("\(entityName).\(attribute.name)")
         set(try value.stored(in: attribute), at: place)
     }
 
@@ -86,6 +87,7 @@ public final class DestinationObject {
                 return true
             }
             self.insertion = nil
+            try manager.makeKnown(self)
         } else if !changes.isEmpty {
             let places = changes.keys.sorted()
             let assignments = places.enumerated().map { "\(writer.columns[$1]) = ?\($0 + 2)" }

@@ -117,6 +117,7 @@ extension MigrationManager {
     /// Sets the relationships that the mapping gives to one of its objects.
     func relateDefault(_ destination: DestinationObject, in mapping: PolicyEntityMapping) throws {
         try flush()
+        isRelatedByDefault = true
         let origins: [Int64]
         if let origin {
             origins = [origin]

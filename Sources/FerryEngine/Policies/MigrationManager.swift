@@ -21,6 +21,14 @@ public final class MigrationManager {
     /// What was inserted in the unit at work and belongs to no source object read, by entity.
     var created: [String: Int64] = [:]
 
+    /// New keys of the unit at work, by root entity.
+    var newKeys: [String: Int64] = [:]
+    /// What policies touched, as far as it is not recorded yet.
+    private(set) var marks: Set<String> = []
+    private var recordedMarks: Set<String> = []
+    /// Whether the default policy related the object at work.
+    var isRelatedByDefault = false
+
     private let mappings: [Int: PolicyEntityMapping]
     private var pending: [ObjectKey: DestinationObject] = [:]
     private var order: [ObjectKey] = []
@@ -88,7 +96,8 @@ public final class MigrationManager {
     /// Of the objects that are made of one source object, the first one of the mapping's own entity keeps its `Z_PK`, where
     /// no other mapping claims that; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
-        try insert(entityName, row: nil)
+        mark("\(entityName).*")
+        return try insert(entityName, row: nil)
     }
 
     /// Inserts what the attribute mappings make of the source object at work.
@@ -110,6 +119,7 @@ public final class MigrationManager {
             if let attribute = column.attribute,
                 let substitute = mapping.attributeMapping(named: attribute.name)?.substitute
             {
+                mark("\(object.entityName).\(attribute.name)")
                 object.changes[place] = try value(of: substitute, for: attribute, in: mapping, source)
             } else if case .evaluated(let evaluator) = column.value, evaluator.callsPolicy {
                 object.changes[place] = try policyValue(evaluator, column, current.reader)
@@ -120,6 +130,7 @@ public final class MigrationManager {
         for attributeMapping in mapping.attributeMappings where !known.contains(attributeMapping.name) {
             guard let substitute = attributeMapping.substitute else { continue }
             let (attribute, place) = try object.writer.attribute(attributeMapping.name)
+            mark("\(object.entityName).\(attribute.name)")
             object.changes[place] = try value(of: substitute, for: attribute, in: mapping, source)
         }
         return object
@@ -150,6 +161,7 @@ public final class MigrationManager {
             let highest = try single("SELECT max(Z_PK) FROM main.\(writer.table)", []).integer ?? 0
             lastKeys[writer.root] = max(highest, try KeyBase.lastKeptKey(inTableOf: writer.root, context))
         }
+        newKeys[writer.root, default: 0] += 1
         let key = (lastKeys[writer.root] ?? 0) + 1
         lastKeys[writer.root] = key
         return key
@@ -251,6 +263,19 @@ public final class MigrationManager {
         precondition(order.isEmpty, "a unit wrote everything before it ended")
         lastKeys.removeAll(keepingCapacity: true)
         created.removeAll(keepingCapacity: true)
+        newKeys.removeAll(keepingCapacity: true)
+        marks = recordedMarks.isEmpty ? marks : marks.subtracting(recordedMarks)
+    }
+
+    /// Remembers that a policy decides over a property.
+    func mark(_ name: String) {
+        if !recordedMarks.contains(name) { marks.insert(name) }
+    }
+
+    /// The marks are in the transaction at work.
+    func marksAreRecorded() {
+        recordedMarks.formUnion(marks)
+        marks.removeAll()
     }
 
     /// The value that the row at work has in a column of the source.
@@ -259,6 +284,18 @@ public final class MigrationManager {
             return nil
         }
         return current.reader.select.value(place)
+    }
+
+    /// Lets mappings that find objects by `unique` find a policy's objects too.
+    func makeKnown(_ object: DestinationObject) throws {
+        for attributes in context.lookups[object.entityName] ?? [] {
+            let columns = attributes.compactMap { context.destination.column(of: $0, in: object.entityName)?.name }
+            try run(
+                """
+                INSERT INTO \(ScratchDatabase.lookup(of: object.entityName, by: attributes))
+                SELECT \(columns.joined(separator: ", ")), Z_PK FROM main.\(object.writer.table) WHERE Z_PK = ?1
+                """, [.integer(object.primaryKey)])
+        }
     }
 
     // MARK: Statements

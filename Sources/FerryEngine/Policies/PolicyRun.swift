@@ -47,8 +47,9 @@ final class PolicyRun {
     }
 
     /// Records what policies inserted beyond the objects that their mappings count; in the unit's transaction.
-    func recordCreated(by mapping: ResolvedEntityMapping) throws {
+    func recordCreated(by mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
         guard mapping.policy != nil else { return }
+        try recordEvidence(of: mapping, isFirstPass: isFirstPass)
         for (entity, count) in manager.created.sorted(by: { $0.key < $1.key }) {
             let unit = Self.createdUnit(entity, by: mapping)
             var entry = try context.progress.entry(unit)
@@ -57,6 +58,50 @@ final class PolicyRun {
             try context.progress.save(entry, for: unit)
         }
         manager.created.removeAll(keepingCapacity: true)
+    }
+
+    private func recordEvidence(of mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
+        for mark in manager.marks {
+            var entry = ProgressTable.Entry()
+            entry.isDone = true
+            try context.progress.save(entry, for: Self.touched + mark)
+        }
+        manager.marksAreRecorded()
+        guard isFirstPass else { return }
+        for (root, count) in manager.newKeys {
+            let unit = "\(Self.newKeys)\(mapping.position):\(root)"
+            var entry = try context.progress.entry(unit)
+            entry.created += count
+            try context.progress.save(entry, for: unit)
+        }
+        manager.newKeys.removeAll(keepingCapacity: true)
+    }
+
+    private static let touched = "touched:"
+    private static let newKeys = "keys:"
+    private static let related = "related:"
+
+    /// What verification must know of the policies.
+    static func evidence(in context: StepContext) throws -> PolicyEvidence {
+        var evidence = PolicyEvidence()
+        guard context.step.resolved.hasPolicies else { return evidence }
+        evidence.touched = Set(try context.progress.entries(touched).map(\.name))
+        for (name, entry) in try context.progress.entries(newKeys) {
+            let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let position = Int(parts[0]) else { continue }
+            evidence.newKeys[position, default: [:]][parts[1]] = entry.created
+        }
+        let other = Set(try context.progress.entries(related).map(\.name))
+        for mapping in context.step.resolved.entityMappings
+        where mapping.policyKeepsPrimaryKeys && !other.contains("\(mapping.position)") {
+            let differing = try context.connection.integer(
+                """
+                SELECT 1 FROM \(ScratchDatabase.association(of: mapping))
+                WHERE source <> destination OR element <> 1 OR entity <> ?1 LIMIT 1
+                """, [.integer(try context.destinationNumber(of: mapping))])
+            if differing == nil { evidence.implied.insert(mapping.position) }
+        }
+        return evidence
     }
 
     static func createdUnit(_ entity: String, by mapping: ResolvedEntityMapping) -> String {
@@ -100,6 +145,7 @@ final class PolicyRun {
             writesScratch: true, report: &report
         ) { range, entry in
             manager.beginUnit()
+            var isByDefault = true
             var position = (source: range.low, element: Int64.max)
             while true {
                 try page.bind([.integer(position.source), .integer(position.element), .integer(range.high)])
@@ -108,16 +154,23 @@ final class PolicyRun {
                 for row in rows {
                     let destination = try manager.destinationObject(number: row[3], key: row[2])
                     manager.origin = row[0]
+                    manager.isRelatedByDefault = false
                     defer { manager.origin = nil }
                     try calls.call {
                         try calls.policy.createRelationships(
                             forDestination: destination, in: calls.mapping, manager: manager)
                     }
+                    isByDefault = isByDefault && manager.isRelatedByDefault
                 }
                 guard let last = rows.last else { break }
                 position = (last[0], last[1])
             }
-            try recordCreated(by: mapping)
+            if !isByDefault {
+                var mark = ProgressTable.Entry()
+                mark.isDone = true
+                try context.progress.save(mark, for: "\(Self.related)\(mapping.position)")
+            }
+            try recordCreated(by: mapping, isFirstPass: false)
         }
     }
 
@@ -140,7 +193,7 @@ final class PolicyRun {
         try context.once(unit, phase: phase, subject: mapping.name, writesScratch: true) {
             manager.beginUnit()
             try calls.call { try body(calls) }
-            try recordCreated(by: mapping)
+            try recordCreated(by: mapping, isFirstPass: phase == .rows)
         }
     }
 }

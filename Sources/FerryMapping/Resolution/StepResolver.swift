@@ -110,6 +110,14 @@ struct StepResolver {
                     mapping, model: model, remedy: "Correct the destination entity's name.")
             }
         }
+        if let policy, mapping.source == nil || mapping.iteration != nil || !mapping.unique.isEmpty {
+            report(
+                .unsupported,
+                "its migration policy \(policy) has no source objects of its own to be called for.", mapping,
+                model: model,
+                remedy: "Let the policy of another entity mapping make these objects, or use a mapping without "
+                    + "\"forEach\" and \"unique\".")
+        }
         guard let source = mapping.source, let destination = mapping.destination else { return nil }
         let hasPolicyOnly = problems.count == problemsBefore + 1 && mapping.policyClassName != nil && policy == nil
         guard problems.count == problemsBefore || hasPolicyOnly else { return nil }

@@ -28,6 +28,8 @@ struct ExpectedRow {
     let columns: [Column]
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
+    /// Attributes whose values only the mapping's policy knows.
+    let madeByPolicy: Int64
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
@@ -37,6 +39,7 @@ struct ExpectedRow {
         // What is no property of the entity belongs to a relative in the same table and is empty.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
+        var madeByPolicy: Int64 = 0
         for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
             guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
                 let place = byName[column.name]
@@ -45,6 +48,12 @@ struct ExpectedRow {
             if attribute.isDerived {
                 // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
+            } else if mapping.policy != nil,
+                context.verification.policies.isTouched(attribute.name, of: mapping.destination)
+                    || mapping.attributes.first(where: { $0.name == attribute.name })?.expression?.callsPolicy == true
+            {
+                cells[place] = .notCompared
+                madeByPolicy += 1
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
                 cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
             }
@@ -57,6 +66,7 @@ struct ExpectedRow {
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
         self.cells = cells
         self.places = places
+        self.madeByPolicy = madeByPolicy
     }
 
     private static func cell(
@@ -207,6 +217,21 @@ private struct SourceAttribute {
             }
             return entity
         default: return nil
+        }
+    }
+}
+
+extension Expression {
+    /// Whether a part of it is a call of the migration policy.
+    fileprivate var callsPolicy: Bool {
+        switch self {
+        case .variable(let name): name == "entityPolicy"
+        case .keyPath(let base, _): base.callsPolicy
+        case .function(let receiver, _, let arguments):
+            receiver.callsPolicy || arguments.contains(where: \.callsPolicy)
+        case .predefined(_, let arguments): arguments.contains(where: \.callsPolicy)
+        case .json(let text, _): text.callsPolicy
+        case .constant, .evaluatedObject: false
         }
     }
 }
