@@ -106,8 +106,8 @@ let package = Package(
         tests(
             "CaseTests",
             of: [
-                "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryPlan", "FerryEngine",
-                "FerryVerify",
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
+                "FerryEngine", "FerryVerify",
             ], excluding: ["Cases"]),
         tests(
             "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],

@@ -56,6 +56,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var keepsPrimaryKey: Bool
     /// The class name of its migration policy, as it is registered.
     package var policy: String?
+    /// What the policy offers to expressions; nil without a policy.
+    package var policyFunctions: Set<String>?
     /// Whether the first object that a policy makes of a source object gets the `Z_PK` of that one.
     package var policyKeepsPrimaryKeys = false
     /// Whether objects of it may have the `Z_PK` of their sources.

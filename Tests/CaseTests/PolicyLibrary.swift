@@ -1,5 +1,6 @@
 import FerryBase
 import FerryEngine
+import FerryExpression
 import FerryMapping
 import FerryModel
 import FerryPlan

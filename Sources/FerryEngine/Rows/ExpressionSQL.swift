@@ -81,7 +81,8 @@ struct ExpressionSQL {
                 element: IterationPath.entity(of: mapping, in: context.source.model).map { .object(entity: $0) }
                     ?? .json)
         }
-        return ExpressionScope(model: context.source.model, entity: mapping.source, iteration: iteration)
+        return ExpressionScope(model: context.source.model, entity: mapping.source, iteration: iteration,
+            policyFunctions: mapping.policyFunctions)
     }
 }
 

@@ -158,6 +158,7 @@ struct StepResolver {
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
         resolved.policy = mapping.policy
+        resolved.policyFunctions = mapping.scope.policyFunctions
         resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil
         resolved.userInfo = mapping.mapping.userInfo
         if mapping.mapping.policyClassName != nil, mapping.policy == nil {
