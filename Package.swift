@@ -25,6 +25,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
+        // For a command line of one's own, with migration policies in it.
+        .library(name: "FerryCommand", targets: ["FerryCommand"]),
         .executable(name: "ferry", targets: ["FerryTool"]),
         .executable(name: "ferry-bench", targets: ["FerryBench"]),
     ],

@@ -72,7 +72,9 @@ struct Preflight {
     /// Mandatory destination attributes that are filled from a source attribute which is NULL in some row.
     private func nullsInMandatoryAttributes() throws -> [FerryError] {
         var refusals: [FerryError] = []
-        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
+        // What a policy makes of an object without the value only its code tells.
+        for mapping in step.resolved.entityMappings
+        where mapping.filter == nil && mapping.iteration == nil && mapping.policy == nil {
             guard rows[mapping.source, default: 0] > 0 else { continue }
             let carried = mandatoryAttributes(of: mapping)
             guard !carried.isEmpty, let table = layout.table(of: mapping.source),

@@ -19,12 +19,25 @@ struct RelationshipsPhase {
         try policies.relate(report: &report)
         try policies.validate()
         for assignment in context.assignments.assignments { try settle(assignment) }
+        if context.step.resolved.hasPolicies { try givePositions() }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
                 try JoinRows(
                     table: table, assignments: context.assignments, hasPolicies: context.step.resolved.hasPolicies
                 ).statement()
                     .prepare(on: context.connection).run()
+            }
+        }
+    }
+
+    /// A policy may have put objects into any ordered relationship, from either side.
+    private func givePositions() throws {
+        for (key, storage) in context.destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            guard case .foreignKey(let table, let column, _, let orderColumn?) = storage else { continue }
+            let name = "\(key.entity).\(key.property)"
+            let sql = SettlingStatements.missingPositions(table: table, column: orderColumn, among: column)
+            try context.once("positions:\(name)", phase: .relationships, subject: name) {
+                try sql.prepare(on: context.connection).run()
             }
         }
     }

@@ -17,9 +17,7 @@ struct SettlingStatements {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var result = mirror(table: table, column: column, entityColumn: entityColumn)
-            if let orderColumn, context.step.resolved.hasPolicies {
-                result.append(missingPositions(table: table, column: orderColumn, among: column))
-            } else if let orderColumn, !isOrderCopied {
+            if let orderColumn, !context.step.resolved.hasPolicies, !isOrderCopied {
                 result.append(positions(table: table, column: orderColumn, among: column))
             }
             return result
@@ -43,7 +41,7 @@ struct SettlingStatements {
     }
 
     /// Gives a position to the rows that have none, after those that have one.
-    private func missingPositions(table: String, column: String, among group: String) -> RowStatements.SQL {
+    static func missingPositions(table: String, column: String, among group: String) -> RowStatements.SQL {
         var parameters = Parameters()
         let position = OrderKeys.appended(to: column, among: group, ordered: "Z_PK", parameters: &parameters)
         return RowStatements.SQL(
