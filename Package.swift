@@ -83,7 +83,9 @@ let package = Package(
             "MappingTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping"],
             resources: [.copy("Goldens")]),
         tests("StoreTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
-        tests("GenerateTests", of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate"]),
+        tests(
+            "GenerateTests",
+            of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate", "FerryVerify"]),
         tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot"]),
         tests(
             "PlanTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan"]),
@@ -91,7 +93,7 @@ let package = Package(
             "EngineTests",
             of: [
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
-                "FerryEngine",
+                "FerryGenerate", "FerryEngine", "FerryVerify",
             ]),
         tests(
             "VerifyTests",
@@ -116,8 +118,11 @@ let package = Package(
             excluding: ["Goldens"]),
         tests(
             "FixtureTests",
-            of: ["Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryEngine"],
-            excluding: ["Mappings"]),
+            of: [
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
+                "FerryPlan", "FerryEngine", "FerryVerify",
+            ],
+            excluding: ["Mappings", "Versions.txt"]),
 
         // Benchmarks: floors in C, the harness, and the program with the cases.
         .target(name: "CFloor", dependencies: ["CSQLite", "CZstd"], path: "Benchmarks/CFloor"),

@@ -19,9 +19,10 @@ public enum FerryCommand {
     static var commands: [any Command.Type] {
         [
             InspectCommand.self, DiffCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self,
-            StatusCommand.self,
+            StatusCommand.self, VerifyCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
-            SnapshotRestoreCommand.self, RollbackCommand.self, GenerateCommand.self, DemoCommand.self,
+            SnapshotRestoreCommand.self, RollbackCommand.self, MappingShowCommand.self, MappingInitCommand.self,
+            MappingCheckCommand.self, GenerateCommand.self, DemoCommand.self,
             HelpCommand.self, VersionCommand.self,
         ]
     }

@@ -1,5 +1,6 @@
 package import FerryBase
 package import FerrySQLite
+package import FerryStore
 
 /// How the engine runs: chunk size, and what it is given from above.
 package struct EngineOptions: Sendable {
@@ -14,6 +15,12 @@ package struct EngineOptions: Sendable {
     package var vfs: VFS?
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
+    /// Names of objects that no model explains and that are to be left out of the first step's result.
+    package var dropping: Set<String> = []
+    /// What becomes of rows that no rule heals.
+    package var damaged = DamagedRows.keep
+    /// What was wrong with the source, as a scan of this run has found; nil when nobody has looked yet.
+    package var sourceDamage: [StoreDamage]?
 
     package init(
         chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,

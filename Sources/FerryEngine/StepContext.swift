@@ -29,8 +29,10 @@ final class StepContext {
         self.destination = destination
         self.assignments = assignments
         self.options = options
-        sourceKeys = try SourceKeys(
-            assignments, mappings: step.resolved.entityMappings, source: source, on: connection)
+        var damage = options.sourceDamage
+        if damage == nil { damage = try StoreDamage.brokenLinks(in: source, on: connection, schema: "source") }
+        sourceKeys = SourceKeys(
+            assignments, mappings: step.resolved.entityMappings, source: source, damage: damage ?? [])
         lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
     }

@@ -6,6 +6,8 @@ package struct StepReport: Sendable {
     package var counts: [EntityMappingCounts]
     package var unmapped: [(entity: String, rows: Int64)]
     package var healed: [(kind: String, entity: String, rows: Int64)]
+    /// Tables and columns of earlier versions that are not there any more, as `TABLE` or `TABLE.COLUMN`.
+    package var leftBehind: [String] = []
     /// Chunks of all calls together.
     package var chunks: Int
     /// How long this call's chunks took.

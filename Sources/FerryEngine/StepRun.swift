@@ -110,7 +110,7 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed += context.sourceKeys.dangling.map { ("danglingKey", $0.entity, $0.rows) }
+        report.healed += context.sourceKeys.broken.map { ($0.kind.rawValue, $0.entity, $0.rows) }
         let mapped = Set(step.resolved.entityMappings.map(\.source))
         for entity in step.resolved.source.model.sortedEntityNames where !mapped.contains(entity) {
             guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {

@@ -14,8 +14,10 @@ struct ForeignKeyMaker {
     private enum Shape {
         /// Any object; many may share it.
         case any
-        /// `size` neighbours share one object, in order.
-        case blocks(size: Int64)
+        /// Neighbours share one object, in order; the first `kept` of them are never left out, those from `limit` on are.
+        case shared(Shares, kept: Int64, limit: Int64)
+        /// The row's key, divided, counts the objects around: pairs of such relationships differ from row to row.
+        case counted(divisor: Int64)
         /// One-to-one with the object of the same index, or of the index ± 1 around a circle.
         case partner(shift: Int64)
         /// One-to-one with itself as inverse: neighbours.
@@ -28,6 +30,7 @@ struct ForeignKeyMaker {
     private let source: KeyRanges.Family
     private let destination: KeyRanges.Family
     private let shape: Shape
+    private let isMandatory: Bool
     /// Of a hundred.
     private let empty: Int64
     private let seed: UInt64
@@ -35,46 +38,49 @@ struct ForeignKeyMaker {
     /// Whether this side, not its inverse, decides which pairs are left out.
     private let isLeading: Bool
 
-    init?(_ key: PropertyKey, in layout: StoreLayout, ranges: KeyRanges, options: GenerationOptions) {
+    /// `divisor` says how the relationship counts in a uniqueness constraint; nil where it is in none.
+    init?(
+        _ key: PropertyKey, in layout: StoreLayout, ranges: KeyRanges, options: GenerationOptions, divisor: Int64?
+    ) {
         guard case .foreignKey(_, let column, let entityColumn, let orderColumn)? = layout.relationshipStorage[key],
             let relationship = layout.model.relationship(key.property, of: key.entity),
-            let source = ranges.families[key.entity], let destination = ranges.families[relationship.destinationEntity]
+            let destination = ranges.families[relationship.destinationEntity]
         else { return nil }
+        let inverse = layout.model.inverse(of: relationship)
+        // What an ancestor declares may have an inverse that leads to one entity below it: only those have partners.
+        guard let source = ranges.families[inverse?.destinationEntity ?? key.entity] else { return nil }
         self.column = column
         self.entityColumn = entityColumn
         self.orderColumn = orderColumn
         self.source = source
         self.destination = destination
         seed = options.seed
-        let inverse = layout.model.inverse(of: relationship)
+        isMandatory = !relationship.isOptional
         let inverseKey = inverse.flatMap { inverse in
             layout.model.declaringEntity(of: inverse.name, in: relationship.destinationEntity)
                 .map { PropertyKey($0, inverse.name) }
         }
-        let isUnique = layout.isUnique(key)
         if let inverse, let inverseKey, !inverse.isToMany {
             isLeading = key <= inverseKey
             stream = (isLeading ? key : inverseKey).stream
             empty = relationship.isOptional && inverse.isOptional ? options.emptyPercent : 0
-            shape =
-                key == inverseKey
-                ? .neighbours
-                : .partner(
-                    shift: key.entity == inverseKey.entity && relationship.destinationEntity == key.entity
-                        ? (isLeading ? 1 : -1) : 0)
+            let isCircle = key.entity == inverseKey.entity && relationship.destinationEntity == key.entity
+            shape = key == inverseKey ? .neighbours : .partner(shift: isCircle ? (isLeading ? 1 : -1) : 0)
+            return
+        }
+        isLeading = true
+        stream = key.stream
+        let limits = inverse.map(RelationshipLimits.init) ?? .none
+        if let divisor {
+            empty = 0
+            shape = .counted(divisor: divisor)
         } else {
-            isLeading = true
-            stream = key.stream
             empty = relationship.isOptional ? options.emptyPercent : 0
-            let shared = max(1, (source.count + destination.count - 1) / max(1, destination.count))
-            let limit = inverse.map { $0.maxCount > 1 ? Int64($0.maxCount) : Int64.max } ?? .max
-            if isUnique {
-                shape = .blocks(size: 1)
-            } else if orderColumn != nil || limit < .max {
-                shape = .blocks(size: min(shared, limit))
-            } else {
-                shape = .any
-            }
+            let isShared = orderColumn != nil || !limits.isFree
+            shape =
+                isShared
+                ? .shared(
+                    Shares(of: source.count, among: destination.count), kept: limits.least, limit: limits.most) : .any
         }
     }
 
@@ -82,20 +88,32 @@ struct ForeignKeyMaker {
     func target(of key: Int64, random: inout SeededRandom) -> Target? {
         guard destination.count > 0 else { return nil }
         let index = source.index(key)
+        guard index >= 0, index < source.count else { return nil }
         switch shape {
         case .any:
             guard empty == 0 || random.below(100) >= empty else { return nil }
             return target(at: random.below(destination.count), position: 0)
-        case .blocks(let size):
-            guard empty == 0 || random.below(100) >= empty else { return nil }
-            return target(at: index / size, position: index % size)
+        case .shared(let shares, let kept, let limit):
+            let place = shares.place(of: index)
+            guard place.position < kept || empty == 0 || random.below(100) >= empty, place.position < limit else {
+                return nil
+            }
+            return target(at: place.owner, position: place.position)
+        case .counted(let divisor):
+            let count = (key - 1) / divisor
+            // Beyond the last object a constraint has room only for rows that lead nowhere.
+            if !isMandatory, divisor > 1, count >= destination.count { return nil }
+            return target(at: count % destination.count, position: index)
         case .partner(let shift):
             let other = shift == 0 ? index : (index + shift + destination.count) % destination.count
             guard !isLeftOut(isLeading ? index : other) else { return nil }
             return target(at: other, position: 0)
         case .neighbours:
+            let other = index ^ 1
+            // The last of an odd number is alone.
+            if other >= destination.count { return isMandatory ? target(at: index, position: 0) : nil }
             guard !isLeftOut(index & ~1) else { return nil }
-            return target(at: index ^ 1, position: 0)
+            return target(at: other, position: 0)
         }
     }
 

@@ -4,22 +4,51 @@ internal import FerryStore
 
 /// Fills the join table of one many-to-many relationship, in the order of its primary key.
 struct JoinRowMaker {
+    private enum Shape {
+        /// Each object is related to a seeded number of others, spread over all of them.
+        case spread(ClosedRange<Int64>)
+        /// All pairs are dealt out evenly to both sides.
+        case even(Shares)
+        /// One relationship that is its own inverse: neighbours, up to this far around a circle; 0 for pairs.
+        case ring(reach: Int64)
+    }
+
     private let table: JoinTable
     private let source: KeyRanges.Family
     private let destination: KeyRanges.Family
-    private let links: ClosedRange<Int64>
+    private let shape: Shape
+    private let isMandatory: Bool
     private let seed: UInt64
 
     init(_ table: JoinTable, in layout: StoreLayout, ranges: KeyRanges, options: GenerationOptions) {
         self.table = table
-        source = ranges.families[table.relationship.entity] ?? KeyRanges.Family()
-        destination = ranges.families[table.inverse.entity] ?? KeyRanges.Family()
-        seed = options.seed
         let relationship = layout.model.relationship(table.relationship.property, of: table.relationship.entity)
-        let isMandatory = relationship?.isOptional == false
-        let limit = relationship.map { $0.maxCount > 1 ? Int64($0.maxCount) : Int64.max } ?? .max
-        let wanted = options.links[table.relationship] ?? (isMandatory ? 1 : 0)...3
-        links = min(wanted.lowerBound, limit)...min(wanted.upperBound, limit)
+        let inverse = layout.model.relationship(table.inverse.property, of: table.inverse.entity)
+        source = ranges.families[inverse?.destinationEntity ?? table.relationship.entity] ?? KeyRanges.Family()
+        destination = ranges.families[relationship?.destinationEntity ?? table.inverse.entity] ?? KeyRanges.Family()
+        seed = options.seed
+        let own = relationship.map(RelationshipLimits.init) ?? .none
+        let back = inverse.map(RelationshipLimits.init) ?? .none
+        isMandatory = own.least > 0
+        if table.isReflexive {
+            shape = .ring(reach: own.least > 1 ? (own.least + 1) / 2 : 0)
+        } else if let wanted = options.links[table.relationship] {
+            shape = .spread(min(wanted.lowerBound, own.most)...min(wanted.upperBound, own.most))
+        } else if back.isFree {
+            shape = .spread(own.least...max(own.least, min(3, own.most)))
+        } else {
+            let (few, many) = (source.count, destination.count)
+            // As many pairs as both sides need, at most as many as both allow, two for each object if they let it be.
+            let least = max(few * own.least, many * back.least)
+            let most = min(
+                JoinRowMaker.pairs(few, min(own.most, many)), JoinRowMaker.pairs(many, min(back.most, few)))
+            shape = .even(Shares(of: max(least, min(2 * few, most)), among: few))
+        }
+    }
+
+    private static func pairs(_ objects: Int64, _ links: Int64) -> Int64 {
+        let product = objects.multipliedReportingOverflow(by: links)
+        return product.overflow ? .max : product.partialValue
     }
 
     /// Writes all rows; `written` is called now and then with the rows written since its last call.
@@ -32,7 +61,11 @@ struct JoinRowMaker {
                 + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")
         var pending: Int64 = 0
         for index in 0..<source.count {
-            pending += table.isReflexive ? try pair(index, insert) : try relate(index, insert)
+            switch shape {
+            case .ring(let reach): pending += try relate(index, around: reach, insert)
+            case .spread(let links): pending += try relate(index, links, insert)
+            case .even(let shares): pending += try relate(index, shares.objects(of: index), insert)
+            }
             if pending >= 10_000 {
                 try written(pending)
                 pending = 0
@@ -41,17 +74,27 @@ struct JoinRowMaker {
         try written(pending)
     }
 
-    /// Rows of both directions between neighbours.
-    private func pair(_ index: Int64, _ insert: Statement) throws -> Int64 {
-        let other = index ^ 1
-        guard other < source.count else { return 0 }
-        try insert.bind(source.key(index), at: 1)
-        try insert.bind(source.key(other), at: 2)
-        try insert.run()
-        return 1
+    /// Both directions come up, each with its own object.
+    private func relate(_ index: Int64, around reach: Int64, _ insert: Statement) throws -> Int64 {
+        guard reach > 0 else {
+            // Of an odd number the last one has nobody but itself.
+            let other = (index ^ 1) < source.count ? index ^ 1 : index
+            guard other != index || isMandatory else { return 0 }
+            try write(index, other, position: 0, insert)
+            return 1
+        }
+        var others: Set<Int64> = []
+        for step in 1...reach {
+            others.insert((index + step) % source.count)
+            others.insert((index - step % source.count + source.count) % source.count)
+        }
+        for (position, other) in others.sorted().enumerated() {
+            try write(index, other, position: Int64(position), insert)
+        }
+        return Int64(others.count)
     }
 
-    private func relate(_ index: Int64, _ insert: Statement) throws -> Int64 {
+    private func relate(_ index: Int64, _ links: ClosedRange<Int64>, _ insert: Statement) throws -> Int64 {
         var random = SeededRandom(seed: seed, table.relationship.stream, index)
         let wanted = links.lowerBound + random.below(links.upperBound - links.lowerBound + 1)
         let count = min(wanted, destination.count)
@@ -59,18 +102,33 @@ struct JoinRowMaker {
         // Distinct and, along the table's key, ascending: evenly spread from a random start that does not wrap.
         let stride = destination.count / count
         let start = random.below(destination.count - stride * (count - 1))
-        for position in 0..<count {
-            try insert.bind(source.key(index), at: 1)
-            try insert.bind(destination.key(start + stride * position), at: 2)
-            var parameter = 3
-            if table.secondOrderColumn != nil {
-                try insert.bind(OrderKey.at(position), at: parameter)
-                parameter += 1
-            }
-            // Only its order counts: the objects that share one destination stand in the order of their keys.
-            if table.firstOrderColumn != nil { try insert.bind(OrderKey.at(index), at: parameter) }
-            try insert.run()
+        for position in 0..<count { try write(index, start + stride * position, position: position, insert) }
+        return count
+    }
+
+    /// The next so many objects around the circle of all; along the table's key, those that wrapped come first.
+    private func relate(_ index: Int64, _ pairs: (first: Int64, count: Int64), _ insert: Statement) throws -> Int64 {
+        // One further, so that an object of a relationship among equals is not related to itself.
+        let start = (pairs.first + 1) % destination.count
+        let count = min(pairs.count, destination.count)
+        let wrapped = max(0, start + count - destination.count)
+        for position in 0..<wrapped { try write(index, position, position: position, insert) }
+        for position in wrapped..<count {
+            try write(index, start + position - wrapped, position: position, insert)
         }
         return count
+    }
+
+    private func write(_ index: Int64, _ other: Int64, position: Int64, _ insert: Statement) throws {
+        try insert.bind(source.key(index), at: 1)
+        try insert.bind(destination.key(other), at: 2)
+        var parameter = 3
+        if table.secondOrderColumn != nil {
+            try insert.bind(OrderKey.at(position), at: parameter)
+            parameter += 1
+        }
+        // Only its order counts: the objects that share one destination stand in the order of their keys.
+        if table.firstOrderColumn != nil { try insert.bind(OrderKey.at(index), at: parameter) }
+        try insert.run()
     }
 }

@@ -27,13 +27,12 @@ struct KeyRanges {
     /// Root entity name to its highest key.
     private(set) var maximumKeys: [String: Int64] = [:]
 
-    init(_ layout: StoreLayout, options: GenerationOptions) {
+    init(_ layout: StoreLayout, rows counts: RowCounts) {
         for table in layout.tablesInOrder {
             var next: Int64 = 1
             let entities = layout.entities(inTableOf: table.root)
             for entity in entities {
-                let isAbstract = layout.model.entities[entity]?.isAbstract == true
-                let rows = isAbstract ? 0 : max(0, options.rowsOfEntity[entity] ?? options.rows)
+                let rows = counts.rows[entity] ?? 0
                 own[entity] = next..<(next + rows)
                 next += rows
             }

@@ -22,16 +22,18 @@ struct RowMaker {
         keys = ranges.own[entity] ?? 1..<1
         seed = options.seed
         stream = entity.stream
-        let unique = try UniqueAttributes(
-            of: entity, in: layout, highestKey: ranges.maximumKeys[table.root] ?? 0)
+        let unique = try UniqueProperties(of: entity, in: layout, ranges: ranges).divisors
         attributes = layout.attributeColumns(of: entity).compactMap { key, column in
-            layout.attribute(key).map {
-                AttributeMaker(
-                    key, $0, column: column, isUnique: unique.names.contains(key.property), options: options)
+            // Derived columns are computed at the end, over the rows.
+            layout.attribute(key).flatMap {
+                $0.isDerived
+                    ? nil
+                    : AttributeMaker(key, $0, column: column, divisor: unique[key.property], options: options)
             }
         }
         foreignKeys = layout.relationshipStorage(of: entity).compactMap {
-            ForeignKeyMaker($0.key, in: layout, ranges: ranges, options: options)
+            ForeignKeyMaker(
+                $0.key, in: layout, ranges: ranges, options: options, divisor: unique[$0.key.property])
         }
         inverseless = layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap {
             InverselessMaker($0.key, $0.value, endingIn: entity, layout: layout, ranges: ranges, options: options)
@@ -57,7 +59,7 @@ struct RowMaker {
             }
             for maker in foreignKeys { try bind(maker, key, insert, &parameter, &random) }
             for maker in inverseless {
-                try insert.bind(maker.value(&random), at: parameter)
+                try insert.bind(maker.value(of: key, &random), at: parameter)
                 parameter += 1
             }
             try insert.run()
@@ -95,30 +97,5 @@ struct RowMaker {
     private func bind(_ value: Int64?, _ insert: Statement, _ parameter: inout Int) throws {
         if let value { try insert.bind(value, at: parameter) } else { try insert.bindNull(at: parameter) }
         parameter += 1
-    }
-}
-
-/// The column of a to-many relationship without inverse, in the rows it ends in.
-private struct InverselessMaker {
-    let column: String
-    private let source: KeyRanges.Family
-    private let empty: Int64
-
-    init?(
-        _ key: PropertyKey, _ storage: RelationshipStorage, endingIn entity: String, layout: StoreLayout,
-        ranges: KeyRanges, options: GenerationOptions
-    ) {
-        guard case .inverseless(_, let column) = storage,
-            let relationship = layout.model.relationship(key.property, of: key.entity),
-            layout.model.isKind(entity, of: relationship.destinationEntity), let source = ranges.families[key.entity]
-        else { return nil }
-        self.column = column
-        self.source = source
-        empty = options.emptyPercent
-    }
-
-    func value(_ random: inout SeededRandom) -> Value {
-        guard source.count > 0, random.below(100) >= empty else { return .null }
-        return .integer(source.key(random.below(source.count)))
     }
 }

@@ -10,12 +10,18 @@ package struct StoreGenerator: Sendable {
     private let version: ModelVersion
     private let options: GenerationOptions
     private let layout: StoreLayout
+    private let counts: RowCounts
 
-    /// - Throws: `unsupported` when no store can be laid out for the model, or a constraint can hold no two rows.
+    /// Concrete entity to the rows it gets: what was asked for, or more where mandatory relationships need them.
+    package var rows: [String: Int64] { counts.rows }
+
+    /// - Throws: `unsupported` when no store can be laid out for the model, or the rows asked for cannot be related as
+    ///   it demands.
     package init(_ version: ModelVersion, options: GenerationOptions) throws(FerryError) {
         self.version = version
         self.options = options
         layout = try StoreLayout.canonical(for: version.model)
+        counts = try RowCounts(layout, options: options)
     }
 
     /// Makes the store and its external files.
@@ -44,9 +50,9 @@ package struct StoreGenerator: Sendable {
     private func fill(_ path: String, _ files: FileLayer, _ progress: ProgressHook?) throws {
         let connection = try Connection(path: path, mode: .create)
         // The file is worthless until it is whole, so nothing need be undone in it.
-        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8192")
+        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -4096")
         try StoreCreation.prepare(connection)
-        let ranges = KeyRanges(layout, options: options)
+        let ranges = KeyRanges(layout, rows: counts)
         var external = try ExternalFileMaker(
             forStore: path, values: externalValues(ranges), options: options, files: files)
         var report = Report(total: ranges.maximumKeys.values.reduce(0, +), hook: progress)
@@ -66,7 +72,7 @@ package struct StoreGenerator: Sendable {
                 try maker.write(to: connection) { report.add($0, of: table.name) }
             }
             for index in layout.indexes { try StoreCreation.create(index, on: connection) }
-            try StoreCreation.finish(derivedAttributesOf: layout, on: connection)
+            try StoreCreation.finish(layout, on: connection)
         }
         if options.usesWriteAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }
     }

@@ -6,15 +6,23 @@ extension MappingResolution {
     /// A mandatory property that an entity mapping leaves without a value; harmless while its source has no rows.
     package struct RowCheck: Sendable, Hashable {
         package var entityMapping: String
+        /// The source entity.
+        package var source: String
         /// The destination entity.
         package var entity: String
         /// The attribute or relationship.
         package var attribute: String
+        /// Whether the source may have rows that the mapping leaves out.
+        package var isConditional: Bool
 
-        package init(entityMapping: String, entity: String, attribute: String) {
+        package init(
+            entityMapping: String, source: String, entity: String, attribute: String, isConditional: Bool = false
+        ) {
             self.entityMapping = entityMapping
+            self.source = source
             self.entity = entity
             self.attribute = attribute
+            self.isConditional = isConditional
         }
 
         /// The refusal, once the source is known to have rows.
@@ -25,6 +33,50 @@ extension MappingResolution {
                     + "no default value.",
                 remedy: "Give it an expression in a mapping model, or a default value in the model.",
                 place: .init(entityMapping: entityMapping, entity: entity, property: attribute))
+        }
+    }
+
+    /// A source attribute that fills a mandatory one; harmless while it has a value in every row.
+    package struct ValueCheck: Sendable, Hashable {
+        package var entityMapping: String
+        package var source: String
+        package var sourceAttribute: String
+        /// Whether the source's own version lets it be empty.
+        package var isOptional: Bool
+        /// The entity and the attribute that it fills, and the version that asks for a value.
+        package var entity: String
+        package var attribute: String
+        package var version: String
+
+        package init(
+            entityMapping: String, source: String, sourceAttribute: String, isOptional: Bool, entity: String,
+            attribute: String, version: String
+        ) {
+            self.entityMapping = entityMapping
+            self.source = source
+            self.sourceAttribute = sourceAttribute
+            self.isOptional = isOptional
+            self.entity = entity
+            self.attribute = attribute
+            self.version = version
+        }
+
+        /// The refusal for rows without a value.
+        package func problem(rows: Int64) -> FerryError {
+            let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
+            guard isOptional else {
+                return FerryError(
+                    .damagedSource,
+                    "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in \(rows) "
+                        + "rows, and \(entity).\(attribute) of version \(version) is filled from it.",
+                    remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
+            }
+            return FerryError(
+                .mandatoryValue,
+                "\(source).\(sourceAttribute) has no value in \(rows) rows, and \(entity).\(attribute), which is filled "
+                    + "from it, is mandatory in version \(version).",
+                remedy: "Give \(attribute) an expression that stands in, in a mapping model to version \(version).",
+                place: place)
         }
     }
 

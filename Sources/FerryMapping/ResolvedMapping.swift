@@ -12,6 +12,8 @@ package struct ResolvedStep: Sendable {
     package var entityMappings: [ResolvedEntityMapping]
     /// What the resolution noticed and the plan shows.
     package var warnings: [String]
+    /// The versions between source and destination that the step passes without stopping, in order.
+    package var middle: [ModelVersion] = []
 
     package init(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
@@ -30,6 +32,9 @@ package struct ResolvedStep: Sendable {
     package func entityMapping(named name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.name == name }
     }
+
+    /// All versions from the source on, the destination last.
+    package var versions: [ModelVersion] { [source] + middle + [destination] }
 }
 
 /// One entity mapping with source and destination entity, and a value for every property it sets.
@@ -64,6 +69,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
     /// The file's own words for a policy to read.
     package var userInfo: [String: String] = [:]
+    /// What the entity is called in each of ``ResolvedStep/middle``.
+    package var middle: [String] = []
 
     package init(
         position: Int, mappingModel: Int, name: String, source: String, destination: String, filter: Predicate?,
@@ -82,16 +89,29 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         self.relationships = relationships
         self.keepsPrimaryKey = keepsPrimaryKey
     }
+
+    /// What the entity is called in each of ``ResolvedStep/versions``.
+    package var entities: [String] { [source] + middle + [destination] }
 }
 
 package struct ResolvedAttribute: Sendable, Hashable {
     package var name: String
     package var expression: Expression?
+    /// The default value of an earlier version in which the attribute came to be; it stands in for the attribute's own.
+    package var earlierDefault: DefaultValue?
 
-    package init(name: String, expression: Expression?) {
+    package init(name: String, expression: Expression?, earlierDefault: DefaultValue? = nil) {
+        precondition(expression == nil || earlierDefault == nil, "an expression leaves no room for a default value")
         self.name = name
         self.expression = expression
+        self.earlierDefault = earlierDefault
     }
+
+    /// What every row gets where there is no expression.
+    ///
+    /// - Parameter attribute: The destination attribute.
+    /// - Returns: Its value as the store holds it, or nil for none.
+    package func defaultValue(of attribute: Attribute) -> DefaultValue? { earlierDefault ?? attribute.defaultValue }
 }
 
 package struct ResolvedRelationship: Sendable, Hashable {

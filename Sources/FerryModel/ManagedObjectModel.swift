@@ -64,11 +64,12 @@ package struct ManagedObjectModel: Sendable, Hashable {
         merged(lineage(of: name).map(\.relationships), name: \.name)
     }
 
+    /// An attribute by its name, or an element of a composite by its full name (`composite.element`).
     package func attribute(_ property: String, of entity: String) -> Attribute? {
         for entity in lineage(of: entity) {
             if let attribute = entity.attributes.first(where: { $0.name == property }) { return attribute }
         }
-        return nil
+        return element(property, of: entity)
     }
 
     package func relationship(_ property: String, of entity: String) -> Relationship? {

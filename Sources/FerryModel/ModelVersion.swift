@@ -11,6 +11,8 @@ package struct ModelVersion: Sendable {
     package var model: ManagedObjectModel
     /// Entity name to 32 bytes.
     package var hashes: [String: [UInt8]]
+    /// The paths of the models that an app merges into this one; empty when it is one model.
+    package internal(set) var parts: [String] = []
 
     package init(
         name: String, bundle: String?, path: String, isCurrent: Bool, model: ManagedObjectModel,

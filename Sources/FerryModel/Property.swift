@@ -50,6 +50,7 @@ package struct Attribute: Sendable, Hashable {
     package var valueTransformerName: String?
     package var valueClassName: String?
     package var userInfo: [String: String]
+    package var validation = AttributeValidation()
     /// What an archive holds under keys that nothing here stands for; only for archiving the model again.
     package var archived: [String: ArchivedValue] = [:]
 

@@ -9,6 +9,10 @@ package struct MigrationPlan: Sendable {
     /// Why the plan cannot run; empty when it can.
     package var refusals: [FerryError]
     package var warnings: [String]
+    /// Why the chain is the one that it is.
+    package var explanation = ChainExplanation()
+    /// What a way back takes away; the first of the warnings say the same.
+    package var losses: [ChainLoss] = []
 
     package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [String] = []) {
         self.chain = chain
@@ -17,7 +21,7 @@ package struct MigrationPlan: Sendable {
         self.warnings = warnings
     }
 
-    /// Whether the store itself is taken through all steps, in one transaction.
+    /// Whether no step needs a copy, so that the store itself can be taken through all of them in one transaction.
     package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 
@@ -36,6 +40,14 @@ package struct StepPlan: Sendable {
     package var needsEmptySource: [MappingResolution.EmptyCheck]
     /// New uniqueness constraints: harmless only while no rows break them.
     package var needsUniqueValues: [MappingResolution.UniquenessCheck]
+    /// Attributes that a version on the way needs a value of.
+    package var needsValues: [MappingResolution.ValueCheck] = []
+    /// The steps that this one does in one pass, in order; empty when it is one by itself.
+    package var parts: [StepPlan] = []
+    /// Names of the versions from the step's first to its last.
+    package var versions: [String] = []
+    /// Why the step is not one with the step before it; nil where nobody asked.
+    package var isApartBecause: String?
     /// Rows of each entity that the step reads, where they are known for certain beforehand.
     package var sourceRows: [String: Int64]?
 
@@ -54,6 +66,14 @@ package struct StepPlan: Sendable {
 
     /// Whether the step follows from the two models, without a mapping model of the user's.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
+
+    /// Names of the mapping models, each once, in order.
+    package var mappingModelNames: [String] {
+        guard !parts.isEmpty else { return resolved.mappingModels.map(\.name) }
+        var names: [String] = []
+        for name in parts.flatMap(\.mappingModelNames) where !names.contains(name) { names.append(name) }
+        return names
+    }
 }
 
 /// Entity mappings that run together; partitions run one after another.

@@ -12,15 +12,20 @@ package struct Planner: Sendable {
     /// The migration policies that are registered in code.
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
+    /// Whether steps become one where they can; otherwise each runs by itself, in the mode that they would have as one.
+    package var composes: Bool
+    /// Which way the chain may take.
+    package var route = ChainRoute()
 
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
-        executor: ExecutorChoice = .auto
+        executor: ExecutorChoice = .auto, composes: Bool = true
     ) {
         self.catalog = catalog
         self.mappingModels = mappingModels
         self.policies = policies
         self.executor = executor
+        self.composes = composes
     }
 
     /// Plans the way from one version to another.
@@ -38,23 +43,23 @@ package struct Planner: Sendable {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
         do throws(FerryError) {
-            var graph = try VersionGraph(catalog: catalog, mappingModels: mappingModels, from: source, to: target)
-            let edges = try graph.path(from: source, to: target)
-            var plan = MigrationPlan(chain: graph.names(of: edges, from: source, to: target), steps: [])
-            var known: [String: Int64]? = rows
-            for edge in edges {
-                let (step, problems) = planStep(
-                    edge, rows: known ?? [:], areEstimated: areRowsEstimated || known == nil)
-                if var step {
-                    step.sourceRows = areRowsEstimated ? nil : known
-                    known = known.flatMap { Self.rows(after: step.resolved, from: $0) }
-                    plan.steps.append(step)
-                    plan.warnings += step.resolved.warnings
-                } else {
-                    known = nil
-                }
+            var graph = try VersionGraph(
+                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route)
+            let edges = try graph.path()
+            var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
+            plan.explanation = graph.explanation(of: edges)
+            plan.losses = graph.losses(on: edges, rows: rows, areEstimated: areRowsEstimated)
+            for (index, edge) in edges.enumerated() {
+                var (step, problems) = planStep(edge)
+                step?.versions = Array(plan.chain[index...index + 1])
+                if let step { plan.steps.append(step) }
                 plan.refusals += problems
             }
+            plan.warnings = Self.warnings(of: plan)
+            if plan.refusals.isEmpty {
+                plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
+            }
+            addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)
             return plan
         } catch {
@@ -63,49 +68,44 @@ package struct Planner: Sendable {
         }
     }
 
-    /// In place where every step can be: the copy that one step needs takes the others along.
+    /// Losses first; what an inferred mapping says of them too is not said twice.
+    private static func warnings(of plan: MigrationPlan) -> [String] {
+        plan.losses.map(\.sentence)
+            + plan.steps.flatMap { step in
+                (step.isInferred && !plan.losses.isEmpty ? [] : step.resolved.warnings) + step.resolved.oneToOneWarnings
+            }
+    }
+
+    /// In place where a step can be; beside a step that needs a copy that is in the run folder, never on the store.
     private func chooseModes(of plan: inout MigrationPlan) {
         for index in plan.steps.indices where plan.steps[index].isInferred {
-            plan.steps[index].needsCopyBecause =
-                executor == .row
-                ? "the row executor was asked for" : Self.obstacle(to: plan.steps[index].resolved)
+            guard plan.steps[index].needsCopyBecause == nil else { continue }
+            plan.steps[index].mode = .inPlace
+            for part in plan.steps[index].parts.indices { plan.steps[index].parts[part].mode = .inPlace }
         }
-        let isWhole = plan.steps.allSatisfy { $0.isInferred && $0.needsCopyBecause == nil }
+    }
+
+    private func addRows(_ rows: [String: Int64], areEstimated: Bool, to plan: inout MigrationPlan) {
+        var known: [String: Int64]? = rows
         for index in plan.steps.indices {
-            if isWhole {
-                plan.steps[index].mode = .inPlace
-            } else if plan.steps[index].isInferred, plan.steps[index].needsCopyBecause == nil {
-                plan.steps[index].needsCopyBecause = "another step of the chain needs a copy"
+            // What stands before a step that cannot be planned is not known either.
+            if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
+            for (partition, mappings) in plan.steps[index].partitions.enumerated() {
+                for (place, mapping) in mappings.entityMappings.enumerated() {
+                    plan.steps[index].partitions[partition].entityMappings[place].rows =
+                        known?[mapping.mapping.source] ?? 0
+                    plan.steps[index].partitions[partition].entityMappings[place].isEstimated =
+                        areEstimated || known == nil
+                }
             }
-        }
-    }
-
-    private static func obstacle(to step: ResolvedStep) -> String? {
-        do throws(FerryError) {
-            let source = try StoreLayout.canonical(for: step.source.model)
-            let destination = try StoreLayout.canonical(for: step.destination.model)
-            _ = try plan(step, source, destination)
-            return nil
-        } catch {
-            return error.message
-        }
-    }
-
-    private static func plan(
-        _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
-    ) throws(FerryError) -> InPlacePlan {
-        do throws(InPlaceObstacle) {
-            return try InPlacePlan(step, source: source, schema: InPlaceSchema(of: source), destination: destination)
-        } catch {
-            switch error {
-            case .refused(let refusal): throw refusal
-            case .needsCopy(let reason): throw FerryError(.unsupported, reason)
-            }
+            plan.steps[index].sourceRows = areEstimated ? nil : known
+            known = known.flatMap { Self.rows(after: plan.steps[index].resolved, from: $0) }
         }
     }
 
     /// The rows that a step leaves of each entity; nil when only its run can tell.
     private static func rows(after step: ResolvedStep, from rows: [String: Int64]) -> [String: Int64]? {
+        guard !step.hasPolicies else { return nil }
         var left: [String: Int64] = [:]
         for mapping in step.entityMappings {
             guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty else { return nil }
@@ -114,30 +114,59 @@ package struct Planner: Sendable {
         return left
     }
 
-    private func planStep(
-        _ edge: VersionGraph.Edge, rows: [String: Int64], areEstimated: Bool
-    ) -> (StepPlan?, [FerryError]) {
+    private func planStep(_ edge: VersionGraph.Edge) -> (StepPlan?, [FerryError]) {
         let resolution = MappingResolution.resolve(
             source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
             policies: policies)
         guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
-        let resolved = resolution.step
+        var step = StepPlan(
+            mode: .copy, resolved: resolution.step, partitions: [], needsRowCheck: resolution.needsRowCheck,
+            needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
         do throws(FerryError) {
-            let partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
-                PartitionPlan(
-                    entityMappings: try mappings.map { mapping throws(FerryError) in
-                        let (executor, reason) = try executor.executor(for: mapping)
-                        return EntityMappingPlan(
-                            mapping: mapping, executor: executor, reason: reason, rows: rows[mapping.source] ?? 0,
-                            isEstimated: areEstimated)
-                    })
-            }
-            let step = StepPlan(
-                mode: .copy, resolved: resolved, partitions: partitions, needsRowCheck: resolution.needsRowCheck,
-                needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
-            return (step, [])
+            try step.split(executor)
         } catch {
             return (nil, [error])
+        }
+        if step.isInferred {
+            step.needsCopyBecause =
+                executor == .row ? "the row executor was asked for" : step.obstacleInPlace()
+        }
+        return (step, [])
+    }
+}
+
+extension StepPlan {
+    /// Splits the entity mappings into partitions, each mapping with its executor.
+    ///
+    /// - Throws: ``FerryError`` `.badMapping` when a given split cannot work, `.unsupported` when the executor cannot.
+    mutating func split(_ choice: ExecutorChoice) throws(FerryError) {
+        partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
+            PartitionPlan(
+                entityMappings: try mappings.map { mapping throws(FerryError) in
+                    let (executor, reason) = try choice.executor(for: mapping)
+                    return EntityMappingPlan(
+                        mapping: mapping, executor: executor, reason: reason, rows: 0, isEstimated: false)
+                })
+        }
+    }
+
+    /// Why the step cannot be taken in place, as far as the models tell; nil when it can.
+    func obstacleInPlace() -> String? {
+        do throws(FerryError) {
+            let source = try StoreLayout.canonical(for: resolved.source.model)
+            let destination = try StoreLayout.canonical(for: resolved.destination.model)
+            do throws(InPlaceObstacle) {
+                _ = try InPlacePlan(
+                    resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
+                return nil
+            } catch {
+                switch error {
+                case .refused(let refusal): throw refusal
+                case .needsCopy(let reason): return reason
+                }
+            }
+        } catch {
+            return error.message
         }
     }
 }

@@ -87,4 +87,11 @@ extension Connection {
     /// Lets statements of ours write to the schema table, where SQLite was built to refuse that
     /// (`SQLITE_DBCONFIG_DEFENSIVE`).
     package func allowSchemaWrites() { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+
+    /// Runs a body while no trigger runs.
+    package func withoutTriggers<Result>(_ body: () throws -> Result) rethrows -> Result {
+        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        defer { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1) }
+        return try body()
+    }
 }

@@ -27,6 +27,8 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
 
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
+    /// Whether a page of the file does not hold what it should.
+    package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
     package var isFull: Bool { primaryCode == SQLITE_FULL }

@@ -67,18 +67,24 @@ package enum StoreCreation {
         try create(index.sql, named: index.name, on: connection, schema: schema)
     }
 
-    /// Computes the columns of derived attributes and then makes the triggers that keep them up to date.
+    /// Makes what comes after all rows and indexes: R-Trees, the columns of derived attributes, and the triggers that
+    /// keep both up to date.
     ///
     /// To be called when everything else is there: the triggers call functions that only Core Data has.
-    package static func finish(derivedAttributesOf layout: StoreLayout, on connection: Connection) throws(DatabaseError)
-    {
-        for value in layout.derivedValues {
-            let update = try connection.prepare(value.update())
-            try update.bind(.integer(.min), named: ":low")
-            try update.bind(.integer(.max), named: ":high")
-            try update.run()
+    package static func finish(_ layout: StoreLayout, on connection: Connection) throws(DatabaseError) {
+        for rTree in layout.rTrees {
+            try connection.execute(rTree.sql)
+            try runOverAllKeys(rTree.fill, on: connection)
         }
-        for trigger in layout.triggers { try connection.execute(trigger.sql) }
+        for value in layout.derivedValues { try runOverAllKeys(value.update, on: connection) }
+        for trigger in layout.allTriggers { try connection.execute(trigger.sql) }
+    }
+
+    private static func runOverAllKeys(_ sql: String, on connection: Connection) throws(DatabaseError) {
+        let statement = try connection.prepare(sql)
+        try statement.bind(.integer(.min), named: ":low")
+        try statement.bind(.integer(.max), named: ":high")
+        try statement.run()
     }
 
     /// Runs a CREATE statement with the schema before the name; SQLite keeps the text without it.

@@ -12,28 +12,46 @@ package struct Verification {
 
     package var mode: Mode
     package var step: ResolvedStep
+    /// The store before the step; where it is the destination's own file, its main file without the `-wal`.
     package var sourcePath: String
     /// Whether nobody can change the source file meanwhile (then it may be opened `immutable` if it has no `-wal`).
     package var isSourcePrivate: Bool
     package var destinationPath: String
     /// A folder for the verification's own lookup files; left empty again.
     package var workFolder: String
-    /// What the engine says it did.
-    package var counts: [EntityMappingCounts]
-    /// `now()` of the run, in seconds since 2001-01-01 UTC.
-    package var now: Double
+    /// What the engine says it did; nil when that is not known any more.
+    package var counts: [EntityMappingCounts]?
+    /// `now()` of the run, in seconds since 2001-01-01 UTC; nil when that is not known any more.
+    package var now: Double?
+    /// Whether the destination is the source's own file, altered: it may keep what the source had beyond its model,
+    /// and its damage.
+    package var isInPlace: Bool
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
     /// What migration policies decided, and so cannot be computed again.
     package var policies: PolicyEvidence
+    /// Of a thousand rows with kept or new keys, how many are compared cell by cell; all are counted.
+    package var sampledPerMille: Int64 = 1_000
+    /// Names of objects that no model explains and that are left out.
+    package var dropping: Set<String> = []
+    /// Whether values whose files are not there are left out, where the newer version wants their contents.
+    package var dropsMissingContents = false
+    /// Whether the destination may have other names than a new store of its model: then its own are taken as they are.
+    package var isDestinationAsFound = false
+    /// Whether nobody can change the destination, so that it may be opened `immutable`.
+    package var isDestinationImmutable = false
+    /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
+    package var isThorough = false
+    /// Whether the destination is checked by itself, without a migration that led to it.
+    var isStoreAlone = false
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
 
     package init(
         mode: Mode, step: ResolvedStep, sourcePath: String, isSourcePrivate: Bool, destinationPath: String,
-        workFolder: String, counts: [EntityMappingCounts], now: Double, externalFolder: String? = nil,
-        policies: PolicyEvidence = PolicyEvidence(), trace: TraceHook? = nil,
+        workFolder: String, counts: [EntityMappingCounts]?, now: Double?, isInPlace: Bool = false,
+        externalFolder: String? = nil, policies: PolicyEvidence = PolicyEvidence(), trace: TraceHook? = nil,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.mode = mode
@@ -44,6 +62,7 @@ package struct Verification {
         self.workFolder = workFolder
         self.counts = counts
         self.now = now
+        self.isInPlace = isInPlace
         self.externalFolder = externalFolder
         self.policies = policies
         self.trace = trace
@@ -54,6 +73,7 @@ package struct Verification {
     /// - Throws: ``FerryError`` when checking itself fails; differences are in the report.
     package func run() throws -> VerificationReport {
         guard mode != .none else { return VerificationReport(mode: mode) }
+        if now == nil { try step.checkNeedsNoTime() }
         do {
             let lookups = try LookupFile(in: workFolder)
             do {
@@ -75,7 +95,8 @@ package struct Verification {
     private func check(with lookups: LookupFile) throws -> VerificationReport {
         let context = try VerificationContext(self, lookups: lookups)
         try context.connection.transaction {
-            for check in allChecks where mode == .full || check.isQuick {
+            for check in allChecks
+            where (mode == .full || check.isQuick) && check.scope.includes(storeAlone: isStoreAlone) {
                 try stop.check()
                 try check.init().run(in: context)
                 // Without the tables and columns that the other checks read there is nothing more to find.

@@ -14,11 +14,13 @@ final class VerificationContext {
     let connection: Connection
     /// The names that the source store really has.
     let source: StoreLayout
-    /// The names that the destination must have.
+    /// The names that the destination must have, or those that it has where they may be others.
     let destination: StoreLayout
     var report: VerificationReport
     /// Set by a check after which the destination's tables cannot be read as the model says.
     var isUnreadable = false
+    /// What a migration in place may leave as it was.
+    private(set) lazy var keptDamage = KeptDamage(self)
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables
 
@@ -33,17 +35,27 @@ final class VerificationContext {
         connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
         // The file is worth nothing after a crash, so nothing protects it.
         try connection.execute("PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+        let isOneFile = verification.sourcePath == verification.destinationPath
+        // The log of a step that is not finished yet stays apart from the main file.
+        if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
         let hasLog = try FileLayer().exists(verification.sourcePath + "-wal")
+        // An immutable file is read without its log.
         try VerificationContext.attach(
-            verification.sourcePath, as: "source", isImmutable: verification.isSourcePrivate && !hasLog, to: connection)
+            verification.sourcePath, as: "source", isImmutable: isOneFile || verification.isSourcePrivate && !hasLog,
+            to: connection)
         try VerificationContext.attach(
-            verification.destinationPath, as: "destination", isImmutable: false, to: connection)
+            verification.destinationPath, as: "destination", isImmutable: verification.isDestinationImmutable,
+            to: connection)
         // Three caches share what verification may hold; its own lookups are the ones that are met at random.
         for (schema, cache) in [("main", 1500), ("source", 750), ("destination", 750)] {
             try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
-        destination = try StoreLayout.canonical(for: verification.step.destination.model)
+        let model = verification.step.destination.model
+        destination =
+            verification.isDestinationAsFound
+            ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
+            : try StoreLayout.canonical(for: model)
         associations = AssociationTables(connection)
     }
 
@@ -137,8 +149,8 @@ final class VerificationContext {
 
     /// Entity mappings that give new keys in a destination root table, in the order in which they give them.
     ///
-    /// A migration policy may give keys in any root table. That is their own order, but a mapping that looks for objects comes after those that carry objects over into
-    /// exactly its entity.
+    /// That is their own order, but a mapping that looks for objects comes after those that carry objects over into
+    /// exactly its entity. A migration policy may give keys in any root table.
     func makers(into root: String) -> [ResolvedEntityMapping] {
         var waiting = step.entityMappings.filter {
             if $0.policy != nil { return verification.policies.newKeys[$0.position]?[root] != nil }

@@ -209,15 +209,66 @@ struct CarriedTests {
         #expect(report.healed.map(\.rows) == [1])
     }
 
-    @Test("A store that mirrors to CloudKit is refused")
-    func cloudKit() throws {
+    // MARK: CloudKit
+
+    private func mirrored() throws -> StoreBuilder {
         let store = try library()
-        try store.execute("CREATE TABLE ANSCKRECORDMETADATA (Z_PK INTEGER PRIMARY KEY)")
-        let model = model(adding: "text", to: "Note", of: store)
-        let error = #expect(throws: FerryError.self) {
-            _ = try CodedStep.run(store.path, store.version, to: model, in: TemporaryFolder())
+        try store.execute(
+            "CREATE TABLE ANSCKRECORDMETADATA (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, "
+                + "ZENTITYID INTEGER, ZENTITYPK INTEGER, ZCKRECORDNAME VARCHAR)",
+            "CREATE UNIQUE INDEX Z_RECORD_UNIQUE ON ANSCKRECORDMETADATA (ZENTITYID, ZENTITYPK)",
+            "CREATE TABLE ANSCKDATABASEMETADATA (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZTOKEN BLOB)",
+            "INSERT INTO ANSCKRECORDMETADATA VALUES (1, 16010, 1, 1, 2, 'r1'), (2, 16010, 1, 2, 1, 'r2')",
+            "INSERT INTO ANSCKDATABASEMETADATA VALUES (1, 16004, x'0102')",
+            "INSERT INTO Z_PRIMARYKEY VALUES (16004, 'DATABASE', 0, 1), (16010, 'RECORD', 0, 2)",
+            // What names Book would stand in the way of other numbers.
+            "DROP VIEW recent", "DROP TRIGGER app_trigger", "DROP INDEX app_names")
+        return store
+    }
+
+    @Test("What a store remembers of its records in CloudKit follows the numbers of its entities")
+    func mirroring() throws {
+        let store = try mirrored()
+        let entities = Array(store.version.model.entities.values) + [Entity(name: "Atlas")]
+        let model = ManagedObjectModel(versionIdentifiers: [], entities: entities.sorted { $0.name < $1.name })
+        let (new, _) = try CodedStep.run(store.path, store.version, to: model, in: TemporaryFolder())
+        #expect(
+            try new.rows("SELECT ZENTITYID, ZENTITYPK, ZCKRECORDNAME FROM ANSCKRECORDMETADATA ORDER BY Z_PK") == [
+                [.integer(2), .integer(2), .text("r1")], [.integer(3), .integer(1), .text("r2")],
+            ])
+        #expect(try new.value("SELECT ZTOKEN FROM ANSCKDATABASEMETADATA") == .blob([1, 2]))
+        let others =
+            "SELECT sql FROM sqlite_master WHERE name LIKE '%RECORD%' UNION ALL SELECT Z_NAME || Z_MAX FROM Z_PRIMARYKEY "
+            + "WHERE Z_ENT > 16000"
+        #expect(try new.rows(others) == store.connection.rows(others))
+        #expect(try new.rows(others).count == 4)
+    }
+
+    @Test("A mirrored store whose records would name nothing is refused")
+    func mirroringRefused() throws {
+        let store = try mirrored()
+        let book = try #require(store.version.model.entities["Book"])
+        let model = ManagedObjectModel(versionIdentifiers: [], entities: [book])
+        let merged = self.model(adding: "text", to: "Note", of: store)
+        let attempts: [() throws -> Void] = [
+            {
+                _ = try CodedStep.run(
+                    store.path, store.version, to: model, dropping: ["Note"], in: TemporaryFolder())
+            },
+            {
+                _ = try CodedStep.run(
+                    store.path, store.version, to: merged, merging: ["Note": ["name"]], in: TemporaryFolder())
+            },
+        ]
+        for attempt in attempts {
+            let error = #expect(throws: FerryError.self) { try attempt() }
+            #expect(error?.code == .unsupported)
+            #expect(error?.message.contains("CloudKit") == true && error?.message.contains("Note") == true)
         }
-        #expect(error?.code == .unsupported)
-        #expect(error?.message.contains("CloudKit") == true)
+        try store.execute("INSERT INTO ANSCKRECORDMETADATA VALUES (3, 16010, 1, 9, 1, 'r3')")
+        let error = #expect(throws: FerryError.self) {
+            _ = try CodedStep.run(store.path, store.version, to: merged, in: TemporaryFolder())
+        }
+        #expect(error?.code == .damagedSource)
     }
 }

@@ -27,7 +27,10 @@ struct ProgramTests {
             "plan library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models library/Library.xcdatamodeld --mappings none.json",
-            "generate none.xcdatamodeld --rows 1 --output new.sqlite",
+            "generate none.xcdatamodeld --rows 1 --output new.sqlite", "verify none.sqlite", "mapping show none.json",
+            "mapping init none.xcdatamodel library/Library.xcdatamodeld",
+            "mapping check none.json --models library/Library.xcdatamodeld",
+            "verify library/Library.sqlite --models none.xcdatamodeld",
         ])
     func refusesMissingPaths(_ line: String) throws {
         let words = line.split(separator: " ").map(String.init)
@@ -171,6 +174,15 @@ struct ProgramTests {
             (
                 ["generate", library.models, "--rows", "5", "--output", folder.file("small.sqlite")],
                 ["ferry", "store", "rows", "seed", "bytes"]
+            ),
+            (["verify", library.store], ["ferry", "mode", "checked", "notRecomputed", "differences"]),
+            (["mapping", "show", library.path + "/Mappings/1-rename.json"], ["ferry", "mapping"]),
+            (
+                ["mapping", "init", library.models + ":Library1", library.models + ":Library2"], ["ferry", "mapping"]
+            ),
+            (
+                ["mapping", "check", library.path + "/Mappings/1-rename.json", "--models", library.models],
+                ["ferry", "problems"]
             ),
             (["help"], ["ferry", "commands"]), (["--version"], ["ferry", "version"]),
         ]

@@ -36,7 +36,8 @@ struct PolicyMigrationTests {
             let person = try #require(columns.first { $0.contains("OWNERS") })
             #expect(
                 try store.integer(
-                    "SELECT count(*) FROM ZCAR c JOIN \(join) j ON j.\(car) = c.Z_PK AND j.\(person) = c.ZOWNER") == 118)
+                    "SELECT count(*) FROM ZCAR c JOIN \(join) j ON j.\(car) = c.Z_PK AND j.\(person) = c.ZOWNER") == 118
+            )
             #expect(report.verification.differences.isEmpty)
             #expect(report.verification.notRecomputed > 0)
             let counts = report.entityMappings.filter { $0.destination == "Maker" }

@@ -37,6 +37,17 @@ struct StoreComparison {
         return differences
     }
 
+    /// Tables whose columns both stores have, but in another order.
+    func columnOrderDifferences() throws -> [String] {
+        try tables("main").intersection(tables(other)).sorted().filter { table in
+            let orders = try ["main", other].map { schema in
+                try connection.rows(
+                    "SELECT name FROM pragma_table_info(?, ?) ORDER BY cid", [.text(table), .text(schema)])
+            }
+            return orders[0] != orders[1] && Set(orders[0].map(\.[0].text)) == Set(orders[1].map(\.[0].text))
+        }
+    }
+
     private func tables(_ schema: String) throws -> Set<String> {
         let rows = try connection.rows(
             """
@@ -63,28 +74,32 @@ struct StoreComparison {
 
     /// Compares every object of the other store that this one's model still knows, with its key, its `Z_OPT`, its
     /// values and its related objects.
-    func survival(from older: ModelVersion, to newer: ModelVersion) throws -> Survival {
-        let matching = ModelMatching(source: older.model, destination: newer.model)
-        let own = try StoreLayout.actual(for: newer.model, on: connection)
-        let before = try StoreLayout.actual(for: older.model, on: connection, schema: other)
+    ///
+    /// - Parameter chain: The versions from the other store's to this one's.
+    /// - Returns: What was compared, and what differs.
+    /// - Throws: What reading the stores throws.
+    func survival(through chain: [ModelVersion]) throws -> Survival {
+        let continued = ContinuedProperties(chain)
+        let (newer, older) = (continued.newer, continued.older)
+        let own = try StoreLayout.actual(for: newer, on: connection)
+        let before = try StoreLayout.actual(for: older, on: connection, schema: other)
         var survival = Survival()
-        for entity in newer.model.sortedEntityNames {
-            guard let old = matching.sourceEntities[entity], older.model.entities[old]?.isAbstract == false,
-                newer.model.entities[entity]?.isAbstract == false, let table = own.table(of: entity),
+        for entity in newer.sortedEntityNames {
+            guard let old = continued.entity(entity), older.entities[old]?.isAbstract == false,
+                newer.entities[entity]?.isAbstract == false, let table = own.table(of: entity),
                 let oldTable = before.table(of: old), let number = own.number(of: entity),
                 let oldNumber = before.number(of: old)
             else { continue }
             var pairs = [("Z_OPT", "Z_OPT")]
-            for attribute in newer.model.attributes(of: entity) where !attribute.isTransient && !attribute.isDerived {
-                guard let source = matching.sourceAttribute(of: attribute.name, in: entity), !source.isTransient,
-                    source.type == attribute.type,
+            for attribute in newer.attributes(of: entity) where !attribute.isTransient && !attribute.isDerived {
+                guard let source = continued.attribute(attribute.name, of: entity),
                     let column = own.column(of: attribute.name, in: entity),
                     let oldColumn = before.column(of: source.name, in: old)
                 else { continue }
                 pairs.append((column.name, oldColumn.name))
             }
-            for relationship in newer.model.relationships(of: entity) where !relationship.isTransient {
-                guard let source = matching.sourceRelationship(of: relationship.name, in: entity),
+            for relationship in newer.relationships(of: entity) where !relationship.isTransient {
+                guard let source = continued.relationship(relationship.name, of: entity),
                     let storage = own.storage(of: relationship.name, in: entity),
                     let oldStorage = before.storage(of: source.name, in: old)
                 else { continue }
@@ -96,19 +111,15 @@ struct StoreComparison {
                 ):
                     let ours = "SELECT \(first), \(second) FROM main.\(join)"
                     let theirs = "SELECT \(oldFirst), \(oldSecond) FROM other.\(oldJoin)"
-                    let count =
-                        try connection.integer(
-                            "SELECT count(*) FROM (\(theirs) EXCEPT \(ours))") ?? 0
-                    let extra =
-                        try connection.integer(
-                            "SELECT count(*) FROM (\(ours) EXCEPT \(theirs))") ?? 0
-                    if count + extra > 0 {
-                        survival.differences.append("\(entity).\(relationship.name): \(count + extra) pairs")
-                    }
+                    let count = try self.count("\(theirs) EXCEPT \(ours)") + self.count("\(ours) EXCEPT \(theirs)")
+                    survival.values += try self.count(theirs)
+                    if count > 0 { survival.differences.append("\(entity).\(relationship.name): \(count) pairs") }
                 default: continue
                 }
             }
-            let sums = pairs.map { "total(NOT (a.\($0.0) IS b.\($0.1) AND typeof(a.\($0.0)) = typeof(b.\($0.1))))" }
+            let sums = pairs.map {
+                "total(a.Z_PK IS NOT NULL AND NOT (a.\($0.0) IS b.\($0.1) AND typeof(a.\($0.0)) = typeof(b.\($0.1))))"
+            }
             let found = try connection.rows(
                 """
                 SELECT count(*), total(a.Z_PK IS NULL), \(sums.joined(separator: ", "))
@@ -123,5 +134,9 @@ struct StoreComparison {
             }
         }
         return survival
+    }
+
+    private func count(_ select: String) throws -> Int64 {
+        try connection.integer("SELECT count(*) FROM (\(select))") ?? 0
     }
 }

@@ -294,27 +294,3 @@ struct StoreGeneratorTests {
         func note(_ update: ProgressUpdate) { last = update }
     }
 }
-
-@Suite(.enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
-struct FixtureModelGenerationTests {
-    static let folders = [
-        "objcio-bookmigration", "objcio-moody", "wibosco-posts", "translationcatalog", "coredataplus-samplemodel",
-        "duckduckgo-bookmarks", "scout", "xcservercoredata", "models-only/openemu", "models-only/sync-testmodels",
-        "models-only/nova-wallet", "models-only/brave-browser",
-    ]
-
-    @Test("Every model that a store can be laid out for can be filled", arguments: folders)
-    func fixtureModels(_ folder: String) throws {
-        let versions = try FixtureModels.sources(below: folder)
-        #expect(!versions.isEmpty)
-        for version in versions.prefix(12) where StoreLayout.refusals(for: version.model).isEmpty {
-            let temporary = try TemporaryFolder()
-            let path = temporary.file("Store.sqlite")
-            let options = GenerationOptions(rows: 23, externalFiles: 2, externalFileBytes: 10...100)
-            try StoreGenerator(version, options: options).generate(at: path, files: FileLayer())
-            let connection = try Connection(path: path, mode: .readOnly)
-            let layout = try StoreLayout.actual(for: version.model, on: connection)
-            #expect(try StoreDamage.scan(layout, on: connection) == [], "\(version.path)")
-        }
-    }
-}

@@ -124,6 +124,32 @@ struct ModelCatalogTests {
         #expect(lone.versions[0].isCurrent && lone.versions[0].bundle == "B")
     }
 
+    @Test("Bundles come in the order in which links lead, the others by their paths; identifiers go before both")
+    func bundlesAlongLinks() throws {
+        for (bundle, count) in [("A", 1), ("B", 2), ("C", 3)] {
+            try write(version: "\(bundle).xcdatamodeld/V.xcdatamodel", attributes: count)
+            try write(current: "V", of: "\(bundle).xcdatamodeld")
+        }
+        var catalog = try ModelCatalog(paths: [folder.path])
+        let (a, b, c) = (catalog.versions[0], catalog.versions[1], catalog.versions[2])
+        catalog.orderBundles(along: [(b, c)])
+        #expect(catalog.versions.map(\.bundle) == ["A", "B", "C"] && catalog.order == .names)
+        catalog.orderBundles(along: [(c, a)])
+        #expect(catalog.versions.map(\.bundle) == ["B", "C", "A"] && catalog.order == .bundlesAsMapped)
+        #expect(catalog.currentVersion()?.bundle == "A")
+        #expect(catalog.isBefore(c, a) && !catalog.isBefore(a, b))
+        // A circle orders nothing.
+        catalog = try ModelCatalog(paths: [folder.path])
+        catalog.orderBundles(along: [(c, a), (a, c)])
+        #expect(catalog.versions.map(\.bundle) == ["A", "B", "C"])
+        for (bundle, count) in [("A", 1), ("B", 2), ("C", 3)] {
+            try write(version: "\(bundle).xcdatamodeld/V.xcdatamodel", attributes: count, identifier: "\(count)")
+        }
+        catalog = try ModelCatalog(paths: [folder.path])
+        catalog.orderBundles(along: [(catalog.versions[2], catalog.versions[0])])
+        #expect(catalog.versions.map(\.bundle) == ["A", "B", "C"] && catalog.order == .identifiers)
+    }
+
     @Test("A version given twice is kept once")
     func duplicates() throws {
         try write(version: "A.xcdatamodeld/V1.xcdatamodel", attributes: 1)

@@ -32,10 +32,13 @@ enum PlanFixture {
     }
 
     static func plan(
-        _ versions: [ModelVersion], _ mappingModels: [MappingModel], from: String, to: String
+        _ versions: [ModelVersion], _ mappingModels: [MappingModel], from: String, to: String, composes: Bool = false,
+        route: ChainRoute = ChainRoute()
     ) throws -> MigrationPlan {
         let catalog = ModelCatalog(versions: versions)
-        return Planner(catalog: catalog, mappingModels: mappingModels).plan(
+        var planner = Planner(catalog: catalog, mappingModels: mappingModels, composes: composes)
+        planner.route = route
+        return planner.plan(
             from: try catalog.version(named: from), to: try catalog.version(named: to), rows: ["Book": 7],
             areRowsEstimated: false)
     }

@@ -18,17 +18,9 @@ struct FixtureLayoutTests {
         "wire-zmessaging/store2-101-0.wiredatabase",
     ]
 
-    /// Tables whose columns stand in another order: `Z_FOK_` columns have no known order among themselves, and
-    /// migrations in place append new columns.
+    /// Tables whose columns stand in another order: migrations in place append new columns.
     static let otherOrder: [String: Set<String>] = [
-        "wire-zmessaging/store1-25.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store1-28.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store2-3.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store2-8.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store2-21-1.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store2-30-0.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store2-54-0.wiredatabase": ["ZMESSAGE"],
-        "wire-zmessaging/store2-101-0.wiredatabase": ["ZMESSAGE", "ZCONVERSATION", "ZUSER"],
+        "wire-zmessaging/store2-101-0.wiredatabase": ["ZMESSAGE", "ZCONVERSATION", "ZUSER"]
     ]
 
     struct Opened {

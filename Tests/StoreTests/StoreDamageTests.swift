@@ -35,12 +35,16 @@ struct StoreDamageTests {
             ("UPDATE ZPORTRAIT SET ZAUTHOR = NULL", .oneSidedInverse, "Author", "portrait", 1),
             ("UPDATE ZAUTHOR SET ZPORTRAIT = NULL", .oneSidedInverse, "Portrait", "author", 1),
             ("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 2", .missingValue, "Book", "title", 1),
-            ("UPDATE ZSHELF SET Z_ENT = 2", .unknownEntity, "Shelf", nil, 1),
+            ("UPDATE ZSHELF SET Z_ENT = 2; UPDATE ZBOOK SET ZSHELF = NULL", .unknownEntity, "Shelf", nil, 1),
             (
-                "UPDATE ZAUTHOR SET Z_ENT = NULL, ZPORTRAIT = NULL; UPDATE ZPORTRAIT SET ZAUTHOR = NULL",
-                .unknownEntity,
-                "Author", nil, 1
+                "UPDATE ZAUTHOR SET Z_ENT = NULL, ZPORTRAIT = NULL; UPDATE ZPORTRAIT SET ZAUTHOR = NULL; "
+                    + "DELETE FROM Z_1BOOKS", .unknownEntity, "Author", nil, 1
             ),
+            // A row that is there, but of an entity beside the declared one.
+            ("UPDATE ZNOTE SET Z3NOTES = 1", .danglingKey, "Novel", "notes", 1),
+            ("UPDATE ZNOTE SET Z2_ABOUT = 3", .wrongEntity, "Note", "about", 1),
+            ("UPDATE ZNOTE SET Z2_ABOUT = NULL", .wrongEntity, "Note", "about", 1),
+            ("UPDATE ZBOOK SET Z_FOK_SHELF = NULL", .missingOrder, "Book", "shelf", 2),
             ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Book'", .lowMaximumKey, "Book", nil, 1),
         ] as [(String, StoreDamage.Kind, String, String?, Int64)])
     func kinds(_ sql: String, _ kind: StoreDamage.Kind, _ entity: String, _ property: String?, _ rows: Int64) throws {

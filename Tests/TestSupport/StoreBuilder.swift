@@ -23,6 +23,7 @@ package struct StoreBuilder {
         connection = try Connection(path: path, mode: .create)
         layout = try StoreLayout.canonical(for: model)
         version = ModelVersion(of: model)
+        try Self.registerCoreDatasFunctions(on: connection)
         try StoreCreation.prepare(connection)
         // Made once and thrown away: nothing here must survive a crash.
         try connection.execute("PRAGMA synchronous = OFF")
@@ -32,7 +33,25 @@ package struct StoreBuilder {
             try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: maximumKeys, on: connection)
             try StoreMetadata.new(for: version, uuid: "11111111-2222-4333-8444-555555555555").write(to: connection)
             for index in layout.indexes { try StoreCreation.create(index, on: connection) }
-            for trigger in layout.triggers { try connection.execute(trigger.sql) }
+            for rTree in layout.rTrees { try connection.execute(rTree.sql) }
+            for trigger in layout.allTriggers { try connection.execute(trigger.sql) }
+        }
+    }
+
+    /// The time that ``registerCoreDatasFunctions(on:)`` gives to `now()`.
+    package static let savingTime = 7.5
+
+    /// The functions that triggers of derived attributes call, and only Core Data has.
+    package static func registerCoreDatasFunctions(on connection: Connection) throws {
+        for name in [
+            "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
+        ] {
+            try connection.register(name, arguments: 5, deterministic: false, access: .schema) { _, result in
+                result.setNull()
+            }
+        }
+        try connection.register("NSCoreDataNow", arguments: 0, deterministic: false, access: .schema) { _, result in
+            result.set(savingTime)
         }
     }
 

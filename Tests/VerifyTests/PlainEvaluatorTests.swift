@@ -20,6 +20,8 @@ struct PlainEvaluatorTests {
             }
         }
 
+        func isComposite(_ name: String, of entity: String) -> Bool { false }
+
         func isRelationship(_ name: String, of entity: String) -> Bool {
             ["books", "owner", "nobody"].contains(name)
         }

@@ -13,6 +13,16 @@ public struct Configuration: Sendable {
         case automatic
     }
 
+    /// What becomes of rows that no rule heals: of an entity that nobody knows, or without a mandatory value.
+    public enum Damaged: String, Sendable, Hashable, Codable {
+        /// They go along as they are where the migrated store can hold them, else the run is refused.
+        case keep
+        /// They are left out, with the links to them, and counted.
+        case drop
+        /// The run is refused, with their counts.
+        case refuse
+    }
+
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
     /// Who carries the rows of entity mappings without a policy; the migrated store is the same.
@@ -27,6 +37,12 @@ public struct Configuration: Sendable {
 
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
+    /// Which versions the migration passes through.
+    public var chain = ChainChoice.automatic
+    /// Whether a mapping is inferred where no mapping model leads to the next version.
+    public var infersMappings = true
+    /// Whether the target may be older than the store's version; what it does not know is lost then.
+    public var allowsDowngrade = false
     /// Where the migrated store is written; nil means in place of the store.
     public var output: URL?
     public var chunkSize: ChunkSize
@@ -38,6 +54,11 @@ public struct Configuration: Sendable {
     public var snapshotFolder: URL?
     /// Zstandard's compression level.
     public var snapshotLevel: Int
+    public var damaged: Damaged
+    /// Names of objects in the store that are not Core Data's and are to be left out.
+    public var dropUnknown: [String]
+    /// Whether steps of a chain that need no code are done in one pass; the result is the same either way.
+    public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
@@ -47,7 +68,9 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
-        executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, restart: Bool = false,
+        executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
+        snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
+        composes: Bool = true, restart: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -58,6 +81,9 @@ public struct Configuration: Sendable {
         self.takesSnapshot = takesSnapshot
         self.snapshotFolder = snapshotFolder
         self.snapshotLevel = snapshotLevel
+        self.damaged = damaged
+        self.dropUnknown = dropUnknown
+        self.composes = composes
         self.restart = restart
         self.now = now
         self.trace = trace

@@ -20,6 +20,13 @@ public struct MigrationReport: Sendable {
     public var entityMappings: [EntityMappingReport]
     public var unmapped: [Unmapped]
     public var healed: [Healed]
+    /// Damage that the source already had and the migrated store still has.
+    public var kept: [Kept]
+    /// What earlier versions of the model had left in the store.
+    public var leftovers: [Leftover]
+    /// Objects that are not Core Data's and were left out, as was asked.
+    public var droppedObjects: [String]
+    public var externalFiles: ExternalFiles
     public var chunks: ChunkStatistics
     /// Whether work of an earlier call was used.
     public var resumed: Bool
@@ -42,6 +49,10 @@ public struct MigrationReport: Sendable {
         entityMappings = []
         unmapped = []
         healed = []
+        kept = []
+        leftovers = []
+        droppedObjects = []
+        externalFiles = ExternalFiles()
         chunks = ChunkStatistics()
         resumed = false
         wallSeconds = 0
@@ -80,6 +91,39 @@ public struct MigrationReport: Sendable {
         public var kind: String
         public var entity: String
         public var rows: Int64
+    }
+
+    /// Damage that stays as it was.
+    public struct Kept: Sendable, Hashable, Codable {
+        public var kind: String
+        public var entity: String
+        public var property: String?
+        public var rows: Int64
+    }
+
+    /// A table, column, index or name that no model explains any more.
+    public struct Leftover: Sendable, Hashable, Codable {
+        /// `table`, `column`, `index` or `entityName`.
+        public var kind: String
+        /// `TABLE`, `TABLE.COLUMN`, or the name alone.
+        public var name: String
+        /// Rows of a table, values in a column; nil for what holds none.
+        public var rows: Int64?
+        /// Whether the migrated store has it, too.
+        public var isKept: Bool
+    }
+
+    /// The files beside the store that hold large values.
+    public struct ExternalFiles: Sendable, Hashable, Codable {
+        /// Files whose values are not in the store any more, or stand in its rows now.
+        public var removed: Int64 = 0
+        /// Files that no value named before or names now; they are kept.
+        public var unreferenced: Int64 = 0
+
+        package init(removed: Int64 = 0, unreferenced: Int64 = 0) {
+            self.removed = removed
+            self.unreferenced = unreferenced
+        }
     }
 
     public struct ChunkStatistics: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
 internal import Dispatch
 public import FerryBase
-public import FerryEngine
+internal import FerryEngine
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
@@ -52,13 +52,14 @@ public struct Migrator: Sendable {
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`.
     public func identify() throws -> Identification {
         try reading { store in
-            let version = store.version(in: inputs.catalog)
-            let nearest = version == nil ? inputs.catalog.nearest(to: store.metadata.hashes) : nil
+            let catalog = inputs.catalog.fitted(to: store.metadata.hashes)
+            let version = store.version(in: catalog)
+            let nearest = version == nil ? catalog.nearest(to: store.metadata.hashes) : nil
             return Identification(
                 store: URL(fileURLWithPath: store.path), uuid: store.metadata.uuid,
-                version: version.map(inputs.catalog.displayName), model: version.map { URL(fileURLWithPath: $0.path) },
+                version: version.map(catalog.displayName), model: version.map { URL(fileURLWithPath: $0.path) },
                 nearest: nearest.map {
-                    .init(version: inputs.catalog.displayName(of: $0.version), differs: $0.differs)
+                    .init(version: catalog.displayName(of: $0.version), differs: $0.differs)
                 }, frameworkVersion: store.metadata.frameworkVersion.map { Int(clamping: $0) })
         }
     }

@@ -19,6 +19,12 @@ public struct PlanReport: Sendable {
     /// What cannot be done; empty when the plan can run.
     public var refusals: [FerryError]
     public var warnings: [String]
+    /// Why the chain is the one that it is, version by version.
+    public var links: [Link] = []
+    /// What the chain was preferred over, and what the order of versions is.
+    public var notes: [String] = []
+    /// What a migration to an older version takes away; the first of the warnings say the same.
+    public var losses: [Loss] = []
 
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
 
@@ -36,9 +42,35 @@ public struct PlanReport: Sendable {
     public struct Step: Sendable, Hashable {
         public var from: String
         public var to: String
+        /// Names of all versions that the step passes in one go, `from` and `to` included.
+        public var versions: [String]
+        /// Why the step is not one with the step before it; nil for the first one.
+        public var isApartBecause: String?
         public var mode: String
+        /// Why in this mode.
+        public var reason: String
         public var mappingModels: [String]
         public var partitions: [[EntityMappingPlan]]
+    }
+
+    /// One version to the next.
+    public struct Link: Sendable, Hashable {
+        public var from: String
+        public var to: String
+        public var isInferred: Bool
+        public var reason: String
+    }
+
+    /// Something that a migration to an older version takes away.
+    public struct Loss: Sendable, Hashable {
+        public var entity: String
+        /// Nil when the whole entity goes.
+        public var property: String?
+        /// The version that does not know it.
+        public var version: String
+        /// Objects that lose it; nil where only the run can know.
+        public var rows: Int64?
+        public var isEstimated: Bool
     }
 
     public struct EntityMappingPlan: Sendable, Hashable {

@@ -11,52 +11,88 @@ struct CarriedCheck {
     let store: OpenedStore
     let layout: StoreLayout
     let step: StepPlan
+    /// Names of objects that are to be left out.
+    let dropping: Set<String>
+    /// Whether a copy comes later; see ``Preflight/isCopiedLater``.
+    let isCopiedLater: Bool
 
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
         do {
-            if step.mode == .inPlace { return try refusalsInPlace() }
-            return try carried()?.refusals ?? []
+            return try refusals(of: carried())
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
     }
 
     /// Refusals, and what is left behind.
-    func check() throws -> (refusals: [FerryError], warnings: [String]) {
-        if step.mode == .inPlace { return (try refusalsInPlace(), []) }
-        guard let carried = try carried() else { return ([], []) }
-        return (carried.refusals, try leftovers(carried) + droppedHistory(carried))
+    func check(_ outcome: inout PreflightOutcome) throws {
+        guard let carried = try carried() else { return }
+        let refusals = try refusals(of: carried)
+        outcome.refusals += refusals
+        // Only tables that stay as they are keep what no model explains.
+        let kept =
+            isInPlace && refusals.isEmpty
+            ? Set(try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping).altered.keys) : []
+        try findLeftovers(carried.leftovers, keptIn: kept, &outcome)
+        for object in carried.dropped {
+            outcome.findings.droppedObjects.append(object.name)
+            outcome.findings.warnings.append("The \(object.type) \(object.name) is left out, as was asked.")
+        }
+        outcome.findings.warnings += try droppedHistory(carried)
     }
 
-    private func refusalsInPlace() throws -> [FerryError] {
-        do {
-            _ = try InPlaceRun.plan(step, on: store.sourceGuard.connection)
-            return []
-        } catch let error as FerryError where error.code.consequence == .refused {
-            return [error]
-        }
+    private var isInPlace: Bool { step.mode == .inPlace }
+
+    /// What no copy can take along, whatever the step: a later one would find it only after the first one's work.
+    private func refusalsOfLaterCopy() throws -> [FerryError] {
+        guard isCopiedLater, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return [] }
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        return try CarriedObjects(
+            of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping
+        ).refusals.filter { $0.code == .unsupported }
     }
 
     /// Nil when the new store cannot be laid out, which the plan says already.
     private func carried() throws -> CarriedObjects? {
-        guard step.mode == .copy, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return nil }
+        guard step.mode != .none, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
-        return try CarriedObjects(of: layout, into: destination, on: store.sourceGuard.connection)
+        return try CarriedObjects(
+            of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping, inPlace: isInPlace)
     }
 
-    /// Tables and columns of earlier versions, where there is something in them.
-    private func leftovers(_ carried: CarriedObjects) throws -> [String] {
-        var warnings: [String] = []
-        for leftover in carried.leftovers {
-            let names = leftover.split(separator: ".", maxSplits: 1).map { Connection.quoted(String($0)) }
-            let rows =
-                try store.sourceGuard.connection.integer(
-                    "SELECT count(\(names.count > 1 ? names[1] : "*")) FROM \(names[0])") ?? 0
-            guard rows > 0 else { continue }
-            warnings.append("\(leftover) is of an earlier version of the model and is left behind with \(rows) values.")
+    private func refusals(of carried: CarriedObjects?) throws -> [FerryError] {
+        guard let carried else { return [] }
+        if isInPlace {
+            let unknown = carried.refusals.filter { $0.code == .unknownObject }
+            guard unknown.isEmpty else { return unknown }
+            do {
+                _ = try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping)
+                return try refusalsOfLaterCopy()
+            } catch let error as FerryError where error.code.consequence == .refused {
+                return [error]
+            }
         }
-        return warnings
+        let mirroring = try carried.mirroring.flatMap {
+            try MirroringRefusal.find($0, step.resolved, layout, on: store.sourceGuard.connection)
+        }
+        return carried.refusals + [mirroring].compactMap { $0 }
+    }
+
+    /// Tables and columns of earlier versions, with what is in them.
+    private func findLeftovers(
+        _ leftovers: [Leftover], keptIn tables: Set<String>, _ outcome: inout PreflightOutcome
+    ) throws {
+        for leftover in leftovers {
+            let rows = try leftover.count(on: store.sourceGuard.connection)
+            outcome.findings.leftovers.append(
+                .init(kind: leftover.kind.rawValue, name: leftover.name, rows: rows, isKept: isInPlace))
+            let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
+            guard let rows, rows > 0, isLost else { continue }
+            outcome.findings.warnings.append(
+                "\(leftover.name) is of an earlier version of the model and is left behind with \(rows) "
+                    + (leftover.kind == .table ? "rows." : "values."))
+        }
     }
 
     private func droppedHistory(_ carried: CarriedObjects) throws -> [String] {

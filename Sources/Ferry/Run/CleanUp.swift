@@ -14,10 +14,15 @@ package struct CleanUp {
         self.ownsExternalFiles = ownsExternalFiles
     }
 
-    /// Removes external files that no row names, and writes the log; the run folder is the caller's to remove.
-    package func run(_ record: RunRecord, in folder: RunFolder) throws {
+    /// Removes external files that only the old store named, and writes the log; the run folder is the caller's to remove.
+    ///
+    /// - Returns: What became of the external files.
+    /// - Throws: ``FerryError``.
+    @discardableResult
+    package func run(_ record: RunRecord, in folder: RunFolder) throws -> MigrationReport.ExternalFiles {
+        var external = MigrationReport.ExternalFiles()
         if ownsExternalFiles {
-            try ExternalFiles(store: store, files: files).removeUnnamed(workFolder: folder.path)
+            external = try ExternalFiles(store: store, files: files).removeReleased(workFolder: folder.path)
         }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
         do {
@@ -27,5 +32,6 @@ package struct CleanUp {
             throw FerryError.wrapping(error, on: store)
         }
         try reader.close()
+        return external
     }
 }

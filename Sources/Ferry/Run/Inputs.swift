@@ -19,6 +19,7 @@ struct Inputs: Sendable {
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
         mappingModels = []
         for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }
+        catalog = catalog.ordered(along: mappingModels)
         digests = [:]
         // Versions that are not used count too: with them the same command can find another chain.
         for version in catalog.versions {
@@ -27,24 +28,68 @@ struct Inputs: Sendable {
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
 
-    /// What finds the way, with the executor that was asked for.
-    func planner(_ executor: Configuration.Executor) -> Planner {
-        let choice: ExecutorChoice =
-            switch executor {
-            case .automatic: .auto
-            case .row: .row
-            case .set: .set
+    /// The models and mapping models as a store with these hashes sees them: ``ModelCatalog/fitted(to:target:)``.
+    func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> Inputs {
+        var inputs = self
+        inputs.catalog = try catalog.fitted(to: hashes, target: target)
+        let (all, seen) = (entityNames(catalog), entityNames(inputs.catalog))
+        if seen != all {
+            // What the store does not hold needs no mapping.
+            inputs.mappingModels = mappingModels.map { model in
+                var model = model
+                model.entityMappings.removeAll { mapping in
+                    [mapping.source, mapping.destination].compactMap { $0 }
+                        .contains { all.contains($0) && !seen.contains($0) }
+                }
+                return model
             }
-        return Planner(catalog: catalog, mappingModels: mappingModels, policies: policies.known, executor: choice)
+        }
+        guard inputs.catalog.isMerged else { return inputs }
+        var widened: [MappingModel] = []
+        for model in inputs.mappingModels {
+            if let model = try self.widened(model, over: inputs.catalog) { widened.append(model) }
+        }
+        inputs.mappingModels = widened
+        return inputs
+    }
+
+    /// A mapping model between two versions of one bundle as one between merged models, which carries the objects of
+    /// the other bundles over; nil when no way leads over it.
+    private func widened(_ model: MappingModel, over merged: ModelCatalog) throws(FerryError) -> MappingModel? {
+        let source = try catalog.version(named: model.sourceVersion)
+        let destination = try catalog.version(named: model.destinationVersion)
+        for before in merged.versions where before.parts.contains(source.path) {
+            let others = before.parts.filter { $0 != source.path }
+            guard let after = merged.versions.first(where: { Set($0.parts) == Set(others + [destination.path]) })
+            else { continue }
+            var model = model
+            (model.sourceVersion, model.destinationVersion) = (before.path, after.path)
+            let carried = before.model.sortedEntityNames.filter {
+                source.model.entities[$0] == nil && before.model.entities[$0]?.isAbstract == false
+            }
+            model.entityMappings += carried.map {
+                EntityMapping(name: "IEM_Copy_\($0)", source: $0, destination: $0)
+            }
+            return model
+        }
+        return nil
+    }
+
+    private func entityNames(_ catalog: ModelCatalog) -> Set<String> {
+        Set(catalog.versions.flatMap(\.model.entities.keys))
     }
 
     /// The version that a migration leads to.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`.
-    func target(named name: String?) throws(FerryError) -> ModelVersion {
-        if let name { return try catalog.version(named: name) }
+    func target(_ configuration: Configuration) throws(FerryError) -> ModelVersion {
+        // In merged models the name has been heeded: it is that of one part.
+        if let name = configuration.target, !catalog.isMerged { return try catalog.version(named: name) }
+        if case .versions(let names) = configuration.chain, let last = names.last {
+            return try catalog.version(named: last)
+        }
         if let current = catalog.currentVersion() { return current }
-        let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
+        let names = catalog.lastBundle.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
         throw FerryError(
             .ambiguousVersion, "The models do not say which version is the current one.",
             remedy: "Name it with --to; there are: \(names).")

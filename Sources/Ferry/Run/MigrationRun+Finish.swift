@@ -18,6 +18,7 @@ extension MigrationRun {
         let destination = lastDestination(record, in: folder)
         if let output = place.output {
             try record.checkSource(sourceGuard.fingerprint())
+            try noteExternalFiles(sourceGuard, folder)
             var current = record
             try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
                 current.swap = intent
@@ -34,6 +35,13 @@ extension MigrationRun {
         record.spend(seconds(since: time), in: .swap)
     }
 
+    /// Notes which external files the store names as long as it can be asked.
+    func noteExternalFiles(_ sourceGuard: SourceGuard, _ folder: RunFolder) throws {
+        guard place.ownsExternalFiles else { return }
+        try ExternalFiles(store: place.store, files: files)
+            .noteNames(on: sourceGuard.connection, workFolder: folder.path)
+    }
+
     /// Cleans up behind a swap: external files that nobody names, the log, the run folder.
     ///
     /// - Returns: The report; nil when the record is that of a rollback.
@@ -43,14 +51,15 @@ extension MigrationRun {
         var record = record
         record.phase = .cleanUp
         try folder.save(record)
-        try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
+        let external = try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
             .run(record, in: folder)
         record.spend(seconds(since: time), in: .cleanUp)
         guard let migration = record.migration else {
             try folder.remove()
             return nil
         }
-        let report = report(record, migration)
+        var report = report(record, migration)
+        report.externalFiles = external
         try folder.remove()
         relay.send(.finished(report))
         return report
@@ -62,7 +71,11 @@ extension MigrationRun {
             chain: migration.chain, mode: migration.isInPlace ? "inPlace" : "copy")
         report.entityMappings = migration.steps.flatMap(\.entityMappings)
         report.unmapped = migration.steps.flatMap(\.unmapped)
-        report.healed = migration.steps.flatMap(\.healed)
+        report.healed = migration.findings.healed + migration.steps.flatMap(\.healed)
+        report.kept = migration.findings.kept
+        report.leftovers = migration.leftovers
+        report.droppedObjects = migration.findings.droppedObjects
+        report.warnings = migration.findings.warnings
         report.chunks.count = migration.steps.map(\.chunks).reduce(0, +)
         report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
         report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }
@@ -79,5 +92,17 @@ extension MigrationRun {
         }
         report.verification = verification
         return report
+    }
+}
+
+extension RunRecord.Migration {
+    /// What earlier versions had left, with what became of it; only a migration in place can keep it.
+    fileprivate var leftovers: [MigrationReport.Leftover] {
+        let lost = Set(steps.flatMap(\.leftBehind))
+        return findings.leftovers.map { leftover in
+            var leftover = leftover
+            leftover.isKept = isInPlace && !lost.contains(leftover.name)
+            return leftover
+        }
     }
 }

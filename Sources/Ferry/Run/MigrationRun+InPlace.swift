@@ -6,37 +6,38 @@ internal import FerrySQLite
 internal import FerryStore
 
 extension MigrationRun {
-    /// Takes the store, or a copy of it at the output, through all steps in one transaction.
+    /// Takes the store itself through all steps in one transaction.
+    ///
+    /// COMMIT is the only point at which anything changes; a kill before it leaves the old store.
     func runInPlace(
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
-        guard place.output != nil else {
-            try migrateStore(plan, sourceGuard, &record, folder)
-            // The writer is closed by now, so that side files which were not there before can go.
-            return try sourceGuard.close()
-        }
-        try migrateCopy(plan, sourceGuard, &record, folder)
-        try putInPlace(sourceGuard, &record, folder)
+        record.phase = .rows
+        try folder.save(record)
+        try migrateStore(plan, sourceGuard, &record, folder)
+        // The writer is closed by now, so that side files which were not there before can go.
+        try sourceGuard.close()
     }
 
-    // MARK: The store itself
-
-    /// COMMIT is the only point at which anything changes; a kill before it leaves the old store.
     private func migrateStore(
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
-        record.phase = .rows
-        try folder.save(record)
-        let connection = try connection(to: place.store, folder)
+        try noteExternalFiles(sourceGuard, folder)
+        let connection = try Connection(inPlace: place.store, vfs: vfs(folder.path), trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
         // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
         try record.checkSource(sourceGuard.fingerprint())
         try sourceGuard.endTransaction()
         try connection.execute("BEGIN IMMEDIATE")
         try record.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
+        var options = EngineOptions(
+            chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
+            progress: relay.hook(step: 1), stop: stop)
+        options.externalFolder = ExternalData.folder(forStore: place.store)
+        options.treat(record.migration?.findings ?? Findings(), as: configuration)
         var current = record
-        try InPlaceRun.run(plan.steps, on: connection, options: options(record, folder)) { reports in
+        try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
             addSteps(plan, reports, to: &current)
             try folder.save(current)
         }
@@ -77,49 +78,6 @@ extension MigrationRun {
         return record
     }
 
-    // MARK: A copy
-
-    private func migrateCopy(
-        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
-    ) throws {
-        guard record.migration?.steps.count != plan.steps.count else { return }
-        record.phase = .rows
-        try folder.save(record)
-        let file = destination(ofStep: plan.steps.count, in: folder)
-        try files.removeTree(FileLayer.parent(of: file))
-        try files.createDirectory(FileLayer.parent(of: file))
-        var output = try files.create(file)
-        try PageReader(sourceGuard.connection).write(to: &output, stop: stop)
-        try output.close()
-        let connection = try connection(to: file, folder)
-        let reports = try InPlaceRun.run(plan.steps, on: connection, options: options(record, folder))
-        let written = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first
-        guard written?.integer == 0 else {
-            throw FerryError(.internalError, "\(file) could not be written back from its -wal.")
-        }
-        withExtendedLifetime(connection) {}
-        addSteps(plan, reports, to: &record)
-        try folder.save(record)
-    }
-
-    // MARK: What both need
-
-    private func connection(to path: String, _ folder: RunFolder) throws -> Connection {
-        let connection = try Connection(
-            path: path, mode: .readWrite, vfs: vfs(folder.path), trace: configuration.trace)
-        // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
-        try connection.execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE; PRAGMA cache_size = -6000")
-        return connection
-    }
-
-    private func options(_ record: RunRecord, _ folder: RunFolder) -> EngineOptions {
-        var options = EngineOptions(
-            chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
-            progress: relay.hook(step: 1), stop: stop)
-        options.externalFolder = ExternalData.folder(forStore: place.store)
-        return options
-    }
-
     private func addSteps(_ plan: MigrationPlan, _ reports: [StepReport], to record: inout RunRecord) {
         record.migration?.steps = []
         for (index, (step, report)) in zip(plan.steps, reports).enumerated() {
@@ -132,6 +90,15 @@ extension MigrationRun {
     }
 }
 
+extension Connection {
+    /// Opens a file that is migrated within itself.
+    convenience init(inPlace path: String, vfs: VFS?, trace: TraceHook?) throws {
+        try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
+        // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
+        try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE; PRAGMA cache_size = -6000")
+    }
+}
+
 extension RunRecord {
     /// Whether the run changes the store itself and has not been seen to have done so.
     var isUnfinishedInPlace: Bool {
@@ -141,6 +108,6 @@ extension RunRecord {
     /// Whether a store that has a version's hashes has them by this run.
     func isCommitted(to version: String) -> Bool {
         guard let migration, isUnfinishedInPlace else { return false }
-        return migration.steps.count == migration.chain.count - 1 && migration.to == version
+        return migration.steps.count == migration.stepCount && migration.to == version
     }
 }

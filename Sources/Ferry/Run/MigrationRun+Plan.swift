@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -13,7 +14,8 @@ extension MigrationRun {
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
-        let target = try inputs.target(named: configuration.target)
+        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+        let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)
         }
@@ -22,22 +24,43 @@ extension MigrationRun {
         }
         let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = inputs.planner(configuration.executor).plan(
+        let plan = planner.plan(
             from: version, to: target, rows: rows,
             areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
         var report = try report(plan, rows: rows.values.reduce(0, +), store)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
-        if checksRows, let first = plan.steps.first {
-            let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
-            report.refusals += refusals + Preflight.refusals(ofLaterSteps: plan)
+        guard
+            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        else { return report }
+        if checksRows {
+            let (refusals, findings) = try preflight.check()
+            report.refusals += refusals
+            report.refusals += try LaterSteps(
+                plan: plan, layout: layout, connection: store.sourceGuard.connection,
+                dropping: Set(configuration.dropUnknown)
+            ).refusals()
             report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
-            report.warnings += warnings
-        } else if let first = plan.steps.first {
-            report.refusals += try CarriedCheck(store: store, layout: layout, step: first).refusals()
+            report.warnings += findings.warnings
+        } else {
+            report.refusals += try preflight.carried.refusals()
         }
         return report
+    }
+
+    var planner: Planner {
+        let executor: ExecutorChoice =
+            switch configuration.executor {
+            case .automatic: .auto
+            case .row: .row
+            case .set: .set
+            }
+        var planner = Planner(
+            catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
+            executor: executor, composes: configuration.composes)
+        planner.route = configuration.route
+        return planner
     }
 
     /// The plan in the words of the library, with what only the façade knows.

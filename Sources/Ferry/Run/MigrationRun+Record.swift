@@ -13,18 +13,20 @@ extension MigrationRun {
     private func options(_ plan: MigrationPlan) -> RunRecord.Options {
         RunRecord.Options(
             target: plan.chain.last ?? "", output: place.output, verify: configuration.verify,
-            takesSnapshot: takesSnapshot)
+            takesSnapshot: takesSnapshot, damaged: configuration.damaged,
+            dropUnknown: configuration.dropUnknown.sorted())
     }
 
     /// Begins a run: from here on the folder is known as this run's.
     func newRecord(
-        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
+        _ plan: MigrationPlan, _ findings: Findings, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord {
         let record = try RunRecord(
             .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
             migration: RunRecord.Migration(
-                options: options(plan), chain: plan.chain,
-                now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace))
+                options: options(plan), chain: plan.chain, passes: plan.steps.map(\.versions),
+                now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
+                findings: findings))
         try folder.save(record)
         return record
     }
@@ -39,10 +41,13 @@ extension MigrationRun {
         let wanted = options(plan)
         let different = [
             ("target", migration.options.target == wanted.target && migration.chain == plan.chain),
+            ("division into steps", migration.passes == plan.steps.map(\.versions)),
             ("output", migration.options.output == wanted.output),
             ("verification", migration.options.verify == wanted.verify),
             ("mode", migration.isInPlace == plan.isInPlace),
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
+            ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
+            ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
         ].first { !$0.1 }?.0
         if let different {
             throw FerryError(

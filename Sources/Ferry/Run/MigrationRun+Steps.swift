@@ -16,17 +16,12 @@ extension MigrationRun {
         for (index, step) in plan.steps.enumerated() {
             let number = index + 1
             try stop.check()
-            let run = StepRun(
-                step: step, sourcePath: index == 0 ? place.store : destination(ofStep: index, in: folder),
-                isSourcePrivate: index > 0, folder: folder.stepFolder(number),
-                options: EngineOptions(
-                    chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
-                    progress: relay.hook(step: number), stop: stop, vfs: try vfs(folder.path),
-                    externalFolder: ExternalData.folder(forStore: place.store)), policies: inputs.policies)
+            let run = try work(plan, step, number, migration, sourceGuard, folder)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
-                try files.createDirectory(run.folder)
+                // A step in place looks at its rows itself, before its COMMIT.
+                if index > 0, step.mode == .copy { try checkRows(step, run.sourcePath) }
                 let report = try run.run()
                 releaseFreedMemory()
                 isResumed = isResumed || report.resumed
@@ -47,6 +42,29 @@ extension MigrationRun {
         }
     }
 
+    private func work(
+        _ plan: MigrationPlan, _ step: StepPlan, _ number: Int, _ migration: RunRecord.Migration,
+        _ sourceGuard: SourceGuard, _ folder: RunFolder
+    ) throws -> any StepWork {
+        let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
+        var options = EngineOptions(
+            chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
+            progress: relay.hook(step: number),
+            stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
+        options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
+        let stepFolder = folder.stepFolder(number)
+        guard step.mode == .inPlace else {
+            try files.createDirectory(stepFolder)
+            return StepRun(
+                step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
+                options: options, policies: inputs.policies)
+        }
+        return InPlaceStep(
+            step: step, previous: previous, sourceGuard: sourceGuard,
+            keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
+            options: options)
+    }
+
     /// The file that the last step made.
     func lastDestination(_ record: RunRecord, in folder: RunFolder) -> String {
         destination(ofStep: record.migration?.steps.count ?? 0, in: folder)
@@ -63,10 +81,30 @@ extension MigrationRun {
         }
     }
 
+    /// Looks whether the rows that earlier steps have made are what a later one asks for.
+    ///
+    /// What could be known before the run was asked in preflight; this stops where only now it can be.
+    private func checkRows(_ step: StepPlan, _ path: String) throws {
+        do {
+            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+            let inspection = try StoreInspection(of: layout, on: connection)
+            let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+            let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
+            var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
+            refusals += try checks.emptyValues() + checks.valuesMissingOnTheWay() + checks.duplicates()
+            guard var first = refusals.first else { return }
+            first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
+            throw first
+        } catch {
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
     // MARK: Verification
 
     private func verify(
-        _ run: StepRun, _ report: StepReport, _ number: Int, _ now: Double, _ record: inout RunRecord
+        _ run: any StepWork, _ report: StepReport, _ number: Int, _ now: Double, _ record: inout RunRecord
     ) throws -> VerificationSummary {
         guard configuration.verify != .none else { return VerificationSummary(mode: .none) }
         relay.begin(.verify, step: number)
@@ -75,12 +113,18 @@ extension MigrationRun {
         // What a killed verification left.
         try files.removeTree(workFolder)
         try files.createDirectory(workFolder)
-        let verification = Verification(
-            mode: configuration.verify == .full ? .full : .quick, step: run.step.resolved, sourcePath: run.sourcePath,
+        // What a step in place has deleted first is to be missed as what a copy leaves out.
+        let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
+        let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved
+        var verification = Verification(
+            mode: configuration.verify == .full ? .full : .quick, step: step, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
-            counts: report.counts, now: now,
-            externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies, trace: configuration.trace,
+            counts: report.counts, now: now, isInPlace: run.step.mode == .inPlace,
+            externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
+            trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
+        verification.dropping = run.options.dropping
+        verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()
         releaseFreedMemory()
         try files.removeTree(workFolder)
@@ -130,11 +174,33 @@ extension RunRecord {
                 isFinished: false, entityMappings: mappings,
                 unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
                 healed: report.healed.map { .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows) },
-                chunks: report.chunks, verification: verification))
+                leftBehind: report.leftBehind, chunks: report.chunks, verification: verification))
     }
 }
 
 extension Phase {
     /// The place among the phases of a run.
     var order: Int { Phase.allCases.firstIndex(of: self) ?? 0 }
+}
+
+extension EngineOptions {
+    /// What the store's own damage and objects mean for a step.
+    ///
+    /// A copy leaves no broken links; steps in place leave those that they find, and later ones look again.
+    mutating func treat(_ findings: Findings, as configuration: Configuration, after steps: ArraySlice<StepPlan> = []) {
+        damaged = DamagedRows(configuration.damaged)
+        sourceDamage = steps.isEmpty ? findings.damage : []
+        if !findings.damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { sourceDamage = nil }
+        dropping = steps.isEmpty ? Set(configuration.dropUnknown) : []
+    }
+}
+
+extension DamagedRows {
+    init(_ damaged: Configuration.Damaged) {
+        switch damaged {
+        case .keep: self = .keep
+        case .drop: self = .drop
+        case .refuse: self = .refuse
+        }
+    }
 }

@@ -11,7 +11,8 @@ internal import FerryStore
 /// Everything that a killed call left is found in the run folder; a call that goes on does again at most the unit that
 /// was at work.
 final class MigrationRun {
-    let inputs: Inputs
+    /// As the store sees them, once it is open.
+    var inputs: Inputs
     let place: RunPlace
     let configuration: Configuration
     let stop: StopRequest
@@ -39,7 +40,6 @@ final class MigrationRun {
     // MARK: The way of a migration
 
     func run() throws -> MigrationReport {
-        let target = try inputs.target(named: configuration.target)
         var folder: RunFolder?
         var record: RunRecord?
         if try RunFolder.exists(place.runFolder, files: files) {
@@ -48,6 +48,7 @@ final class MigrationRun {
             if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
                 isResumed = true
                 let report = try finish(found, swapped)
+                let target = try inputs.target(configuration)
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
                 record = nil
             } else {
@@ -60,8 +61,7 @@ final class MigrationRun {
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             trace: configuration.trace)
         do {
-            return try migrate(
-                sourceGuard, to: target, folder: folder, record: configuration.restart ? nil : record)
+            return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard.close() } catch {}
@@ -70,11 +70,13 @@ final class MigrationRun {
     }
 
     private func migrate(
-        _ sourceGuard: SourceGuard, to target: ModelVersion, folder found: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
+        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+        let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)
         }
@@ -90,8 +92,7 @@ final class MigrationRun {
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let (inspection, layout) = try store.inspect(version, counting: isPastSnapshot ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = inputs.planner(configuration.executor)
-            .plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
+        let plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: isPastSnapshot)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder
@@ -108,10 +109,10 @@ final class MigrationRun {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
             try place.checkOutput(files: files)
-            try preflight(store, layout, rows: rows, plan)
+            let findings = try preflight(store, layout, rows: rows, plan)
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
-                record = try newRecord(plan, sourceGuard, folder)
+                record = try newRecord(plan, findings, sourceGuard, folder)
             } catch {
                 // A run that could not begin leaves nothing behind.
                 if folder.record == nil { try folder.remove() }
@@ -121,9 +122,11 @@ final class MigrationRun {
         }
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseFreedMemory()
-        if plan.isInPlace {
+        if plan.isInPlace, place.output == nil {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {
+            var plan = plan
+            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             try runSteps(plan, sourceGuard, &record, folder)
             try putInPlace(sourceGuard, &record, folder)
         }
@@ -143,12 +146,20 @@ final class MigrationRun {
 
     private func preflight(
         _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan
-    ) throws {
-        guard let first = plan.steps.first else { return }
-        let (refusals, warnings) = try Preflight(store: store, layout: layout, rows: rows, step: first).check()
-        for warning in plan.warnings + warnings { relay.send(.warning(warning)) }
-        try Self.refuse(
-            refusals + Preflight.refusals(ofLaterSteps: plan) + diskNeed(store, steps: plan.steps.count).refusals())
+    ) throws -> Findings {
+        guard
+            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        else { return Findings() }
+        var (refusals, findings) = try preflight.check()
+        findings.warnings = plan.warnings + findings.warnings
+        for warning in findings.warnings { relay.send(.warning(warning)) }
+        refusals += try LaterSteps(
+            plan: plan, layout: layout, connection: store.sourceGuard.connection,
+            dropping: Set(configuration.dropUnknown)
+        ).refusals()
+        refusals += try diskNeed(store, steps: plan.steps.count).refusals()
+        try Self.refuse(refusals)
+        return findings
     }
 
     /// Throws the first refusal, with all of them as its cause.

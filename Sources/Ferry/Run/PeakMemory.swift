@@ -1,13 +1,13 @@
-internal import FerryBase
+package import FerryBase
 
 #if canImport(Darwin)
     internal import Darwin
 #endif
 
 /// The most memory that this process ever held.
-enum PeakMemory {
+package enum PeakMemory {
     /// Bytes, or nil where the system does not tell.
-    static func bytes(files: FileLayer) -> Int64? {
+    package static func bytes(files: FileLayer) -> Int64? {
         #if canImport(Darwin)
             var usage = rusage()
             guard getrusage(RUSAGE_SELF, &usage) == 0 else { return nil }

@@ -16,13 +16,34 @@ extension PlanReport {
         self.rows = rows
         refusals = plan.refusals
         warnings = plan.warnings
+        links = plan.explanation.links.map {
+            Link(from: $0.from, to: $0.to, isInferred: $0.isInferred, reason: $0.reason)
+        }
+        notes = plan.explanation.notes
+        losses = plan.losses.map {
+            Loss(
+                entity: $0.entity, property: $0.property, version: $0.version, rows: $0.rows,
+                isEstimated: $0.isEstimated)
+        }
         for (index, step) in plan.steps.enumerated() {
-            let names = plan.chain.count == plan.steps.count + 1 ? Array(plan.chain[index...index + 1]) : nil
             steps.append(
                 Step(
-                    from: names?[0] ?? step.resolved.source.name, to: names?[1] ?? step.resolved.destination.name,
-                    mode: step.mode.rawValue, mappingModels: step.resolved.mappingModels.map(\.name),
+                    from: step.versions.first ?? step.resolved.source.name,
+                    to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
+                    isApartBecause: step.isApartBecause, mode: step.mode.rawValue,
+                    reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
                     partitions: step.partitions.map { $0.entityMappings.map { Self.words($0, isFirst: index == 0) } }))
+        }
+    }
+
+    private static func reason(_ step: StepPlan, in plan: MigrationPlan) -> String {
+        switch step.mode {
+        case .none: "nothing is to be done"
+        case .copy: step.needsCopyBecause ?? "its mapping models make objects anew"
+        case .inPlace:
+            plan.isInPlace
+                ? "it is inferred, and every object keeps its row"
+                : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
         }
     }
 

@@ -1,55 +1,143 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
 
-/// What was wrong with the store before.
+/// What was wrong with the store before, and what becomes of it.
 extension Preflight {
-    func unknownEntity(_ damage: StoreDamage) -> FerryError {
-        FerryError(
-            .damagedSource,
-            "\(damage.rows) rows in the table of \(damage.entity) have a Z_ENT that is no entity of that table.",
-            remedy: "Remove or repair these rows with the app, or restore a backup of the store.",
-            place: .init(entity: damage.entity))
+    func findDamage(_ outcome: inout PreflightOutcome) throws {
+        outcome.findings.damage = try StoreDamage.scan(
+            layout, on: store.sourceGuard.connection, missingValues: false)
+        for damage in outcome.findings.damage {
+            switch damage.kind {
+            // Healed in a copy, where the run counts what of it is carried at all.
+            case .danglingKey, .oneSidedInverse, .missingOrder:
+                if isInPlace, !isCopiedLater { outcome.kept(damage) }
+                outcome.findings.warnings.append(words(for: damage))
+            case .wrongEntity, .lowMaximumKey:
+                if isInPlace || damage.kind == .lowMaximumKey {
+                    outcome.healed(damage.kind, damage.entity, rows: damage.rows)
+                }
+                outcome.findings.warnings.append(words(for: damage))
+            case .unknownEntity: try treatStrangers(damage, &outcome)
+            // Counts only where it is carried into a mandatory attribute, which is checked with that.
+            case .missingValue, .missingFile: break
+            }
+        }
+        try findMissingFiles(&outcome)
     }
 
-    /// Whether the contents of the attribute's files are to go into the rows.
-    func isTakenIn(_ damage: StoreDamage) -> Bool {
-        step.resolved.entityMappings.contains { mapping in
-            guard layout.model.isKind(mapping.source, of: damage.entity) else { return false }
-            return mapping.attributes.contains { attribute in
-                guard case .keyPath(.variable("source"), let path) = attribute.expression,
-                    case .key(damage.property)? = path.last, path.count == 1
-                else { return false }
-                let destination = step.resolved.destination.model.attribute(attribute.name, of: mapping.destination)
-                return destination?.allowsExternalStorage == false
+    // MARK: Rows of unknown entities
+
+    private func treatStrangers(_ damage: StoreDamage, _ outcome: inout PreflightOutcome) throws {
+        let rows = "\(damage.rows) rows in the table of \(damage.entity) have a Z_ENT that is no entity of that table"
+        let place = FerryError.Place(entity: damage.entity)
+        switch configuration.damaged {
+        case .drop:
+            // In place the run itself counts what it deletes.
+            if !isInPlace { outcome.healed(.unknownEntity, damage.entity, rows: damage.rows) }
+            outcome.findings.warnings.append("\(rows); they are left out, with the links to them.")
+        case .keep where isInPlace:
+            // What stands in the way of the step at all is among the refusals already.
+            guard outcome.refusals.isEmpty else { return }
+            if let refusal = try InPlaceRun.refusalToKeepStrangers(
+                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+            {
+                if !outcome.refusals.contains(where: { $0.message == refusal.message }) {
+                    outcome.refusals.append(refusal)
+                }
+                return
+            }
+            outcome.kept(damage)
+            outcome.findings.warnings.append("\(rows); they stay as they are.")
+        case .keep:
+            outcome.refusals.append(
+                FerryError(
+                    .damagedSource,
+                    "\(rows), and cannot be kept: nothing says what entity they would be of in a new store.",
+                    remedy: "Leave them out with --damaged drop, or repair them with the app.", place: place))
+        case .refuse:
+            outcome.refusals.append(
+                FerryError(
+                    .damagedSource, "\(rows).",
+                    remedy: "Repair these rows with the app, restore a backup of the store, or leave them out with "
+                        + "--damaged drop.", place: place))
+        }
+    }
+
+    // MARK: External files
+
+    private func findMissingFiles(_ outcome: inout PreflightOutcome) throws {
+        let found = try StoreDamage.missingFiles(
+            in: layout, of: store.path, on: store.sourceGuard.connection, files: FileLayer())
+        outcome.findings.damage += found
+        for damage in found {
+            guard let mandatory = takenIn(damage) else {
+                outcome.kept(damage)
+                outcome.findings.warnings.append(words(for: damage))
+                continue
+            }
+            if configuration.damaged == .drop, !mandatory {
+                outcome.healed(.missingFile, damage.entity, rows: damage.rows)
+                outcome.findings.warnings.append(
+                    "\(name(of: damage)) names files that are not there in \(damage.rows) rows; it is left empty there."
+                )
+            } else {
+                outcome.refusals.append(missingContents(damage, isMandatory: mandatory))
             }
         }
     }
 
-    func missingContents(_ damage: StoreDamage) -> FerryError {
-        let property = damage.property ?? ""
-        return FerryError(
+    /// Whether the contents of the attribute's files are to go into rows where they are mandatory; nil when they stay in
+    /// files.
+    private func takenIn(_ damage: StoreDamage) -> Bool? {
+        let takers = step.resolved.entityMappings.flatMap { mapping -> [Attribute] in
+            guard layout.model.isKind(mapping.source, of: damage.entity) else { return [] }
+            return mapping.attributes.compactMap { attribute in
+                guard attribute.expression?.sourceKeys == damage.property else { return nil }
+                let destination = step.resolved.destination.model.attribute(attribute.name, of: mapping.destination)
+                return destination.flatMap { $0.allowsExternalStorage ? nil : $0 }
+            }
+        }
+        return takers.isEmpty ? nil : takers.contains { !$0.isOptional }
+    }
+
+    private func missingContents(_ damage: StoreDamage, isMandatory: Bool) -> FerryError {
+        FerryError(
             .damagedSource,
-            "\(damage.rows) values of \(damage.entity).\(property) name files that are not there, and their contents are "
-                + "needed because the attribute does not allow external storage any more.",
-            remedy: "Restore \(ExternalData.folder(forStore: store.path)), or leave these objects out with a `where`.",
+            "\(damage.rows) values of \(name(of: damage)) name files that are not there, and their contents are needed "
+                + "because the attribute does not allow external storage any more.",
+            remedy: "Restore \(ExternalData.folder(forStore: store.path)), "
+                + (isMandatory
+                    ? "or leave these objects out with a `where`."
+                    : "or leave these values empty with --damaged drop."),
             place: .init(entity: damage.entity, property: damage.property))
     }
 
-    func words(for damage: StoreDamage) -> String {
-        let isInPlace = step.mode == .inPlace
-        let property = damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
+    // MARK: Words
+
+    private func name(of damage: StoreDamage) -> String {
+        damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
+    }
+
+    private func words(for damage: StoreDamage) -> String {
+        let isInPlace = isInPlace && !isCopiedLater
+        let name = name(of: damage)
         return switch damage.kind {
         case .danglingKey:
-            "\(property) leads nowhere in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is left empty there")."
+            "\(name) leads nowhere in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is left empty there")."
         case .oneSidedInverse:
-            "The inverse of \(property) does not lead back in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is set anew")."
-        case .lowMaximumKey: "Z_MAX of \(property) is below its highest key; it is set anew."
-        case .missingFile: "\(property) names files that are not there in \(damage.rows) rows; they stay as they are."
-        case .missingValue, .unknownEntity: "\(property) is damaged in \(damage.rows) rows."
+            "The inverse of \(name) does not lead back in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is set anew")."
+        case .wrongEntity:
+            "\(name) names another entity in \(damage.rows) rows than that of the object there; it is set right."
+        case .missingOrder:
+            "\(name) lacks its position in \(damage.rows) rows; \(isInPlace ? "that stays so" : "they come first")."
+        case .lowMaximumKey: "Z_MAX of \(name) is below its highest key; it is set anew."
+        case .missingFile: "\(name) names files that are not there in \(damage.rows) rows; they stay as they are."
+        case .missingValue, .unknownEntity: "\(name) is damaged in \(damage.rows) rows."
         }
     }
 }

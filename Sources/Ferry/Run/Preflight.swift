@@ -14,37 +14,48 @@ struct Preflight {
     let rows: [String: Int64]
     /// The step that reads the store; what later steps read does not exist yet.
     let step: StepPlan
+    let configuration: Configuration
+    /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
+    let isCopiedLater: Bool
 
-    /// Everything that stands in the way, and what is only worth knowing.
-    func check() throws -> (refusals: [FerryError], warnings: [String]) {
+    /// Nil when there is nothing to do.
+    init?(
+        _ plan: MigrationPlan, store: OpenedStore, layout: StoreLayout, rows: [String: Int64],
+        configuration: Configuration
+    ) {
+        guard let first = plan.steps.first else { return nil }
+        self.store = store
+        self.layout = layout
+        self.rows = rows
+        self.configuration = configuration
+        step = first
+        isCopiedLater = first.mode == .inPlace && !plan.isInPlace
+    }
+
+    /// What becomes of the things that the store's model does not explain.
+    var carried: CarriedCheck {
+        CarriedCheck(
+            store: store, layout: layout, step: step, dropping: Set(configuration.dropUnknown),
+            isCopiedLater: isCopiedLater)
+    }
+
+    var isInPlace: Bool { step.mode == .inPlace }
+
+    /// Everything that stands in the way, and what the run and its report must know.
+    func check() throws -> (refusals: [FerryError], findings: Findings) {
         do {
-            var (refusals, warnings) = valuesWithoutSource()
-            refusals += try nullsInMandatoryAttributes()
-            let carried = try CarriedCheck(store: store, layout: layout, step: step).check()
-            refusals += carried.refusals
-            warnings += carried.warnings
-            refusals += rowsOfAbstractEntities() + (try duplicates())
-            warnings += try emptyMandatoryRelationships()
-            let damage = try StoreDamage.scan(layout, on: store.sourceGuard.connection)
-            for damage in damage {
-                switch damage.kind {
-                case .unknownEntity: refusals.append(unknownEntity(damage))
-                case .danglingKey, .oneSidedInverse, .lowMaximumKey, .missingFile:
-                    warnings.append(words(for: damage))
-                // Counts only where it is carried into a mandatory attribute, which is checked above.
-                case .missingValue: break
-                }
-            }
-            let missing = try StoreDamage.missingFiles(
-                in: layout, of: store.path, on: store.sourceGuard.connection, files: FileLayer())
-            for damage in missing {
-                if isTakenIn(damage) {
-                    refusals.append(missingContents(damage))
-                } else {
-                    warnings.append(words(for: damage))
-                }
-            }
-            return (refusals, warnings)
+            var outcome = PreflightOutcome()
+            let checks = RowChecks(connection: store.sourceGuard.connection, layout: layout, rows: rows, step: step)
+            let values = checks.valuesWithoutSource()
+            outcome.refusals += values.refusals
+            outcome.findings.warnings += values.warnings
+            try findEmptyMandatoryValues(&outcome)
+            outcome.refusals += try checks.valuesMissingOnTheWay()
+            try carried.check(&outcome)
+            outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
+            outcome.findings.warnings += try emptyMandatoryRelationships()
+            try findDamage(&outcome)
+            return (outcome.refusals, outcome.findings)
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
@@ -52,83 +63,78 @@ struct Preflight {
 
     // MARK: Mandatory values
 
-    /// Mandatory attributes that an entity mapping gives no value at all.
-    private func valuesWithoutSource() -> (refusals: [FerryError], warnings: [String]) {
-        var refusals: [FerryError] = []
-        var warnings: [String] = []
-        for check in step.needsRowCheck {
-            guard let mapping = step.resolved.entityMapping(named: check.entityMapping),
-                rows[mapping.source, default: 0] > 0
-            else { continue }
-            if mapping.filter == nil, mapping.iteration == nil {
-                refusals.append(check.problem)
-            } else {
-                warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
-            }
-        }
-        return (refusals, warnings)
-    }
-
     /// Mandatory destination attributes that are filled from a source attribute which is NULL in some row.
-    private func nullsInMandatoryAttributes() throws -> [FerryError] {
-        var refusals: [FerryError] = []
-        // What a policy makes of an object without the value only its code tells.
-        for mapping in step.resolved.entityMappings
-        where mapping.filter == nil && mapping.iteration == nil && mapping.policy == nil {
-            guard rows[mapping.source, default: 0] > 0 else { continue }
-            let carried = mandatoryAttributes(of: mapping)
-            guard !carried.isEmpty, let table = layout.table(of: mapping.source),
+    private func findEmptyMandatoryValues(_ outcome: inout PreflightOutcome) throws {
+        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
+            guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
             else { continue }
-            // One scan for all of them.
-            let sums = carried.map { "sum(\(Connection.quoted($0.column.name)) IS NULL)" }.joined(separator: ", ")
-            let counts = try store.sourceGuard.connection.rows(
-                "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
-            for (attribute, count) in zip(carried, counts.first ?? []) {
-                guard let count = count.integer, count > 0 else { continue }
-                refusals.append(refusal(mapping, attribute, rows: count))
+            let values = step.resolved.mandatoryValues(of: mapping).compactMap { value in
+                layout.column(of: value.source, in: mapping.source).map { (value: value, column: $0.name) }
+            }
+            guard !values.isEmpty else { continue }
+            // One scan for all of them, and for the rows in which any is damaged.
+            let empty = values.map { "\(Connection.quoted($0.column)) IS NULL" }
+            let damaged = zip(values, empty).filter { !$0.0.value.wasOptional }.map(\.1)
+            let sums = (empty + [damaged.isEmpty ? "0" : "(\(damaged.joined(separator: " OR ")))"])
+                .map { "ifnull(sum(\($0)), 0)" }
+            let found = try store.sourceGuard.connection.rows(
+                "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?",
+                [.integer(number)])
+            let counts = (found.first ?? []).map { $0.integer ?? 0 }
+            for (value, count) in zip(values, counts) where count > 0 {
+                treat(value.value, of: mapping, rows: count, &outcome)
+            }
+            // In place the run itself counts what it deletes.
+            if let count = counts.last, count > 0, configuration.damaged == .drop, !isInPlace {
+                outcome.healed(.missingValue, mapping.source, rows: count)
             }
         }
-        return refusals
     }
 
-    private struct Carried {
-        var destination: String
-        var source: String
-        var isOptional: Bool
-        var column: Column
-    }
-
-    private func mandatoryAttributes(of mapping: ResolvedEntityMapping) -> [Carried] {
-        mapping.attributes.compactMap { attribute in
-            guard case .keyPath(.variable("source"), let path) = attribute.expression, case .key(let name) = path.first,
-                path.count == 1, let source = layout.model.attribute(name, of: mapping.source),
-                let column = layout.column(of: name, in: mapping.source),
-                let destination = step.resolved.destination.model.attribute(attribute.name, of: mapping.destination),
-                !destination.isOptional, !destination.isTransient
-            else { return nil }
-            return Carried(
-                destination: attribute.name, source: name, isOptional: source.isOptional, column: column)
-        }
-    }
-
-    private func refusal(_ mapping: ResolvedEntityMapping, _ attribute: Carried, rows: Int64) -> FerryError {
+    private func treat(
+        _ value: ResolvedStep.MandatoryValue, of mapping: ResolvedEntityMapping, rows: Int64,
+        _ outcome: inout PreflightOutcome
+    ) {
         let place = FerryError.Place(
-            entityMapping: mapping.name, entity: mapping.destination, property: attribute.destination)
-        let source = "\(mapping.source).\(attribute.source)"
-        let destination = "\(mapping.destination).\(attribute.destination)"
-        if attribute.isOptional {
-            return FerryError(
-                .mandatoryValue,
-                "\(source) has no value in \(rows) rows, and \(destination), which is filled from it, is mandatory.",
-                remedy: "Give \(destination) an expression that stands in, or make it optional in the model.",
-                place: place)
+            entityMapping: mapping.name, entity: mapping.destination, property: value.destination)
+        let source = "\(mapping.source).\(value.source)"
+        let destination = "\(mapping.destination).\(value.destination)"
+        guard !value.wasOptional else {
+            outcome.refusals.append(value.problem(in: mapping, rows: rows))
+            return
         }
-        return FerryError(
-            .damagedSource,
-            "\(source) is mandatory in the store's own version, but has no value in \(rows) rows, and \(destination) is "
-                + "filled from it.",
-            remedy: "Repair these rows with the app, or give \(destination) an expression that stands in.", place: place
-        )
+        let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows) rows"
+        switch configuration.damaged {
+        case .keep:
+            outcome.kept(.missingValue, mapping.source, value.source, rows: rows)
+            outcome.findings.warnings.append("\(damage); \(destination) stays empty there.")
+        case .drop: outcome.findings.warnings.append("\(damage); they are left out, with the links to them.")
+        case .refuse:
+            outcome.refusals.append(
+                FerryError(
+                    .damagedSource, "\(damage), and \(destination) is filled from it.",
+                    remedy:
+                        "Repair these rows with the app, give \(destination) an expression that stands in, or go on "
+                        + "with --damaged keep or --damaged drop.", place: place))
+        }
+    }
+}
+
+/// What preflight gathers.
+struct PreflightOutcome {
+    var refusals: [FerryError] = []
+    var findings = Findings()
+
+    mutating func healed(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
+        findings.healed.append(.init(step: 1, kind: kind.rawValue, entity: entity, rows: rows))
+    }
+
+    mutating func kept(_ damage: StoreDamage) {
+        kept(damage.kind, damage.entity, damage.property, rows: damage.rows)
+    }
+
+    mutating func kept(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
+        findings.kept.append(.init(kind: kind.rawValue, entity: entity, property: property, rows: rows))
     }
 }

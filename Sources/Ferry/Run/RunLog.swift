@@ -32,6 +32,8 @@ struct RunLog {
         /// Version hashes of the store as the run left it, in hexadecimal.
         var hashes: [String: String]
         var entityMappings: [MigrationReport.EntityMappingReport]
+        /// `now()` of the run's expressions, in seconds since 2001-01-01 UTC; logs of older versions do not have it.
+        var now: Double?
     }
 
     private struct Content: Codable {
@@ -48,7 +50,7 @@ struct RunLog {
                 id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool,
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
-                entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? []))
+                entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -65,6 +67,12 @@ struct RunLog {
     func version(with hashes: [String: [UInt8]]) throws -> String? {
         let hashes = hashes.mapValues(\.hexadecimal)
         return try read().runs.last { $0.hashes == hashes && $0.to != nil }?.to
+    }
+
+    /// What `now()` was in the last migration that led to these hashes.
+    func time(ofRunTo hashes: [String: [UInt8]]) throws -> Double? {
+        let hashes = hashes.mapValues(\.hexadecimal)
+        return try read().runs.last { $0.hashes == hashes && $0.to != nil }?.now
     }
 
     private func read() throws -> Content {

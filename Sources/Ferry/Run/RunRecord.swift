@@ -66,17 +66,26 @@ package struct RunRecord: Codable, Sendable {
         var options: Options
         /// Names of the versions from the store's to the target.
         var chain: [String]
+        /// The versions that each step passes; absent in records of earlier tools, which took one step from each to the next.
+        var passes: [[String]]?
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
-        /// Whether the store itself is changed, in one transaction.
+        /// Whether no step is a copy; without an output the store itself is changed then, in one transaction.
         var isInPlace = false
         /// The steps that are verified, in order; the next one is at work.
         ///
-        /// In place they are recorded before COMMIT.
+        /// Those of a store that is changed itself are recorded before COMMIT.
         var steps: [StepRecord] = []
+        /// What preflight has found.
+        var findings: Findings
 
-        package init(options: Options, chain: [String], now: Double, isInPlace: Bool = false) {
+        package init(
+            options: Options, chain: [String], passes: [[String]]? = nil, now: Double, isInPlace: Bool = false,
+            findings: Findings = Findings()
+        ) {
+            self.findings = findings
             self.isInPlace = isInPlace
+            self.passes = passes
             precondition(!chain.isEmpty, "a migration leads from a version to a version")
             self.options = options
             self.chain = chain
@@ -85,6 +94,8 @@ package struct RunRecord: Codable, Sendable {
 
         var from: String { chain[0] }
         var to: String { chain[chain.count - 1] }
+        /// How many steps there are to do.
+        var stepCount: Int { passes?.count ?? chain.count - 1 }
     }
 
     /// What a call must ask for again to go on with the run.
@@ -93,10 +104,15 @@ package struct RunRecord: Codable, Sendable {
         var output: String?
         var verify: Configuration.VerifyMode
         var takesSnapshot: Bool
+        var damaged: Configuration.Damaged
+        var dropUnknown: [String]
 
         package init(
-            target: String, output: String? = nil, verify: Configuration.VerifyMode = .full, takesSnapshot: Bool = true
+            target: String, output: String? = nil, verify: Configuration.VerifyMode = .full,
+            takesSnapshot: Bool = true, damaged: Configuration.Damaged = .refuse, dropUnknown: [String] = []
         ) {
+            self.damaged = damaged
+            self.dropUnknown = dropUnknown
             self.target = target
             self.output = output
             self.verify = verify
@@ -113,11 +129,13 @@ package struct RunRecord: Codable, Sendable {
 
     /// A verified step.
     struct StepRecord: Codable, Sendable {
-        /// Whether the destination is free of Ferry's own tables.
+        /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
         var healed: [MigrationReport.Healed]
+        /// What earlier versions had left and the step did not take along.
+        var leftBehind: [String]
         var chunks: Int
         var verification: VerificationSummary
     }

@@ -31,59 +31,92 @@ struct ExternalFiles {
         }
     }
 
-    /// Removes the files that no row of the store names.
+    // MARK: Files of values that have gone
+
+    /// Notes, before the store is replaced, which files its rows name: only these can be released by a migration.
     ///
     /// Needs no model: every BLOB of the form that names a file counts, whatever column it stands in.
     ///
-    /// - Parameter workFolder: A folder for the list of names, which can be as long as the store has rows.
-    /// - Throws: ``FerryError``, ``DatabaseError``; what was not removed yet stays.
-    func removeUnnamed(workFolder: String) throws {
-        guard try files.attributesIfPresent(folder)?.isDirectory == true else { return }
-        let list = workFolder + "/external.sqlite"
-        for file in StoreFileNames(list).all { try files.removeIfPresent(file) }
-        let names = try Connection(path: list, mode: .create)
-        // A list that is lost is made again.
-        try names.execute(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                + "CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
-        try collectNames(into: names)
-        try names.execute("COMMIT")
-        let isNamed = try names.prepare("SELECT 1 FROM name WHERE name = ?")
-        let folder = folder
-        try files.forEachEntry(in: folder) { entry in
-            // What has no UUID for its name is not Core Data's.
-            guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
-            try isNamed.bind(entry.name, at: 1)
-            defer { isNamed.reset() }
-            if try isNamed.step() { return }
-            try files.removeIfPresent(folder + "/" + entry.name)
-        }
+    /// - Parameters:
+    ///   - connection: The store as it is.
+    ///   - workFolder: A folder for the list, which can be as long as the store has rows.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    func noteNames(on connection: Connection, workFolder: String) throws {
+        guard try hasFiles() else { return }
+        _ = try makeList(Self.oldNames(in: workFolder), of: connection)
     }
 
-    /// Hands every name that the store's rows refer to over to a list.
-    private func collectNames(into names: Connection) throws {
-        let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
+    private static func oldNames(in workFolder: String) -> String { workFolder + "/external-old.sqlite" }
+
+    /// Removes the files that the store named before and names no longer, and counts those that nobody named.
+    ///
+    /// - Parameter workFolder: Where ``noteNames(on:workFolder:)`` has left its list; without one nothing is removed.
+    /// - Returns: How many files went, and how many belong to no value and stay.
+    /// - Throws: ``FerryError``, ``DatabaseError``; what was not removed yet stays.
+    func removeReleased(workFolder: String) throws -> MigrationReport.ExternalFiles {
+        guard try hasFiles() else { return MigrationReport.ExternalFiles() }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
+        let names: Connection
         do {
-            for table in try StoreCatalog(reader.connection).tables {
-                for column in table.columns where column.type.uppercased() == "BLOB" {
-                    let name = Connection.quoted(column.name)
-                    // The length lets SQLite pass over other values without reading them.
-                    let rows = try reader.connection.prepare(
-                        "SELECT \(name) FROM \(Connection.quoted(table.name)) WHERE length(\(name)) = 38")
-                    while try rows.step() {
-                        guard let file = rows.withBytes(0, ExternalData.fileName) else { continue }
-                        try insert.bind(file, at: 1)
-                        try insert.run()
-                    }
-                }
-            }
+            names = try makeList(workFolder + "/external-new.sqlite", of: reader.connection)
         } catch {
             reader.release()
             throw error
         }
         try reader.close()
+        let isNamed = try names.prepare(Self.find)
+        let old = Self.oldNames(in: workFolder)
+        let wasNamed = try files.exists(old) ? try Connection(path: old, mode: .readOnly).prepare(Self.find) : nil
+        var result = MigrationReport.ExternalFiles()
+        let folder = folder
+        try files.forEachEntry(in: folder) { entry in
+            // What has no UUID for its name is not Core Data's.
+            guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
+            if try Self.has(entry.name, isNamed) { return }
+            guard let wasNamed, try Self.has(entry.name, wasNamed) else {
+                result.unreferenced += 1
+                return
+            }
+            try files.removeIfPresent(folder + "/" + entry.name)
+            result.removed += 1
+        }
+        return result
     }
+
+    private static let find = "SELECT 1 FROM name WHERE name = ?"
+
+    private static func has(_ name: String, _ statement: Statement) throws -> Bool {
+        try statement.bind(name, at: 1)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// Writes the names that a store's rows refer to into a file of their own.
+    private func makeList(_ path: String, of store: Connection) throws -> Connection {
+        for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
+        let names = try Connection(path: path, mode: .create)
+        // A list that is not finished is made anew, so that no journal has to protect it.
+        try names.execute(
+            "PRAGMA journal_mode = OFF; CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
+        let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
+        for table in try StoreCatalog(store).tables {
+            for column in table.columns where column.type.uppercased() == "BLOB" {
+                let name = Connection.quoted(column.name)
+                // The length lets SQLite pass over other values without reading them.
+                let rows = try store.prepare(
+                    "SELECT \(name) FROM \(Connection.quoted(table.name)) WHERE length(\(name)) = 38")
+                while try rows.step() {
+                    guard let file = rows.withBytes(0, ExternalData.fileName) else { continue }
+                    try insert.bind(file, at: 1)
+                    try insert.run()
+                }
+            }
+        }
+        try names.execute("COMMIT")
+        return names
+    }
+
+    private func hasFiles() throws -> Bool { try files.attributesIfPresent(folder)?.isDirectory == true }
 }
 
 extension ExternalData {

@@ -28,6 +28,8 @@ package struct RecordedSwap {
         var current = record
         current.phase = .swap
         defer { record = current }
+        try ExternalFiles(store: sourceGuard.store.main, files: files)
+            .noteNames(on: sourceGuard.connection, workFolder: folder.path)
         try Swap(
             sourceGuard: sourceGuard, destination: destination,
             newExternalFiles: ExternalData.folder(forStore: destination), files: files,

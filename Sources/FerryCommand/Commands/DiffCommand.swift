@@ -10,9 +10,10 @@ struct DiffCommand: Command {
             + "inferred (Core Data's lightweight migration) or why not; then a mapping model is needed. Where a change "
             + "passes only on a condition, the condition is told; preflight looks whether the store's rows meet it.\n"
             + "A model is an .xcdatamodel, a .mom, or a bundle of versions (.xcdatamodeld, .momd): of a bundle the "
-            + "version that it names as current, or the one named after a colon.",
+            + "version that it names as current, or the one named after a colon. A store stands for the model that is "
+            + "cached in it.",
         operands: [
-            .init("MODEL", "The older version: PATH, or PATH:VERSION for a version of a bundle."),
+            .init("MODEL", "The older version: \(VersionWord.forms)."),
             .init("MODEL", "The newer version, named alike."),
         ],
         example: "ferry diff App.xcdatamodeld:App App.xcdatamodeld:\"App 2\"")
@@ -71,32 +72,5 @@ struct DiffCommand: Command {
             lines.append("The migration can be inferred: no mapping model is needed.")
         }
         return lines
-    }
-}
-
-/// A model version on the command line: `PATH`, or `PATH:VERSION`.
-private struct VersionWord {
-    private let path: String
-    private let name: String?
-
-    init(_ word: String) throws(FerryError) {
-        // A path may have a colon in its own name.
-        if try !FileLayer().exists(word), let colon = word.lastIndex(of: ":"), colon != word.startIndex {
-            path = String(word[..<colon])
-            name = String(word[word.index(after: colon)...])
-        } else {
-            path = word
-            name = nil
-        }
-    }
-
-    func version() throws(FerryError) -> ModelVersion {
-        let catalog = try ModelCatalog(paths: [path])
-        if let name { return try catalog.version(named: name) }
-        if let version = catalog.currentVersion() { return version }
-        let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
-        throw FerryError(
-            .ambiguousVersion, "\(path) has \(catalog.versions.count) versions and names none of them as current.",
-            remedy: "Write one after a colon, as in \(path):VERSION; there are \(names).")
     }
 }

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 internal import FerryGenerate
 internal import FerryModel
@@ -5,13 +6,17 @@ internal import FerryModel
 struct GenerateCommand: Command {
     static let syntax = Syntax(
         "generate", summary: "Makes a store of any size for a model, for tests and benchmarks.",
-        discussion: "Fills a new store of the model's current version with seeded, plausible data: attributes of all "
-            + "types, relationships, external values of 100 kB to 5 MB. The same model, numbers and seed give the same "
-            + "store.",
-        operands: [.init("MODEL", "An .xcdatamodeld, .xcdatamodel, .momd or .mom.")],
+        discussion: "Fills a new store of a model version with seeded, plausible data: attributes of all types within "
+            + "the bounds of their validation, relationships of all kinds with as many objects as the model asks for, "
+            + "subentities, external values of 100 kB to 5 MB, unique values, derived attributes, the cached model. The "
+            + "same model, numbers and seed give the same file, byte for byte.\n"
+            + "Where mandatory relationships need more objects of an entity than asked for, it gets more; entities "
+            + "named by --rows-of keep their number, and what cannot be is refused.",
+        operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
             .value("--rows", "N", "Rows of each entity that --rows-of does not name.", isRequired: true),
             .repeated("--rows-of", "ENTITY=N", "Rows of one entity. May be repeated."),
+            .value("--version", "V", "One of several versions of MODEL. Default: its current one."),
             .value("--seed", "S", "A whole number that all values follow from. Default: 1."),
             .value("--output", "STORE", "The new store; nothing may be there yet.", isRequired: true),
             ProgressForm.option,
@@ -20,7 +25,8 @@ struct GenerateCommand: Command {
 
     private static let counts: ClosedRange<Int64> = 0...1_000_000_000_000
 
-    private let model: String
+    private let model: VersionWord
+    private let versionName: String?
     private let rows: Int64
     private let rowsOfEntity: [String: Int64]
     private let seed: UInt64
@@ -28,7 +34,8 @@ struct GenerateCommand: Command {
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
-        model = arguments.operand(0)
+        model = try VersionWord(arguments.operand(0))
+        versionName = arguments.value("--version")
         rows = try arguments.count("--rows", in: GenerateCommand.counts) ?? 0
         seed = UInt64(try arguments.count("--seed", in: 0...Int64.max) ?? 1)
         output = arguments.value("--output") ?? ""
@@ -45,36 +52,42 @@ struct GenerateCommand: Command {
     }
 
     func run(on console: Console) throws -> ExitCode {
-        let version = try currentVersion()
+        let version = try model.version(named: versionName)
         try checkEntities(of: version.model)
         let renderer = progress.renderer(on: console)
         defer { renderer?.finish() }
         let files = FileLayer()
         let options = GenerationOptions(rows: rows, rowsOfEntity: rowsOfEntity, seed: seed)
-        try StoreGenerator(version, options: options).generate(at: output, files: files) { renderer?.show($0) }
+        let generator = try StoreGenerator(version, options: options)
+        let start = Clock.nanoseconds()
+        try generator.generate(at: output, files: files) { renderer?.show($0) }
+        let seconds = Double(Clock.nanoseconds() - start) / 1e9
         renderer?.finish()
         let bytes = try files.attributes(output).size
-        let total = version.model.entities.values.filter { !$0.isAbstract }
-            .reduce(Int64(0)) { $0 + (rowsOfEntity[$1.name] ?? rows) }
+        let total = generator.rows.values.reduce(0, +)
         console.result(
             [
                 ("store", .string(output)), ("rows", .integer(total)), ("seed", .integer(Int64(seed))),
                 ("bytes", .integer(bytes)), ("version", .string(version.name)),
+                (
+                    "entities",
+                    .array(
+                        generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
+                            .map { .object([("name", .string($0.key)), ("rows", .integer($0.value))]) })
+                ), ("wallSeconds", .number(seconds)),
+                ("peakResidentBytes", .integer(PeakMemory.bytes(files: files))),
             ],
             text: [
                 "Wrote \(output): \(Quantity.grouped(total)) rows of version \(version.name), "
                     + "\(Quantity.sizeText(bytes))."
-            ])
+            ] + raised(generator.rows))
         return .success
     }
 
-    private func currentVersion() throws(FerryError) -> ModelVersion {
-        let catalog = try ModelCatalog(paths: [model])
-        if let version = catalog.currentVersion() { return version }
-        let names = catalog.versions.map { catalog.displayName(of: $0) }.joined(separator: ", ")
-        throw FerryError(
-            .ambiguousVersion, "\(model) names no current version; it has \(names).",
-            remedy: "Name one version's .xcdatamodel instead.")
+    /// Which entities got more rows than were asked for.
+    private func raised(_ counts: [String: Int64]) -> [String] {
+        counts.sorted { codeUnitOrder($0.key, $1.key) }.filter { $0.value > rowsOfEntity[$0.key] ?? rows }
+            .map { "  \($0.key): \(Quantity.grouped($0.value)) rows, which mandatory relationships need." }
     }
 
     private func checkEntities(of model: ManagedObjectModel) throws(FerryError) {

@@ -6,7 +6,9 @@ struct HashesCommand: Command {
         "hashes", summary: "Tells the version hashes of models.",
         discussion:
             "For each version: the hash of every entity as a store's metadata hold it, the digest of all and the "
-            + "checksum. Two versions with equal hashes are one to Core Data.",
+            + "checksum. Two versions with equal hashes are one to Core Data.\n"
+            + "Of a .momd the hashes are those of its VersionInfo.plist, which the app goes by; where Ferry computes "
+            + "another one from the compiled model, the entity is marked.",
         operands: [.init("MODEL", .several, "An .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder of them.")],
         example: "ferry hashes App.xcdatamodeld")
 
@@ -25,22 +27,36 @@ struct HashesCommand: Command {
     }
 
     private func json(_ version: ModelVersion, named name: String) -> JSON {
-        let hashes = version.model.sortedEntityNames.compactMap { entity in
-            version.hashes[entity].map { (entity, JSON.string(VersionHash.base64($0))) }
+        let hashes = version.hashes.keys.sorted(by: codeUnitOrder).map { entity in
+            (entity, JSON.string(version.hashes[entity].map(VersionHash.base64)))
         }
         return .object([
-            ("name", .string(name)), ("path", .string(version.path)), ("current", .bool(version.isCurrent)),
+            ("name", .string(name)), ("bundle", .string(version.bundle)), ("path", .string(version.path)),
+            ("current", .bool(version.isCurrent)),
             ("entities", .object(hashes)), ("digest", .string(VersionHash.digest(version.hashes))),
             ("checksum", .string(VersionHash.checksum(version.hashes))),
+            ("differsFromModel", .strings(differing(version))),
         ])
     }
 
     private func text(_ version: ModelVersion, named name: String) -> [String] {
-        var table = TextTable(["Entity", "Version hash"], [.left, .left])
-        for entity in version.model.sortedEntityNames {
-            table.add([entity, version.hashes[entity].map(VersionHash.base64) ?? "–"])
+        var table = TextTable(["Entity", "Version hash", ""], [.left, .left, .left])
+        let differing = Set(differing(version))
+        for entity in Set(version.model.entities.keys).union(version.hashes.keys).sorted(by: codeUnitOrder) {
+            let mark = differing.contains(entity) ? "differs from what the compiled model gives" : ""
+            table.add([entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark])
         }
         return ["\(name)\(version.isCurrent ? " (current)" : "")  \(version.path)"] + table.lines
-            + ["  checksum  \(VersionHash.checksum(version.hashes))", ""]
+            + [
+                "  digest    \(VersionHash.digest(version.hashes))",
+                "  checksum  \(VersionHash.checksum(version.hashes))", "",
+            ]
+    }
+
+    /// The entities whose hash in `VersionInfo.plist` is not the one computed from the model.
+    private func differing(_ version: ModelVersion) -> [String] {
+        let computed = VersionHash.hashes(of: version.model)
+        return Set(computed.keys).union(version.hashes.keys)
+            .filter { computed[$0] != version.hashes[$0] }.sorted(by: codeUnitOrder)
     }
 }

@@ -44,14 +44,16 @@ struct MigrateCommand: PolicyCommand {
         isDryRun = arguments.has("--dry-run")
         isTraced = arguments.has("--trace")
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
-        configuration = Configuration(
-            target: input.target, output: arguments.value("--output").map { URL(filePath: $0) },
-            chunkSize: try MigrateCommand.chunkSize(arguments), executor: input.executor,
-            verify: try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode])
-                ?? .full,
-            takesSnapshot: !arguments.has("--no-snapshot"),
-            snapshotFolder: arguments.value("--snapshot-dir").map { URL(filePath: $0) },
-            snapshotLevel: try SnapshotOptions.level(arguments), restart: arguments.has("--restart"))
+        var configuration = input.configuration
+        configuration.output = arguments.value("--output").map { URL(filePath: $0) }
+        configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
+        configuration.verify =
+            try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
+        configuration.takesSnapshot = !arguments.has("--no-snapshot")
+        configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
+        configuration.snapshotLevel = try SnapshotOptions.level(arguments)
+        configuration.restart = arguments.has("--restart")
+        self.configuration = configuration
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(

@@ -19,19 +19,39 @@ struct MigrationInput {
             "--mappings", "PATH",
             "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated."),
         .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
+        .value(
+            "--chain", "FILE",
+            "The versions to pass through, in their order: one name on each line, or a JSON array of names."),
+        .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
+        .flag("--allow-downgrade", "Migrate to an older version too; what it does not know is lost."),
+        .value(
+            "--damaged", "WHAT",
+            "Rows of an unknown entity or without a mandatory value: refuse (default), keep them as they are where the "
+                + "migrated store can hold them, or drop them."),
+        .repeated(
+            "--drop-unknown", "NAME",
+            "Leave out an object that is not Core Data's, such as a view that cannot be carried. May be repeated."),
         .value("--executor", "WHO", "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
     ]
 
     let store: URL
-    let target: String?
-    let executor: Configuration.Executor
+    /// With what is said about the chain, and about what the store holds beside good rows.
+    let configuration: Configuration
     private let models: [ModelSource]
     private let mappings: [MappingSource]
 
     init(from arguments: Arguments) throws(FerryError) {
-        executor = try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
         store = URL(filePath: arguments.operand(0))
-        target = arguments.value("--to")
+        var configuration = Configuration(target: arguments.value("--to"))
+        if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
+        configuration.executor =
+            try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
+        configuration.infersMappings = !arguments.has("--no-infer")
+        configuration.allowsDowngrade = arguments.has("--allow-downgrade")
+        configuration.damaged =
+            try arguments.choice("--damaged", among: [.refuse, .keep, .drop] as [Configuration.Damaged]) ?? .refuse
+        configuration.dropUnknown = arguments.values("--drop-unknown")
+        self.configuration = configuration
         models = arguments.values("--models").map { .url(URL(filePath: $0)) }
         mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
     }

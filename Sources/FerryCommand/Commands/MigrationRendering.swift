@@ -40,7 +40,30 @@ struct MigrationRendering {
             ("snapshot", .string(report.snapshot?.filePath)),
             ("verification", MigrationRendering.json(report.verification)),
             ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings)),
+            ("kept", .array(report.kept.map(json))), ("leftovers", .array(report.leftovers.map(json))),
+            ("droppedObjects", .strings(report.droppedObjects)),
+            (
+                "externalFiles",
+                .object([
+                    ("removed", .integer(report.externalFiles.removed)),
+                    ("unreferenced", .integer(report.externalFiles.unreferenced)),
+                ])
+            ),
         ]
+    }
+
+    private func json(_ kept: MigrationReport.Kept) -> JSON {
+        .object([
+            ("kind", .string(kept.kind)), ("entity", .string(kept.entity)), ("property", .string(kept.property)),
+            ("rows", .integer(kept.rows)),
+        ])
+    }
+
+    private func json(_ leftover: MigrationReport.Leftover) -> JSON {
+        .object([
+            ("kind", .string(leftover.kind)), ("name", .string(leftover.name)), ("rows", .integer(leftover.rows)),
+            ("kept", .bool(leftover.isKept)),
+        ])
     }
 
     /// `differences` is how many there are; what they are stands in `found`.
@@ -88,11 +111,36 @@ struct MigrationRendering {
             lines.append(
                 "  step \(healed.step): \(healed.kind) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)")
         }
+        lines += besides
         lines += ["", "Chunks        " + chunks, "Time          " + times]
         if let peak = report.peakResidentBytes { lines.append("Peak memory   " + Quantity.sizeText(peak)) }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
         if !report.warnings.isEmpty { lines += ["", "Warnings"] + report.warnings.map { "  " + $0 } }
+        return lines
+    }
+
+    /// What the store held beside good rows.
+    private var besides: [String] {
+        var lines = report.kept.map { kept in
+            let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
+            return "  \(kept.kind) kept in \(Quantity.grouped(kept.rows)) of \(place)"
+        }
+        for (words, isKept) in [("left behind", false), ("still there", true)] {
+            let names = report.leftovers.filter { $0.isKept == isKept }.map { leftover in
+                leftover.rows.map { "\(leftover.name) (\(Quantity.grouped($0)))" } ?? leftover.name
+            }
+            if names.isEmpty { continue }
+            let more = names.count > 12 ? " and \(names.count - 12) more" : ""
+            lines.append("  of earlier versions, \(words): \(names.prefix(12).joined(separator: ", "))\(more)")
+        }
+        if !report.droppedObjects.isEmpty {
+            lines.append("  dropped as asked: " + report.droppedObjects.joined(separator: ", "))
+        }
+        if report.externalFiles.unreferenced > 0 {
+            lines.append(
+                "  \(Quantity.grouped(report.externalFiles.unreferenced)) external files that no value names, kept")
+        }
         return lines
     }
 

@@ -22,8 +22,7 @@ struct PlanCommand: PolicyCommand {
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         try PlanCommand.show(
-            input.migrator(policies).plan(
-                Configuration(target: input.target, executor: input.executor), checksRows: checksRows), on: console)
+            input.migrator(policies).plan(input.configuration, checksRows: checksRows), on: console)
     }
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {

@@ -14,14 +14,30 @@ struct PlanRendering {
                 .object(plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
             ),
             ("longestUnit", .null), ("refusals", .array(plan.refusals.map(\.json))),
-            ("warnings", .strings(plan.warnings)),
+            ("warnings", .strings(plan.warnings)), ("links", .array(plan.links.map(json))),
+            ("notes", .strings(plan.notes)), ("losses", .array(plan.losses.map(json))),
         ]
+    }
+
+    private func json(_ link: PlanReport.Link) -> JSON {
+        .object([
+            ("from", .string(link.from)), ("to", .string(link.to)), ("inferred", .bool(link.isInferred)),
+            ("reason", .string(link.reason)),
+        ])
+    }
+
+    private func json(_ loss: PlanReport.Loss) -> JSON {
+        .object([
+            ("entity", .string(loss.entity)), ("property", .string(loss.property)), ("version", .string(loss.version)),
+            ("rows", .integer(loss.rows)), ("estimated", .bool(loss.isEstimated)),
+        ])
     }
 
     private func json(_ step: PlanReport.Step) -> JSON {
         .object([
-            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings([step.from, step.to])),
-            ("mode", .string(step.mode)), ("mappingModels", .strings(step.mappingModels)),
+            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings(step.versions)),
+            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode)),
+            ("reason", .string(step.reason)), ("mappingModels", .strings(step.mappingModels)),
             (
                 "partitions",
                 .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
@@ -49,8 +65,20 @@ struct PlanRendering {
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
         }
+        if !plan.losses.isEmpty {
+            lines += ["", "Lost on the way back"] + losses.lines
+        }
+        if !plan.links.isEmpty {
+            lines += ["", "Why this chain"]
+            lines += plan.links.map { "  \($0.from) → \($0.to)  \($0.reason)" } + plan.notes.map { "  " + $0 }
+        }
         for (index, step) in plan.steps.enumerated() {
             lines += ["", "Step \(index + 1)   \(step.from) → \(step.to)  (\(modeText(step)))"]
+            lines.append("  \(modeWord(step)): \(step.reason).")
+            if step.versions.count > 2 {
+                lines.append("  In one pass over \(step.versions.count - 2) versions between.")
+            }
+            if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
             lines += text(step)
         }
         if !tellsReasonsApart {
@@ -75,6 +103,17 @@ struct PlanRendering {
 
     /// Whether each mapping must show its own reason: an executor with one reason for all needs only one line.
     private var tellsReasonsApart: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
+
+    private var losses: TextTable {
+        var table = TextTable(["Version", "Entity", "Property", "Objects"], [.left, .left, .left, .right])
+        for loss in plan.losses {
+            let rows = loss.rows.map { (loss.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
+            table.add([loss.version, loss.entity, loss.property ?? "", rows])
+        }
+        return table
+    }
+
+    private func modeWord(_ step: PlanReport.Step) -> String { step.mode == "inPlace" ? "In place" : "Copied" }
 
     private func modeText(_ step: PlanReport.Step) -> String {
         let models = step.mappingModels.joined(separator: ", ")

@@ -12,93 +12,148 @@ struct StoreContents {
         /// Nil where no model says, and the usual name leads to no table.
         var table: String?
         var rows: Int64?
+        var isEstimated: Bool
+        /// Of the whole table with its indexes; nil for subentities, which share their root's, and where not measured.
+        var bytes: Int64?
+    }
+
+    struct JoinRows {
+        var table: String
+        var rows: Int64
+        var isEstimated: Bool
+        var bytes: Int64?
+    }
+
+    /// Something wrong: damage in rows, or a message of what could not be read.
+    struct Problem {
+        var kind: String
+        var entity: String?
+        var property: String?
+        var rows: Int64?
+        var message: String?
+    }
+
+    struct Nearest {
+        var version: String
+        var differs: [String]
+        var reasons: [StructuralReasons.Reason]
     }
 
     let metadata: StoreMetadata
+    /// Whether everything was read, or only as much as an estimate needs.
+    let isFull: Bool
     /// The names of all versions with the store's hashes; the last one first.
     private(set) var versions: [String] = []
     /// Where the model was read; nil when the store's own cache gave it, or nothing did.
     private(set) var model: String?
     private(set) var isModelCached = false
-    private(set) var nearest: (version: String, differs: [String])?
+    private(set) var nearest: Nearest?
     private(set) var entities: [EntityRows] = []
+    private(set) var joinTables: [JoinRows] = []
     private(set) var features: [String] = []
-    private(set) var unknownObjects: [String] = []
-    private(set) var damage: [StoreDamage] = []
+    private(set) var objects: StoreObjects?
+    private(set) var deadColumns: [StoreInspection.DeadColumn] = []
+    private(set) var problems: [Problem] = []
 
-    init(_ connection: Connection, catalog: ModelCatalog) throws {
+    /// - Parameters:
+    ///   - connection: A connection that sees one state of the store.
+    ///   - catalog: The versions to look for the store's among.
+    ///   - isFull: Whether rows are counted, pages measured and damage looked for, however long that takes.
+    /// - Throws: ``FerryError`` when the metadata cannot be read; other damage is among the problems.
+    init(_ connection: Connection, catalog: ModelCatalog, isFull: Bool) throws {
         metadata = try StoreMetadata.read(from: connection)
+        self.isFull = isFull
+        let catalog = catalog.fitted(to: metadata.hashes)
         let matching = catalog.versions(matching: metadata.hashes).reversed()
         versions = matching.map { catalog.displayName(of: $0) }
         model = matching.first?.path
-        if matching.isEmpty, let near = catalog.nearest(to: metadata.hashes) {
-            nearest = (catalog.displayName(of: near.version), near.differs)
-        }
-        if let known = try matching.first?.model ?? cachedModel(connection) {
-            try look(through: connection, as: known)
-        } else {
-            try count(connection)
+        do {
+            let cached = try cachedModel(connection)
+            if matching.isEmpty { try findNearest(in: catalog, own: cached, connection) }
+            isModelCached = cached != nil
+            if let known = matching.first?.model ?? cached {
+                try look(through: connection, as: known)
+            } else {
+                try count(connection)
+            }
+            if isFull { try measure(connection) }
+        } catch let error as DatabaseError where error.isCorrupt {
+            problems.append(
+                Problem(
+                    kind: "corruptDatabase",
+                    message:
+                        "SQLite cannot read a part of the file: \(error.message). PRAGMA integrity_check tells more."
+                ))
         }
     }
 
     /// The model in the store's cache, if it is the one that the store was written with.
     private mutating func cachedModel(_ connection: Connection) throws -> ManagedObjectModel? {
-        guard let model = try ModelCache.model(in: connection), VersionHash.hashes(of: model) == metadata.hashes else {
-            return nil
+        do {
+            guard let model = try ModelCache.model(in: connection) else { return nil }
+            if VersionHash.hashes(of: model) == metadata.hashes { return model }
+            problems.append(
+                Problem(
+                    kind: "modelCache", message: "The model cached in the store is not the one it was written with."))
+        } catch let error as FerryError {
+            problems.append(Problem(kind: "modelCache", message: error.message))
         }
-        isModelCached = true
-        return model
+        return nil
+    }
+
+    private mutating func findNearest(
+        in catalog: ModelCatalog, own: ManagedObjectModel?, _ connection: Connection
+    ) throws {
+        guard let near = catalog.nearest(to: metadata.hashes) else { return }
+        let reasons = try StructuralReasons(
+            of: near.differs, comparedWith: near.version.model, own: own, on: connection)
+        nearest = Nearest(
+            version: catalog.displayName(of: near.version), differs: near.differs, reasons: reasons.reasons)
     }
 
     private mutating func look(through connection: Connection, as model: ManagedObjectModel) throws {
-        let layout = try StoreLayout.actual(for: model, on: connection)
-        let inspection = try StoreInspection(of: layout, on: connection)
+        let layout: StoreLayout
+        do {
+            layout = try StoreLayout.actual(for: model, on: connection)
+        } catch let error as FerryError where error.code == .damagedSource {
+            problems.append(
+                Problem(
+                    kind: "layout", entity: error.place.entity, property: error.place.property, message: error.message))
+            return try count(connection)
+        }
+        let inspection = try StoreInspection(of: layout, on: connection, counting: isFull ? .exact : .estimated)
         entities = inspection.entities.map {
-            EntityRows(name: $0.entity, number: $0.number, table: $0.table, rows: $0.rows)
+            EntityRows(
+                name: $0.entity, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
+        }
+        joinTables = inspection.joinTables.map {
+            JoinRows(table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
         }
         features = inspection.features
-        unknownObjects = inspection.objects.unknownObjects
-        damage = try StoreDamage.scan(layout, on: connection)
-        damage += try StoreDamage.missingFiles(
-            in: layout, of: connection.path, on: connection, files: FileLayer())
+        objects = inspection.objects
+        deadColumns = inspection.deadColumns
+        guard isFull else { return }
+        let damage =
+            try StoreDamage.scan(layout, on: connection)
+            + StoreDamage.missingFiles(in: layout, of: connection.path, on: connection, files: FileLayer())
+        problems += damage.map {
+            Problem(kind: $0.kind.rawValue, entity: $0.entity, property: $0.property, rows: $0.rows)
+        }
     }
 
-    /// Without a model: what the store's own table of entities says, and the tables that are named as usual.
     private mutating func count(_ connection: Connection) throws {
-        let catalog = try StoreCatalog(connection)
-        let rows = try connection.rows("SELECT Z_NAME, Z_ENT, Z_SUPER FROM Z_PRIMARYKEY ORDER BY Z_ENT")
-        var parents: [Int64: Int64] = [:]
-        var names: [Int64: String] = [:]
-        for row in rows {
-            guard let name = row[0].text, let number = row[1].integer else { continue }
-            names[number] = name
-            if let parent = row[2].integer, parent > 0 { parents[number] = parent }
-        }
-        for (number, name) in names.sorted(by: { $0.key < $1.key }) {
-            var root = number
-            while let parent = parents[root], parent < root { root = parent }
-            let table = names[root].flatMap { catalog.table("Z" + $0.uppercased()) }?.name
-            let count = try table.flatMap {
-                try connection.integer(
-                    "SELECT count(*) FROM \(Connection.quoted($0)) WHERE Z_ENT = ?", [.integer(number)])
-            }
-            entities.append(EntityRows(name: name, number: number, table: table, rows: count))
+        entities = try StoredEntities(connection, counting: isFull ? .exact : .estimated).entities.map {
+            EntityRows(name: $0.name, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
         }
     }
-}
 
-/// How large a store's files are.
-struct StoreSize {
-    let bytes: Int64
-    let logBytes: Int64
-    let externalFiles: Int64
-
-    init(_ store: String) throws {
-        let files = FileLayer()
-        bytes = try files.attributes(store).size
-        logBytes = try files.attributesIfPresent(store + "-wal")?.size ?? 0
-        var count: Int64 = 0
-        try ExternalData.forEachFile(ofStore: store, files: files) { _ in count += 1 }
-        externalFiles = count
+    private mutating func measure(_ connection: Connection) throws {
+        guard let sizes = try TableSizes(connection) else { return }
+        var seen: Set<String> = []
+        for index in entities.indices {
+            guard let table = entities[index].table, seen.insert(table).inserted else { continue }
+            entities[index].bytes = sizes.bytes(of: table)
+        }
+        for index in joinTables.indices { joinTables[index].bytes = sizes.bytes(of: joinTables[index].table) }
     }
 }

@@ -16,10 +16,10 @@ struct RunDatabase {
     ///
     /// Each sorter of a statement takes as much again as the destination's cache.
     private enum Cache {
-        static let destination = 2000
-        static let scratch = 2000
+        static let destination = 1500
+        static let scratch = 1500
         static let source = 1000
-        static let temporary = 500
+        static let temporary = 1500
     }
 
     /// Opens a run or begins it.
@@ -43,8 +43,10 @@ struct RunDatabase {
             try begin(connection, destination: destination, assignments: assignments)
         }
         try FunctionRegistry.register(on: connection)
-        try ExternalContents(folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath))
-            .register(on: connection)
+        try ExternalContents(
+            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
+            dropsMissing: run.options.damaged == .drop
+        ).register(on: connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             assignments: assignments, options: run.options)
@@ -68,7 +70,8 @@ struct RunDatabase {
     private func configure(_ connection: Connection) throws {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
-        try connection.execute("PRAGMA temp_store = FILE")
+        // Temporary tables hold one chunk; when a chunk is given up, so is the connection, and with it these tables.
+        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
         for (schema, cache) in [
             ("main", Cache.destination), ("scratch", Cache.scratch), ("source", Cache.source),
             ("temp", Cache.temporary),

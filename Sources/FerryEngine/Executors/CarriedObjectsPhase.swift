@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
@@ -15,14 +16,23 @@ struct CarriedObjectsPhase {
     init(context: StepContext) throws {
         self.context = context
         carried = try CarriedObjects(
-            of: context.source, into: context.destination, on: context.connection, schema: "source")
+            of: context.source, into: context.destination, on: context.connection, schema: "source",
+            dropping: context.options.dropping)
         if let refusal = carried.refusals.first { throw refusal }
+        if let mirroring = carried.mirroring,
+            let refusal = try MirroringRefusal.find(
+                mirroring, context.step.resolved, context.source, on: context.connection, schema: "source")
+        {
+            throw refusal
+        }
     }
 
     func run(report: inout StepReport) throws {
         for table in carried.virtualTables { try make(table) }
         for table in carried.tables { try carry(table) }
         if let history = carried.history { try carry(history, report: &report) }
+        if let mirroring = carried.mirroring { try carry(mirroring) }
+        if carried.history != nil || carried.mirroring != nil { try carrySystemNumbers() }
         for object in carried.objects { try make(object) }
         if carried.hasStatistics { try carryStatistics() }
     }
@@ -40,7 +50,7 @@ struct CarriedObjectsPhase {
 
     // MARK: Tables
 
-    private func carry(_ table: CarriedTable) throws {
+    private func carry(_ table: CarriedTable, by statement: String? = nil) throws {
         let unit = "carry:rows:\(table.name)"
         try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
             if let sql = table.sql {
@@ -52,10 +62,10 @@ struct CarriedObjectsPhase {
         }
         guard let rowID = table.rowID else {
             return try context.once(unit, phase: .rows, subject: table.name) {
-                try context.connection.execute(table.copy())
+                try context.connection.execute(statement ?? table.copy())
             }
         }
-        let copy = try context.connection.prepare(table.copy())
+        let copy = try context.connection.prepare(statement ?? table.copy())
         try context.walk(
             unit, schema: "source", table: table.quotedName, rowID: rowID, phase: .rows, subject: table.name
         ) { low, high in try run(copy, low, high) }
@@ -95,6 +105,19 @@ struct CarriedObjectsPhase {
                 WHERE s.tbl IN (SELECT name FROM main.sqlite_master WHERE type = 'table') AND (s.idx IS NULL OR
                     s.idx IN (SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name = s.tbl))
                 """)
+            for model in context.step.resolved.middle.map(\.model) { try dropStatistics(missingIn: model) }
+        }
+    }
+
+    /// A version that is passed has no statistics of tables and indexes that it does not have.
+    private func dropStatistics(missingIn model: ManagedObjectModel) throws {
+        let passed = try StoreLayout.canonical(for: model)
+        func names(_ layout: StoreLayout) -> Set<String> {
+            Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name) + layout.indexes.map(\.name))
+        }
+        for name in names(context.destination).subtracting(names(passed)).sorted() {
+            try context.connection.run(
+                "DELETE FROM main.sqlite_stat1 WHERE tbl = ?1 OR idx = ?1", [.text(name)])
         }
     }
 
@@ -108,7 +131,7 @@ struct CarriedObjectsPhase {
         try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
             guard let sql = changes.sql else { return }
             try context.connection.execute(sql)
-            for column in history.missingTombstones(for: context.destination.model) {
+            for column in history.missingTombstones(for: context.step.resolved) {
                 try context.connection.execute("ALTER TABLE main.\(changes.quotedName) ADD COLUMN \(column) BLOB")
             }
         }
@@ -123,14 +146,18 @@ struct CarriedObjectsPhase {
                 try context.connection.execute(index.sql)
             }
         }
-        try context.once("carry:historyNumbers", phase: .rows, subject: nil) {
+        try reportDropped(changes, translations, in: &report)
+    }
+
+    /// The entities of history and mirroring, which have numbers of their own.
+    private func carrySystemNumbers() throws {
+        try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
             try context.connection.execute(
                 """
                 INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX
                 FROM source.Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)
                 """)
         }
-        try reportDropped(changes, translations, in: &report)
     }
 
     private var translations: [HistoryTables.Translation] {
@@ -138,7 +165,7 @@ struct CarriedObjectsPhase {
         for mapping in context.step.resolved.entityMappings where mapping.keepsPrimaryKey {
             guard !translations.contains(where: { $0.source == mapping.source }) else { continue }
             if let translation = HistoryTables.translation(
-                of: mapping.source, into: mapping.destination, context.source, context.destination)
+                by: mapping, of: context.step.resolved, context.source, context.destination)
             {
                 translations.append(translation)
             }
@@ -157,6 +184,23 @@ struct CarriedObjectsPhase {
         for row in rows where !kept.contains(row[0].integer ?? 0) {
             let name = names[row[0].integer ?? 0] ?? "entity \(row[0].integer ?? 0)"
             report.healed.append(("droppedHistory", name, row[1].integer ?? 0))
+        }
+    }
+
+    // MARK: CloudKit
+
+    /// Every record as it is, with the new number of its object's entity; the objects keep their keys.
+    private func carry(_ mirroring: MirroringTables) throws {
+        let numbers = try context.step.resolved.entityMappings.map {
+            (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
+        }
+        for table in mirroring.tables {
+            try carry(table.carried, by: MirroringTables.copy(table, numbers: numbers))
+        }
+        for index in mirroring.indexes {
+            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
+                try context.connection.execute(index.sql)
+            }
         }
     }
 }

@@ -2,9 +2,9 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
-/// Computes the columns of derived attributes, and makes their triggers when nothing else is left to do.
+/// Computes the columns of derived attributes, and makes all triggers when nothing else is left to do.
 ///
-/// The triggers call functions that only Core Data has: a row written after them would fail.
+/// They call functions that only Core Data has: a row written after them would fail.
 struct DerivedAttributesPhase {
     let context: StepContext
 
@@ -15,7 +15,7 @@ struct DerivedAttributesPhase {
 
     /// After everything else.
     func makeTriggers() throws {
-        for trigger in context.destination.triggers {
+        for trigger in context.destination.allTriggers {
             try context.once("trigger:\(trigger.name)", phase: .indexes, subject: trigger.name) {
                 try context.connection.execute(trigger.sql)
             }
@@ -24,7 +24,7 @@ struct DerivedAttributesPhase {
 
     private func fill(_ value: DerivedValue) throws {
         let name = "\(value.attribute.entity).\(value.attribute.property)"
-        let update = try context.connection.prepare(value.update())
+        let update = try context.connection.prepare(value.update)
         try context.walk("derived:\(name)", table: value.table, phase: .indexes, subject: name) { low, high in
             try update.bind(.integer(low), named: ":low")
             try update.bind(.integer(high), named: ":high")

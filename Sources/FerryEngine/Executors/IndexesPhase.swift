@@ -23,7 +23,21 @@ struct IndexesPhase {
                 }
             }
         }
+        for rTree in context.destination.rTrees { try make(rTree) }
         try context.once("highestKeys", phase: .indexes, subject: nil) { try recordHighestKeys() }
+    }
+
+    private func make(_ rTree: RTree) throws {
+        try context.once("rTree:\(rTree.name)", phase: .indexes, subject: rTree.name) {
+            try context.connection.execute(rTree.sql)
+        }
+        let fill = try context.connection.prepare(rTree.fill)
+        try context.walk("rTree:rows:\(rTree.name)", table: rTree.table, phase: .indexes, subject: rTree.name) {
+            low, high in
+            try fill.bind(.integer(low), named: ":low")
+            try fill.bind(.integer(high), named: ":high")
+            try fill.run()
+        }
     }
 
     /// `Z_MAX` of a root entity: never below what its source handed out where keys are kept, nor below a key in use.

@@ -12,6 +12,8 @@ final class SetExecutor: MappingExecutor {
     private let body: Body
     private let lookups: [Statement]
     private let count: Statement?
+    /// Whether the mapping may leave out what it reads.
+    private let isFiltered: Bool
 
     /// The statements of a chunk.
     private enum Body {
@@ -26,12 +28,14 @@ final class SetExecutor: MappingExecutor {
         var rows: Statement
         var associations: Statement?
         var count: Statement
+        var remember: Statement
         var cleanUp: [String]
     }
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         self.mapping = mapping
+        isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
         destinationTable = try context.destinationTable(of: mapping)
         firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
         let connection = context.connection
@@ -43,16 +47,17 @@ final class SetExecutor: MappingExecutor {
                 associations: isAssociated ? try sql.associations().prepare(on: connection) : nil)
         } else {
             for table in try sql.stagingTables() { try connection.execute(table) }
+            try sql.register(KnownObjects())
             body = .findOrCreate(
                 FindOrCreate(
                     stage: try sql.stage().prepare(on: connection), find: try connection.prepare(sql.find()),
                     create: try connection.prepare(sql.create()), rows: try sql.freshRows().prepare(on: connection),
                     associations: isAssociated ? try connection.prepare(sql.stagedAssociations()) : nil,
-                    count: try connection.prepare(sql.stagedCount), cleanUp: sql.stagingCleanUp))
+                    count: try connection.prepare(sql.stagedCount), remember: try connection.prepare(sql.remember()),
+                    cleanUp: sql.stagingCleanUp))
         }
         lookups = try sql.lookups().map { try $0.prepare(on: connection) }
-        // Without filter and iteration every row of the range is read, and the range knows how many those are.
-        let needsCount = mapping.iteration != nil
+        let needsCount = mapping.iteration != nil && isFiltered
         count = needsCount ? try sql.count().prepare(on: connection) : nil
     }
 
@@ -77,8 +82,11 @@ final class SetExecutor: MappingExecutor {
         try fillLookups(range, last: last)
         if case .findOrCreate(let statements) = body {
             try statements.associations?.run()
+            try statements.remember.run()
             for text in statements.cleanUp { try context.connection.execute(text) }
         }
+        // Whatever an unfiltered mapping reads becomes an object, or is found to be one.
+        if !isFiltered { outcome.read = outcome.written + outcome.merged }
         return outcome
     }
 

@@ -15,6 +15,8 @@ struct InPlaceChecks {
     let destination: StoreLayout
     let plan: InPlacePlan
     let connection: Connection
+    /// What was wrong with the store before, as far as anybody has looked.
+    let damage: [StoreDamage]?
 
     /// What is known of the old version.
     struct Before {
@@ -22,33 +24,44 @@ struct InPlaceChecks {
         var rows: [String: Int64]
         var metadata: StoreMetadata
         var highestKeys: [Int64: Int64]
+        /// Rows of no known entity, by table.
+        var strangers: [String: Int64]
+        /// Links of join tables that lead to objects of other entities than are declared.
+        var wrongLinks: Int64
     }
 
     // MARK: Before
 
     func before() throws -> Before {
-        Before(
-            rows: try step.sourceRows ?? rows(of: source, tables: nil),
-            metadata: try StoreMetadata.read(from: connection), highestKeys: try highestKeys())
+        // What was counted by others is not counted again, but for what they say is there beside it.
+        let isCounted = step.sourceRows != nil && !mayHave(.unknownEntity)
+        let counted = isCounted ? (known: [:], strangers: [:]) : try Self.rows(of: source, on: connection)
+        let writesLinks = destination.joinTables.contains { plan.touched.contains($0.name) }
+        return Before(
+            rows: step.sourceRows ?? counted.known, metadata: try StoreMetadata.read(from: connection),
+            highestKeys: try highestKeys(), strangers: counted.strangers,
+            wrongLinks: writesLinks && mayHave(.danglingKey) ? try wrongLinks(of: source, tables: nil).rows : 0)
     }
 
-    private func rows(of layout: StoreLayout, tables: Set<String>?) throws -> [String: Int64] {
+    private func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
+
+    /// Rows of exactly each entity, and those of none, by table; in all tables or in some.
+    static func rows(
+        of layout: StoreLayout, in tables: Set<String>? = nil, on connection: Connection
+    ) throws -> (known: [String: Int64], strangers: [String: Int64]) {
         var rows: [String: Int64] = [:]
+        var strangers: [String: Int64] = [:]
         for table in layout.tablesInOrder where tables?.contains(table.name) ?? true {
             var byNumber: [Int64: Int64] = [:]
-            let counts = try connection.rows("SELECT Z_ENT, count(*) FROM \(quoted(table.name)) GROUP BY Z_ENT")
+            let counts = try connection.rows(
+                "SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
             for row in counts { byNumber[row[0].integer ?? 0] = row[1].integer ?? 0 }
             for entity in layout.entities(inTableOf: table.root) {
                 rows[entity] = layout.number(of: entity).flatMap { byNumber.removeValue(forKey: $0) } ?? 0
             }
-            guard byNumber.isEmpty else {
-                throw FerryError(
-                    .damagedSource, "Rows in the table of \(table.root) have a Z_ENT that is no entity of that table.",
-                    remedy: "Remove or repair these rows with the app, or restore a backup of the store.",
-                    place: .init(entity: table.root))
-            }
+            if !byNumber.isEmpty { strangers[table.name] = byNumber.values.reduce(0, +) }
         }
-        return rows
+        return (rows, strangers)
     }
 
     private func highestKeys() throws -> [Int64: Int64] {
@@ -77,7 +90,7 @@ struct InPlaceChecks {
         let counts = try checkCounts(before)
         try checkMandatoryValues()
         try checkEntityColumns()
-        try checkJoinTables()
+        try checkJoinTables(before)
         return counts
     }
 
@@ -107,8 +120,16 @@ struct InPlaceChecks {
             throw fail("the index \(missing.name) is missing")
         }
         let triggers = Set(catalog.triggers.map(\.name))
-        if let missing = destination.triggers.first(where: { !triggers.contains($0.name) }) {
+        if let missing = destination.allTriggers.first(where: { !triggers.contains($0.name) }) {
             throw fail("the trigger \(missing.name) is missing")
+        }
+        for rTree in destination.rTrees {
+            guard catalog.others.contains(where: { $0.name == rTree.name && $0.type == "virtual table" }) else {
+                throw fail("the R-Tree \(rTree.name) is missing")
+            }
+            let entries = try connection.integer("SELECT count(*) FROM \(rTree.name)")
+            let objects = try connection.integer("SELECT count(*) FROM \(rTree.table) WHERE \(rTree.condition(""))")
+            guard entries == objects else { throw fail("the R-Tree \(rTree.name) lacks objects, or has too many") }
         }
         if let left = catalog.tables.first(where: { $0.name.hasPrefix("ferry_") }) {
             throw fail("the table \(left.name) was left behind")
@@ -171,7 +192,11 @@ struct InPlaceChecks {
     // MARK: Rows
 
     private func checkCounts(_ before: Before) throws -> [EntityMappingCounts] {
-        let after = try rows(of: destination, tables: plan.touched)
+        let (after, strangers) = try Self.rows(of: destination, in: plan.touched, on: connection)
+        for table in plan.touched.sorted() {
+            let old = plan.continued[table].flatMap { before.strangers[$0] } ?? 0
+            guard strangers[table] ?? 0 == old else { throw fail("\(table) has other rows of unknown entities") }
+        }
         var expected: [String: Int64] = [:]
         var counts: [EntityMappingCounts] = []
         for mapping in step.resolved.entityMappings {
@@ -217,9 +242,7 @@ struct InPlaceChecks {
     }
 
     private func takesOverMandatory(_ resolved: ResolvedAttribute, _ mapping: ResolvedEntityMapping) -> Bool {
-        guard case .keyPath(.variable("source"), let path)? = resolved.expression, path.count == 1,
-            case .key(let name) = path[0]
-        else { return false }
+        guard let name = resolved.expression?.sourceKeys else { return false }
         return source.model.attribute(name, of: mapping.source)?.isOptional == false
     }
 
@@ -245,23 +268,36 @@ struct InPlaceChecks {
         }
     }
 
-    /// Links of join tables that were written lead to objects of the declared entities.
-    private func checkJoinTables() throws {
-        for join in destination.joinTables where plan.touched.contains(join.name) {
+    /// Links of join tables that were written lead to objects of the declared entities, but for those that did not
+    /// before.
+    private func checkJoinTables(_ before: Before) throws {
+        let wrong = try wrongLinks(of: destination, tables: plan.touched)
+        guard wrong.rows > before.wrongLinks, let side = wrong.example else { return }
+        throw fail(
+            "\(wrong.rows) links of \(side.entity).\(side.property) lead to objects of another entity",
+            entity: side.entity, property: side.property)
+    }
+
+    private func wrongLinks(
+        of layout: StoreLayout, tables: Set<String>?
+    ) throws -> (rows: Int64, example: PropertyKey?) {
+        var rows: Int64 = 0
+        var example: PropertyKey?
+        for join in layout.joinTables where tables?.contains(join.name) ?? true {
             for (column, side) in [(join.firstColumn, join.relationship), (join.secondColumn, join.inverse)] {
-                guard let table = destination.table(of: side.entity) else { continue }
-                let family = destination.model.family(of: side.entity).compactMap { destination.number(of: $0) }
+                guard let table = layout.table(of: side.entity) else { continue }
+                let family = layout.model.family(of: side.entity).compactMap { layout.number(of: $0) }
                 let wrong =
                     try connection.integer(
                         "SELECT count(*) FROM \(join.name) AS j JOIN \(table.name) AS t ON t.Z_PK = j.\(column) "
                             + "WHERE t.Z_ENT NOT IN (\(family.sorted().map(String.init).joined(separator: ", ")))") ?? 0
-                guard wrong == 0 else {
-                    throw fail(
-                        "\(wrong) links of \(side.entity).\(side.property) lead to objects of another entity",
-                        entity: side.entity, property: side.property)
+                if wrong > 0 {
+                    rows += wrong
+                    example = example ?? side
                 }
             }
         }
+        return (rows, example)
     }
 
     private func quoted(_ name: String) -> String { Connection.quoted(name) }

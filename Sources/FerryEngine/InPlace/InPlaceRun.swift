@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 package import FerryPlan
@@ -14,11 +14,15 @@ package struct InPlaceRun {
     /// The store, as the main database, inside a transaction that may write.
     package var connection: Connection
     package var options: EngineOptions
+    /// Whether the store is the user's own, with what it has of damage and of others' objects; later steps find what
+    /// the first one has left.
+    package var isFirst: Bool
 
-    package init(step: StepPlan, connection: Connection, options: EngineOptions) {
+    package init(step: StepPlan, connection: Connection, options: EngineOptions, isFirst: Bool = true) {
         self.step = step
         self.connection = connection
         self.options = options
+        self.isFirst = isFirst
     }
 
     /// Runs steps one after another in one transaction and commits it.
@@ -38,8 +42,12 @@ package struct InPlaceRun {
         do {
             if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
             var reports: [StepReport] = []
-            for step in steps {
-                reports.append(try InPlaceRun(step: step, connection: connection, options: options).run())
+            for (index, step) in steps.enumerated() {
+                var step = step
+                // What was counted beforehand holds no longer when rows are left out.
+                if options.damaged == .drop { step.sourceRows = nil }
+                let run = InPlaceRun(step: step, connection: connection, options: options, isFirst: index == 0)
+                reports.append(try run.run())
             }
             try options.stop.check()
             try beforeCommit(reports)
@@ -55,13 +63,40 @@ package struct InPlaceRun {
 
     /// The statements that a step would run on a store; reads its schema, and no rows.
     ///
+    /// - Parameters:
+    ///   - step: The step.
+    ///   - connection: The store.
+    ///   - dropping: Names of objects of the app's that are to be dropped.
+    /// - Returns: The plan.
     /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
-    package static func plan(_ step: StepPlan, on connection: Connection) throws -> InPlacePlan {
+    package static func plan(
+        _ step: StepPlan, on connection: Connection, dropping: Set<String> = []
+    ) throws -> InPlacePlan {
         let run = InPlaceRun(
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
-        return try run.plan(source, InPlaceSchema(of: source, into: destination, on: connection), destination)
+        let schema = try InPlaceSchema(
+            of: source, into: destination, step.resolved, on: connection, dropping: dropping)
+        // What is still to be dropped stands in the way of trying the steps one by one.
+        if !step.parts.isEmpty, dropping.isEmpty,
+            let plan = try ComposedRun(run: run).plan(source, schema, destination)
+        {
+            return plan
+        }
+        return try run.plan(source, schema, destination)
+    }
+
+    /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
+    ///
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    package static func refusalToKeepStrangers(
+        _ step: StepPlan, on connection: Connection, dropping: Set<String>
+    ) throws -> FerryError? {
+        let plan = try self.plan(step, on: connection, dropping: dropping)
+        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        return try KeptStrangers(plan: plan, source: source, destination: destination, connection: connection).refusal()
     }
 
     /// Runs and checks the step in the transaction that is open; committing is the caller's.
@@ -82,19 +117,36 @@ package struct InPlaceRun {
         let start = Clock.nanoseconds()
         options.progress?(ProgressUpdate(phase: .rows))
         let resolved = step.resolved
-        let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: resolved.destination.model)
-        let schema = try InPlaceSchema(of: source, into: destination, on: connection)
-        let plan = try self.plan(source, schema, destination)
-        let checks = InPlaceChecks(
-            step: step, source: source, destination: destination, plan: plan, connection: connection)
-        let before = try checks.before()
+        if isFirst, !options.dropping.isEmpty { try dropObjects(destination) }
+        let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
+        let schema = try InPlaceSchema(of: source, into: destination, resolved, on: connection)
+        let plan: InPlacePlan
+        if step.parts.isEmpty {
+            plan = try self.plan(source, schema, destination)
+        } else {
+            guard let composed = try ComposedRun(run: self).plan(source, schema, destination) else {
+                return try runParts(source)
+            }
+            plan = composed
+        }
         try FunctionRegistry.register(on: connection)
-        try ExternalContents(folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path))
-            .register(on: connection)
+        try ExternalContents(
+            folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
+            dropsMissing: options.damaged == .drop
+        ).register(on: connection)
+        let removed = try treatRows(source, plan, destination)
+        report.healed += removed.damage
+        let leftovers = try Leftover.all(in: source, on: connection)
+        let checks = InPlaceChecks(
+            step: step, source: source, destination: destination, plan: plan, connection: connection,
+            damage: options.sourceDamage)
+        let before = try checks.before()
+        report.healed += try checks.droppedHistory(schema.history)
         connection.allowSchemaWrites()
         for statement in plan.statements { try execute(statement) }
         try writeMetadata()
+        try removeStaleStatistics()
         for statement in plan.closing { try execute(statement) }
         report.phaseNanoseconds[.rows] = Clock.nanoseconds() - start
         options.progress?(ProgressUpdate(phase: .verify))
@@ -102,14 +154,87 @@ package struct InPlaceRun {
         report.counts = try checks.after(before)
         report.phaseNanoseconds[.verify] = Clock.nanoseconds() - checkStart
         report.unmapped = checks.unmapped(before)
+        report.leftBehind = try checks.leftBehind(of: leftovers)
+        for (position, rows) in removed.rows where report.counts.indices.contains(position) {
+            report.counts[position].read += rows
+            report.counts[position].dropped += rows
+        }
         return report
     }
 
-    private func plan(
-        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout
+    // MARK: What the user's store holds
+
+    private func dropObjects(_ destination: StoreLayout) throws {
+        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let carried = try CarriedObjects(
+            of: source, into: destination, on: connection, dropping: options.dropping, inPlace: true)
+        if let refusal = carried.refusals.first { throw refusal }
+        try carried.drop(on: connection)
+    }
+
+    /// Rows of unknown entities, and rows that lack what they must have.
+    private func treatRows(
+        _ source: StoreLayout, _ plan: InPlacePlan, _ destination: StoreLayout
+    ) throws -> DamagedRowsRemoval.Removed {
+        if isFirst {
+            try EntityColumnRepair(source: source, damage: options.sourceDamage, connection: connection).run()
+        }
+        if isFirst, options.damaged == .drop {
+            return try DamagedRowsRemoval(step: step.resolved, source: source, connection: connection).run()
+        }
+        let mayHaveStrangers = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
+        let strangers = KeptStrangers(plan: plan, source: source, destination: destination, connection: connection)
+        if mayHaveStrangers, let refusal = try strangers.refusal() { throw refusal }
+        return DamagedRowsRemoval.Removed()
+    }
+
+    /// What ANALYZE said about tables and indexes that have gone, or have other names.
+    private func removeStaleStatistics() throws {
+        let exists = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'")
+        guard exists != nil else { return }
+        try connection.execute(
+            """
+            DELETE FROM sqlite_stat1 WHERE tbl NOT IN (SELECT name FROM sqlite_master WHERE type = 'table')
+                OR (idx IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sqlite_master AS m
+                    WHERE m.type = 'index' AND m.name = idx AND m.tbl_name = tbl)
+                    AND idx <> tbl)
+            """)
+    }
+
+    /// Takes the store through the steps that the step stands for, one by one.
+    private func runParts(_ source: StoreLayout) throws -> StepReport {
+        var report = StepReport()
+        let rows = try InPlaceChecks.rows(of: source, on: connection).known
+        var dropped: [String: Int64] = [:]
+        for (index, part) in step.parts.enumerated() {
+            var run = InPlaceRun(step: part, connection: connection, options: options)
+            run.isFirst = isFirst && index == 0
+            let found = try run.run()
+            report.phaseNanoseconds.merge(found.phaseNanoseconds, uniquingKeysWith: +)
+            report.healed += found.healed
+            report.leftBehind += found.leftBehind
+            if index == 0 { for counts in found.counts { dropped[counts.source ?? "", default: 0] += counts.dropped } }
+        }
+        let mapped = Set(step.resolved.entityMappings.map(\.source))
+        report.counts = step.resolved.entityMappings.map { mapping in
+            var counts = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            counts.read = rows[mapping.source] ?? 0
+            counts.dropped = dropped[mapping.source] ?? 0
+            counts.written = counts.read - counts.dropped
+            return counts
+        }
+        report.unmapped = rows.filter { !mapped.contains($0.key) && $0.value > 0 }.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value) }
+        return report
+    }
+
+    func plan(
+        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout, shape: InPlaceShape? = nil
     ) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
-            return try InPlacePlan(step.resolved, source: source, schema: schema, destination: destination)
+            return try InPlacePlan(
+                step.resolved, source: source, schema: schema, destination: destination, shape: shape)
         } catch {
             switch error {
             case .refused(let refusal): throw refusal

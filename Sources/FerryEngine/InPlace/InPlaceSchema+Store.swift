@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
@@ -7,12 +8,22 @@ internal import FerryStore
 extension InPlaceSchema {
     /// Looks through a store for what its model does not explain.
     ///
-    /// - Throws: ``FerryError`` for an object of the app's that would lose its meaning; ``DatabaseError``.
-    init(of source: StoreLayout, into destination: StoreLayout, on connection: Connection) throws {
+    /// - Throws: ``FerryError`` for an object of the app's that would lose its meaning, and for records in CloudKit that
+    ///   would; ``DatabaseError``.
+    init(
+        of source: StoreLayout, into destination: StoreLayout, _ step: ResolvedStep, on connection: Connection,
+        dropping: Set<String> = []
+    ) throws {
         let catalog = try StoreCatalog(connection)
         let objects = StoreObjects(catalog, layout: source)
-        let carried = try CarriedObjects(of: source, into: destination, on: connection)
+        let carried = try CarriedObjects(
+            of: source, into: destination, on: connection, dropping: dropping, inPlace: true)
         if let refusal = carried.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
+        if let mirroring = carried.mirroring,
+            let refusal = try MirroringRefusal.find(mirroring, step, source, on: connection)
+        {
+            throw refusal
+        }
         if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
             throw FerryError(
                 .unsupported,
@@ -33,12 +44,9 @@ extension InPlaceSchema {
         views = carried.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
         appTriggers = carried.triggers.map { ($0.name, $0.sql) }
         history = carried.history
-        mirrorsToCloudKit = !objects.cloudKitTables.isEmpty
         numberedCloudKitTables = objects.cloudKitTables.filter {
             catalog.table($0)?.column("ZENTITYID") != nil
         }
-        if StoreLayout.refusals(for: source.model).isEmpty {
-            derivedValues = try StoreLayout.canonical(for: source.model).derivedValues
-        }
+        derivedValues = source.derivedValues
     }
 }

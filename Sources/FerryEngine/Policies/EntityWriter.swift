@@ -42,7 +42,7 @@ final class EntityWriter {
         for (key, column) in context.destination.attributeColumns(of: entity) {
             if let attribute = context.destination.attribute(key) {
                 attributes[key.property] = (attribute, columns.count)
-                defaults[columns.count] = ExpressionSQL.defaultValue(of: attribute)
+                defaults[columns.count] = ExpressionSQL.defaultValue(of: attribute, by: nil)
             }
             columns.append(column.name)
         }

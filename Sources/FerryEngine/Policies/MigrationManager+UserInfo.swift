@@ -2,9 +2,9 @@ internal import FerryBase
 internal import FerrySQLite
 
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    internal import FoundationEssentials
 #else
-    public import Foundation
+    internal import Foundation
 #endif
 
 /// The user info of Core Data's migration manager; on disk, so that a run which goes on finds it again.

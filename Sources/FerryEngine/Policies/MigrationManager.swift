@@ -179,7 +179,8 @@ public final class MigrationManager {
                 layout: context.source, from: "source.\(try context.sourceTable(of: mapping.resolved)) AS s",
                 source: .init(alias: "s", entity: mapping.sourceEntityName))
             scope.require("s.Z_PK = :key")
-            let sql = try expressions.attribute(attribute, from: try Expression.parse(text), in: &scope) ?? "NULL"
+            let rule = ResolvedAttribute(name: attribute.name, expression: try Expression.parse(text))
+            let sql = try expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL"
             let statement = try cached("SELECT \(sql) FROM \(scope.from)\(scope.where)")
             try scope.parameters.bind(to: statement)
             try statement.bind(.integer(source.primaryKey), named: ":key")

@@ -15,10 +15,10 @@ struct JoinRows {
         var parameters = Parameters()
         var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
         if let column = table.firstOrderColumn {
-            columns.append((column, position("firstOrder", among: "second", &parameters)))
+            columns.append((column, position("firstOrder", of: table.firstColumn, among: "second", &parameters)))
         }
         if let column = table.secondOrderColumn {
-            columns.append((column, position("secondOrder", among: "first", &parameters)))
+            columns.append((column, position("secondOrder", of: table.secondColumn, among: "first", &parameters)))
         }
         return RowStatements.SQL(
             text: """
@@ -30,12 +30,18 @@ struct JoinRows {
                 """, parameters: parameters)
     }
 
-    private func position(_ stored: String, among group: String, _ parameters: inout Parameters) -> String {
+    private func position(
+        _ stored: String, of column: String, among group: String, _ parameters: inout Parameters
+    ) -> String {
         let filling = assignments.assignments.filter { $0.joinTable == table.name }
         if hasPolicies {
             return OrderKeys.appended(to: stored, among: group, ordered: "came", parameters: &parameters)
         }
-        if filling.flatMap(\.contributions).allSatisfy(\.copiesOrder) { return stored }
+        let isCopied = filling.allSatisfy { assignment in
+            guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
+            return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }
+        }
+        if isCopied { return stored }
         return OrderKeys.sql(
             place: "row_number() OVER (PARTITION BY \(group) ORDER BY came)", parameters: &parameters)
     }

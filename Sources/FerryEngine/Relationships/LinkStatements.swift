@@ -30,7 +30,10 @@ struct LinkStatements {
             if let gathered = context.assignments.gathered.first(where: { $0.name == table }) {
                 text = gatheredRows(pairs, of: gathered, own: own)
             } else {
-                text = joinRows(pairs, table: table, own: own, other: other, orders: (otherOrder, ownOrder))
+                let comesFirst = context.destination.joinTables.contains { $0.name == table && $0.firstColumn == own }
+                text = joinRows(
+                    pairs, table: table, own: own, other: other, orders: (otherOrder, ownOrder),
+                    key: comesFirst ? "d1, d2" : "d2, d1")
             }
         case .foreignKey(let table, let column, let entityColumn, _):
             let one = parameters.add(.integer(1))
@@ -58,6 +61,7 @@ struct LinkStatements {
     private func pairs(
         with other: ResolvedEntityMapping, parameters: inout Parameters
     ) throws(FerryError) -> String {
+        if isOwnAssociation(other) { return try pairsOfAssociation(other, &parameters) }
         var scope = try objects(parameters: parameters)
         let path = try end(of: contribution.rule.from, in: &scope)
         let related: String
@@ -91,6 +95,25 @@ struct LinkStatements {
         ]
         parameters = scope.parameters
         return "SELECT \(columns.joined(separator: ", ")) FROM \(scope.from)\(scope.where)"
+    }
+
+    /// Whether the other mapping's association alone gives the pairs: every object of this mapping keeps its key and is
+    /// related to what the other one made of the very same object.
+    private func isOwnAssociation(_ other: ResolvedEntityMapping) -> Bool {
+        mapping.keepsPrimaryKey && mapping.filter == nil && other.source == mapping.source && !other.keepsPrimaryKey
+            && other.policy == nil && contribution.rule.from == .variable("source")
+    }
+
+    private func pairsOfAssociation(
+        _ other: ResolvedEntityMapping, _ parameters: inout Parameters
+    ) throws(FerryError) -> String {
+        let number = parameters.add(.integer(try context.destinationNumber(of: other)))
+        let position = parameters.add(.integer(Int64(other.position)))
+        return """
+            SELECT source AS d1, destination AS d2, \(number) AS number, \(position) AS mapping, source AS origin,
+                NULL AS element, NULL AS stored, NULL AS inverse, source AS target, element AS part
+            FROM \(ScratchDatabase.association(of: other)) WHERE source > :low AND source <= :high
+            """
     }
 
     /// The objects of this mapping: by their kept keys, else by their associations.
@@ -141,15 +164,15 @@ struct LinkStatements {
 
     // MARK: Forms
 
-    /// Rows of a join table, which come in the order of its primary key.
+    /// Rows of a join table in the order of its primary key.
     private func joinRows(
-        _ pairs: String, table: String, own: String, other: String, orders: (other: String?, own: String?)
+        _ pairs: String, table: String, own: String, other: String, orders: (other: String?, own: String?), key: String
     ) -> String {
         let columns = [own, other] + [orders.other, orders.own].compactMap { $0 }
         let values = ["d1", "d2"] + (orders.other == nil ? [] : ["stored"]) + (orders.own == nil ? [] : ["inverse"])
         return """
             INSERT OR IGNORE INTO main.\(table) (\(columns.joined(separator: ", ")))
-            SELECT \(values.joined(separator: ", ")) FROM (\(pairs)) ORDER BY d1, d2
+            SELECT \(values.joined(separator: ", ")) FROM (\(pairs)) ORDER BY \(key)
             """
     }
 

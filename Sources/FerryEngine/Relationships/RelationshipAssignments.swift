@@ -28,26 +28,53 @@ struct RelationshipAssignments {
         var rule: ResolvedRelationship
         /// Whether the foreign key is written with the row itself.
         var isInline: Bool
-        /// Whether the position among the inverse's objects is passed on with it.
-        var copiesOrder: Bool
+        /// Whether the positions that the source has are passed on.
+        var copied: CopiedOrders
+
+        /// Whether any position is passed on as it is.
+        var copiesOrder: Bool { copied.related || copied.own }
+    }
+
+    /// Positions that the source has and a rule passes on.
+    struct CopiedOrders {
+        /// Of the related objects among those of the rule's object.
+        var related = false
+        /// Of the rule's object among those of a related one.
+        var own = false
+
+        /// Whether every order of a many-to-many is among them.
+        func suffice(otherOrder: String?, ownOrder: String?) -> Bool {
+            (otherOrder == nil || related) && (ownOrder == nil || own)
+        }
     }
 
     private(set) var assignments: [Assignment] = []
     /// Positions of the entity mappings whose associations are needed.
     private(set) var associated: Set<Int> = []
-    /// Join tables whose rows are gathered in scratch first, because they do not come in the order of their keys.
+    /// Join tables that one statement fills, because their rows do not come in the order of their keys.
+    private(set) var sorted: [JoinTable] = []
+    /// Join tables whose rows are gathered in scratch first, because several rules fill them, or positions depend on
+    /// all rows.
     private(set) var gathered: [JoinTable] = []
 
     init(step: StepPlan, source: StoreLayout, destination: StoreLayout) {
         let builder = Builder(step: step, source: source, destination: destination)
         assignments = builder.assignments()
-        gathered = destination.joinTables.filter { table in
+        for table in destination.joinTables {
             let filling = assignments.filter { $0.joinTable == table.name }
-            return !filling.isEmpty && !builder.comesInOrder(filling, into: table)
+            if filling.isEmpty || builder.comesInOrder(filling, into: table) { continue }
+            if filling.count == 1, filling[0].contributions.count == 1,
+                table.firstOrderColumn == nil, table.secondOrderColumn == nil
+            {
+                sorted.append(table)
+            } else {
+                gathered.append(table)
+            }
         }
         if step.resolved.hasPolicies {
             // A policy may ask for what any mapping made, and relate objects of any many-to-many.
             gathered = destination.joinTables
+            sorted = []
             associated = Set(step.resolved.entityMappings.filter { !$0.keepsPrimaryKey }.map(\.position))
         }
         for contribution in assignments.flatMap(\.contributions) {
@@ -123,7 +150,7 @@ private struct Builder {
         var rules: [Int: ResolvedRelationship] = [:]
         for contribution in assignment.contributions {
             guard contribution.rule.isAutomatic, contribution.mapping.keepsPrimaryKey,
-                contribution.copiesOrder || (otherOrder == nil && ownOrder == nil),
+                contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder),
                 let back = source.model.relationship(
                     contribution.rule.sourceRelationship ?? contribution.rule.name, of: contribution.mapping.source)?
                     .inverseName
@@ -152,7 +179,7 @@ private struct Builder {
         let contributions = rules.map { mapping, rule in
             RelationshipAssignments.Contribution(
                 mapping: mapping, rule: rule, isInline: isInline(mapping, rule, storage),
-                copiesOrder: copiesOrder(mapping, rule))
+                copied: copiedOrders(mapping, rule))
         }
         return RelationshipAssignments.Assignment(
             declared: key, relationship: relationship, storage: storage, contributions: contributions)
@@ -200,19 +227,22 @@ private struct Builder {
             case .join(_, let own, _, let otherOrder, let ownOrder) = filling[0].storage
         else { return false }
         return own == table.firstColumn && contribution.mapping.keepsPrimaryKey
-            && (contribution.copiesOrder || (otherOrder == nil && ownOrder == nil))
+            && contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder)
     }
 
-    /// Whether the position in the ordered inverse can be passed on as it is: the same objects with the same keys.
-    private func copiesOrder(_ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship) -> Bool {
+    /// The positions that can be passed on as they are: the same objects with the same keys.
+    private func copiedOrders(
+        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship
+    ) -> RelationshipAssignments.CopiedOrders {
         guard mapping.keepsPrimaryKey, rule.isAutomatic,
             rule.mappings.allSatisfy({ byName[$0]?.keepsPrimaryKey ?? false }),
             let storage = source.storage(of: rule.sourceRelationship ?? rule.name, in: mapping.source)
-        else { return false }
-        switch storage {
-        case .foreignKey(_, _, _, let order), .inverseForeignKey(_, _, _, let order): return order != nil
-        case .join(_, _, _, let otherOrder, let ownOrder): return otherOrder != nil || ownOrder != nil
-        case .inverseless: return false
+        else { return .init() }
+        return switch storage {
+        case .foreignKey(_, _, _, let order): .init(own: order != nil)
+        case .inverseForeignKey(_, _, _, let order): .init(related: order != nil)
+        case .join(_, _, _, let otherOrder, let ownOrder): .init(related: otherOrder != nil, own: ownOrder != nil)
+        case .inverseless: .init()
         }
     }
 }

@@ -11,21 +11,57 @@ struct RelationshipsPhase {
 
     func run(report: inout StepReport) throws {
         for assignment in context.assignments.assignments {
+            if context.assignments.sorted.contains(where: { $0.name == assignment.joinTable }) {
+                try linkAtOnce(assignment)
+                continue
+            }
             for contribution in assignment.contributions
             where !contribution.isInline && contribution.mapping.policy == nil {
                 try link(assignment, contribution, report: &report)
             }
         }
+        if context.step.resolved.hasPolicies { try healPositions() }
         try policies.relate(report: &report)
         try policies.validate()
-        for assignment in context.assignments.assignments { try settle(assignment) }
+        for assignment in context.assignments.assignments where !isGathered(assignment) { try settle(assignment) }
         if context.step.resolved.hasPolicies { try givePositions() }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
-                try JoinRows(
-                    table: table, assignments: context.assignments, hasPolicies: context.step.resolved.hasPolicies
-                ).statement()
-                    .prepare(on: context.connection).run()
+                let rows = JoinRows(
+                    table: table, assignments: context.assignments, hasPolicies: context.step.resolved.hasPolicies)
+                try rows.statement().prepare(on: context.connection).run()
+            }
+        }
+        for assignment in context.assignments.assignments where isGathered(assignment) { try settle(assignment) }
+    }
+
+    private func isGathered(_ assignment: RelationshipAssignments.Assignment) -> Bool {
+        context.assignments.gathered.contains { $0.name == assignment.joinTable }
+    }
+
+    /// Fills a join table by one statement, which sorts its rows once.
+    private func linkAtOnce(_ assignment: RelationshipAssignments.Assignment) throws {
+        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        for contribution in assignment.contributions {
+            let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+            try context.once("join:\(name)", phase: .relationships, subject: name) {
+                guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
+                try statement.bind(.integer(KeyRanges.beginning), named: ":low")
+                try statement.bind(.integer(.max), named: ":high")
+                try statement.run()
+            }
+        }
+    }
+
+    /// What the source lacks, before policies add objects that have no position yet either.
+    private func healPositions() throws {
+        for assignment in context.assignments.assignments {
+            let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+            for (index, sql) in MissingPositions(context: context, assignment: assignment).statements().enumerated() {
+                try context.once(
+                    "heal:\(name):\(index)", phase: .relationships, subject: name,
+                    writesScratch: isGathered(assignment)
+                ) { try sql.prepare(on: context.connection).run() }
             }
         }
     }
@@ -35,7 +71,7 @@ struct RelationshipsPhase {
         for (key, storage) in context.destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             guard case .foreignKey(let table, let column, _, let orderColumn?) = storage else { continue }
             let name = "\(key.entity).\(key.property)"
-            let sql = SettlingStatements.missingPositions(table: table, column: orderColumn, among: column)
+            let sql = MissingPositions.appended(table: table, column: orderColumn, among: column)
             try context.once("positions:\(name)", phase: .relationships, subject: name) {
                 try sql.prepare(on: context.connection).run()
             }
@@ -51,10 +87,9 @@ struct RelationshipsPhase {
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
         guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
         else { return }
-        let isGathered = context.assignments.gathered.contains { $0.name == assignment.joinTable }
         try context.walk(
             KeyRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
-            writesScratch: isGathered, report: &report
+            writesScratch: isGathered(assignment), report: &report
         ) { range, _ in
             try statement.bind(.integer(range.low), named: ":low")
             try statement.bind(.integer(range.high), named: ":high")

@@ -7,8 +7,8 @@ internal import FerryStore
 
 /// What is settled about a stored relationship once all its links are there.
 ///
-/// That is the other side of a one-to-one, and positions that no link could know. Each statement is one unit over a
-/// whole table.
+/// That is the other side of a one-to-one, and positions that no link could know or that the source lacks. Each
+/// statement is one unit over a whole table.
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignments.Assignment
@@ -17,12 +17,24 @@ struct SettlingStatements {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var result = mirror(table: table, column: column, entityColumn: entityColumn)
+            if !result.isEmpty {
+                let healing = OneSidedInverses(context: context, assignment: assignment)
+                let others = try healing.others()
+                result = healing.agreed() + result + (others.isEmpty ? [] : others + result)
+            }
             if let orderColumn, !context.step.resolved.hasPolicies, !isOrderCopied {
                 result.append(positions(table: table, column: orderColumn, among: column))
             }
-            return result
-        case .join, .inverseForeignKey, .inverseless: return []
+            return result + positionsThatTheSourceLacks
+        case .join, .inverseForeignKey: return positionsThatTheSourceLacks
+        case .inverseless: return []
         }
+    }
+
+    /// Beside policies they are there already: what those add without a position is no damage.
+    private var positionsThatTheSourceLacks: [RowStatements.SQL] {
+        guard !context.step.resolved.hasPolicies else { return [] }
+        return MissingPositions(context: context, assignment: assignment).statements()
     }
 
     private var isOrderCopied: Bool { assignment.contributions.allSatisfy(\.copiesOrder) }
@@ -37,18 +49,6 @@ struct SettlingStatements {
                     SELECT Z_PK AS k, row_number() OVER (PARTITION BY \(group) ORDER BY Z_PK) AS place
                     FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
                 WHERE \(table).Z_PK = p.k
-                """, parameters: parameters)
-    }
-
-    /// Gives a position to the rows that have none, after those that have one.
-    static func missingPositions(table: String, column: String, among group: String) -> RowStatements.SQL {
-        var parameters = Parameters()
-        let position = OrderKeys.appended(to: column, among: group, ordered: "Z_PK", parameters: &parameters)
-        return RowStatements.SQL(
-            text: """
-                UPDATE main.\(table) SET \(column) = p.place FROM (
-                    SELECT Z_PK AS k, \(position) AS place FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
-                WHERE \(table).Z_PK = p.k AND \(table).\(column) IS NULL
                 """, parameters: parameters)
     }
 

@@ -5,10 +5,10 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a look at the source's foreign keys tells before its rows are read.
+/// What is known of the source's links before its rows are read.
 ///
 /// Where every key of a relationship leads to a row, and every such row is carried with its key, the key can be copied
-/// without looking the row up again. Keys that lead nowhere become NULL and are counted.
+/// without looking the row up again. What is broken is set right on the way, and counted.
 struct SourceKeys {
     /// One relationship as one entity mapping fills it.
     struct Place: Hashable {
@@ -18,46 +18,61 @@ struct SourceKeys {
 
     /// The columns whose keys are copied as they are.
     private(set) var copied: [Place: String] = [:]
-    private(set) var dangling: [(entity: String, rows: Int64)] = []
+    /// Broken links of the relationships that the step carries.
+    private(set) var broken: [StoreDamage] = []
+    private let model: ManagedObjectModel
 
+    /// - Parameters:
+    ///   - assignments: Who fills which relationship.
+    ///   - mappings: The step's entity mappings.
+    ///   - source: The source's actual layout.
+    ///   - damage: What a scan has found in the source.
     init(
         _ assignments: RelationshipAssignments, mappings: [ResolvedEntityMapping], source: StoreLayout,
-        on connection: Connection
-    ) throws(DatabaseError) {
-        var counted: [PropertyKey: Int64] = [:]
+        damage: [StoreDamage]
+    ) {
+        model = source.model
+        let links = Dictionary(
+            grouping: damage.filter { Self.kinds.contains($0.kind) },
+            by: { PropertyKey($0.entity, $0.property ?? "") })
+        var carried: Set<PropertyKey> = []
         for assignment in assignments.assignments {
             for contribution in assignment.contributions {
                 let mapping = contribution.mapping
                 guard let name = Self.onlyRelationship(of: contribution.rule.from),
-                    let declaring = source.model.declaringEntity(of: name, in: mapping.source),
                     let relationship = source.model.relationship(name, of: mapping.source),
-                    case .foreignKey(let table, let column, _, _)? = source.storage(of: name, in: mapping.source),
-                    let target = source.table(of: relationship.destinationEntity)
+                    let key = Self.key(name, of: mapping.source, in: source.model)
                 else { continue }
-                let key = PropertyKey(declaring, name)
-                let rows: Int64
-                if let known = counted[key] {
-                    rows = known
-                } else {
-                    // Only the column is read, so that its index gives the keys in order, and the rows they lead to
-                    // are met in order too.
-                    rows =
-                        try connection.integer(
-                            """
-                            SELECT count(*) FROM source.\(table) AS s WHERE s.\(column) IS NOT NULL
-                            AND NOT EXISTS (SELECT 1 FROM source.\(target.name) AS t WHERE t.Z_PK = s.\(column))
-                            """) ?? 0
-                    counted[key] = rows
-                    if rows > 0 { dangling.append((declaring, rows)) }
-                }
-                if rows == 0, contribution.isInline,
+                carried.insert(key)
+                if let inverse = Self.inverse(of: relationship, in: source.model) { carried.insert(inverse) }
+                guard case .foreignKey(_, let column, _, _)? = source.storage(of: name, in: mapping.source),
+                    contribution.isInline, links[key]?.contains(where: { $0.kind == .danglingKey }) != true,
                     Self.isEveryTargetCarried(
                         contribution, of: relationship, assignment, mappings: mappings, model: source.model)
-                {
-                    copied[Place(mapping: mapping.position, relationship: contribution.rule.name)] = column
-                }
+                else { continue }
+                copied[Place(mapping: mapping.position, relationship: contribution.rule.name)] = column
             }
         }
+        broken = carried.sorted().flatMap { links[$0] ?? [] }
+    }
+
+    private static let kinds: Set<StoreDamage.Kind> = [.danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder]
+
+    /// Whether a relationship that an entity mapping carries has a kind of damage, on whichever of its two sides.
+    func has(_ kind: StoreDamage.Kind, _ name: String, of entity: String) -> Bool {
+        guard let relationship = model.relationship(name, of: entity) else { return false }
+        let keys = [Self.key(name, of: entity, in: model), Self.inverse(of: relationship, in: model)]
+        return broken.contains { damage in
+            damage.kind == kind && keys.contains(PropertyKey(damage.entity, damage.property ?? ""))
+        }
+    }
+
+    private static func key(_ name: String, of entity: String, in model: ManagedObjectModel) -> PropertyKey? {
+        model.declaringEntity(of: name, in: entity).map { PropertyKey($0, name) }
+    }
+
+    private static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> PropertyKey? {
+        relationship.inverseName.flatMap { key($0, of: relationship.destinationEntity, in: model) }
     }
 
     /// The relationship of a path that is `$source` and one relationship.

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
+internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
 
@@ -29,10 +30,12 @@ extension ExpressionSQL {
     ///
     /// What has to come from files is asked of SQL, whose function for that knows the folder.
     func rowValue(
-        of attribute: Attribute, from expression: Expression?, in scope: inout SourceScope,
+        of attribute: Attribute, from rule: ResolvedAttribute, in scope: inout SourceScope,
         _ selection: inout RowSelection
     ) throws(FerryError) -> RowValue? {
-        guard let expression else { return Self.defaultValue(of: attribute).map { .constant($0) } }
+        guard let expression = rule.expression else {
+            return Self.defaultValue(of: attribute, by: rule).map { .constant($0) }
+        }
         let computation: Computation
         do {
             computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)
@@ -40,7 +43,7 @@ extension ExpressionSQL {
             throw placed(error)
         }
         if case .call(ScalarFunction.fromExternalName, _) = computation,
-            let sql = try self.attribute(attribute, from: expression, in: &scope)
+            let sql = try self.attribute(attribute, from: rule, in: &scope)
         {
             return .column(selection.place(of: sql))
         }

@@ -12,17 +12,19 @@ struct ExpressionSQL {
 
     /// The value of a destination attribute, or nil when it has neither an expression nor a default.
     func attribute(
-        _ attribute: Attribute, from expression: Expression?, in scope: inout SourceScope
+        _ attribute: Attribute, from rule: ResolvedAttribute?, in scope: inout SourceScope
     ) throws(FerryError) -> String? {
-        guard let expression else { return Self.defaultValue(of: attribute).map { scope.parameters.add($0) } }
+        guard let expression = rule?.expression else {
+            return Self.defaultValue(of: attribute, by: rule).map { scope.parameters.add($0) }
+        }
         return try translate(in: &scope) { translator throws(FerryError) in
             try translator.value(expression, for: attribute)
         }
     }
 
     /// The default of an attribute as its column stores it.
-    static func defaultValue(of attribute: Attribute) -> Value? {
-        guard let value = attribute.defaultValue else { return nil }
+    static func defaultValue(of attribute: Attribute, by rule: ResolvedAttribute?) -> Value? {
+        guard let value = rule.map({ $0.defaultValue(of: attribute) }) ?? attribute.defaultValue else { return nil }
         // Contents that stand in the row of an attribute with external storage begin with 01.
         if attribute.allowsExternalStorage, case .blob(let bytes) = value { return .blob([1] + bytes) }
         return Value(value)
@@ -81,7 +83,8 @@ struct ExpressionSQL {
                 element: IterationPath.entity(of: mapping, in: context.source.model).map { .object(entity: $0) }
                     ?? .json)
         }
-        return ExpressionScope(model: context.source.model, entity: mapping.source, iteration: iteration,
+        return ExpressionScope(
+            model: context.source.model, entity: mapping.source, iteration: iteration,
             policyFunctions: mapping.policyFunctions)
     }
 }

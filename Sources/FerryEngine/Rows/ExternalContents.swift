@@ -7,6 +7,8 @@ internal import FerryStore
 struct ExternalContents: Sendable {
     /// The folder of the store's external files.
     let folder: String
+    /// Whether a value whose file is not there becomes NULL; else that is an error.
+    var dropsMissing = false
 
     /// What SQLite can hold in one value.
     private static let limit = 1_000_000_000
@@ -23,14 +25,18 @@ struct ExternalContents: Sendable {
                 guard let name = ExternalData.fileName(in: bytes) else {
                     throw Self.damaged("has a value that neither holds its contents nor names a file")
                 }
-                try contents(name).withUnsafeBytes { result.setBlob($0) }
+                guard let contents = try contents(name) else { return result.setNull() }
+                contents.withUnsafeBytes { result.setBlob($0) }
             }
         }
     }
 
-    private func contents(_ name: String) throws -> [UInt8] {
+    private func contents(_ name: String) throws -> [UInt8]? {
         let (path, files) = (folder + "/" + name, FileLayer())
-        guard try files.exists(path) else { throw Self.damaged("names a file that is not in \(folder)") }
+        guard try files.exists(path) else {
+            if dropsMissing { return nil }
+            throw Self.damaged("names a file that is not in \(folder)")
+        }
         return try files.read(path, limit: Self.limit)
     }
 

@@ -50,7 +50,7 @@ final class RowReader {
                 throw FerryError(
                     .internalError, "The new store has no column for \(mapping.destination).\(rule.name).")
             }
-            let value = try expressions.rowValue(of: attribute, from: rule.expression, in: &scope, &selection)
+            let value = try expressions.rowValue(of: attribute, from: rule, in: &scope, &selection)
             guard let value else { continue }
             values[rule.name] = value
             columns.append(DestinationColumn(name: column.name, value: value, attribute: attribute))

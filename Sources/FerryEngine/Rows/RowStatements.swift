@@ -24,7 +24,7 @@ struct RowStatements {
         }
     }
 
-    private var expressions: ExpressionSQL { ExpressionSQL(context: context, mapping: mapping) }
+    var expressions: ExpressionSQL { ExpressionSQL(context: context, mapping: mapping) }
 
     // MARK: What is read
 
@@ -47,7 +47,7 @@ struct RowStatements {
         return scope
     }
 
-    private func add(
+    func add(
         _ iteration: EntityMapping.Iteration, filtered: Bool, to scope: inout SourceScope
     ) throws(FerryError) {
         if case .json(let text, let key) = iteration.elements {
@@ -56,7 +56,7 @@ struct RowStatements {
                 scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)),
             ]
             let alias = scope.newAlias("e")
-            scope.join("JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
+            scope.join("CROSS JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
             scope.bindJSON(iteration.variable, to: "\(alias).json")
             scope.elementOrder = "\(alias).ordinal"
             // An invalid text that is skipped gives one row without an ordinal: it is read and dropped.
@@ -88,7 +88,7 @@ struct RowStatements {
             else {
                 throw FerryError(.internalError, "The new store has no column for \(entity).\(rule.name).")
             }
-            if let value = try expressions.attribute(attribute, from: rule.expression, in: &scope) {
+            if let value = try expressions.attribute(attribute, from: rule, in: &scope) {
                 columns.append((column.name, value))
             }
         }
@@ -109,7 +109,7 @@ struct RowStatements {
             """
     }
 
-    private func insert(key: String, version: String, from scope: inout SourceScope) throws(FerryError) -> String {
+    func insert(key: String, version: String, from scope: inout SourceScope) throws(FerryError) -> String {
         let columns = try columns(in: &scope)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.column)
@@ -151,126 +151,14 @@ struct RowStatements {
         return SQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
     }
 
-    /// The number of an element among those of its source object, from 1.
-    private func elementNumber(in scope: SourceScope) -> String {
-        mapping.iteration == nil ? "TRUE" : "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
+    /// What tells the elements of one source object apart, in their order.
+    func elementNumber(in scope: SourceScope) -> String {
+        guard let iteration = mapping.iteration else { return "TRUE" }
+        if scope.jsonElements[iteration.variable] != nil, let ordinal = scope.elementOrder { return ordinal }
+        return "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
     }
 
     private func newKey(ordered order: String) -> String { ":last + row_number() OVER (ORDER BY \(order))" }
-
-    // MARK: Find or create
-
-    /// The tables of one chunk of a find-or-create mapping.
-    ///
-    /// They hold every row that was read, and one row per set of values: its first row `n`, and the object that has
-    /// these values, once it is known.
-    func stagingTables() throws(FerryError) -> [String] {
-        let values = try uniqueColumns().enumerated().map { "v\($0) \($1.type)" }.joined(separator: ", ")
-        return [
-            """
-            CREATE TEMP TABLE \(staged) (
-                n INTEGER PRIMARY KEY, source INTEGER, element INTEGER, object INTEGER, json, \(values))
-            """,
-            "CREATE TEMP TABLE \(groups) (n INTEGER PRIMARY KEY, \(values), destination INTEGER, isNew INTEGER)",
-        ]
-    }
-
-    var stagingCleanUp: [String] { ["DELETE FROM temp.\(staged)", "DELETE FROM temp.\(groups)"] }
-
-    /// Reads the rows of the range into the staging table, in order.
-    func stage() throws(FerryError) -> SQL {
-        var scope = try scope()
-        var values: [String] = []
-        for (name, _) in zip(mapping.unique, try uniqueColumns()) {
-            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
-                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
-            }
-            let rule = mapping.attributes.first { $0.name == name }
-            values.append(try expressions.attribute(attribute, from: rule?.expression, in: &scope) ?? "NULL")
-        }
-        let element = elementNumber(in: scope)
-        let json = mapping.iteration.flatMap { scope.jsonElements[$0.variable] } ?? "NULL"
-        let selected = ["s.Z_PK", element, scope.elementKey ?? "NULL", json] + values
-        return SQL(
-            text: """
-                INSERT INTO temp.\(staged) (source, element, object, json, \(valueNames.joined(separator: ", ")))
-                SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where) ORDER BY \(scope.order)
-                """, parameters: scope.parameters)
-    }
-
-    /// Groups the staged rows by their values and looks each set of values up, once.
-    ///
-    /// The sets are read in the order of the lookup's index, so that neighbours in it are met one after another.
-    func find() -> String {
-        let lookup = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
-        let equal = valueNames.map { "l.\($0) IS g.\($0)" }.joined(separator: " AND ")
-        let values = valueNames.joined(separator: ", ")
-        return """
-            INSERT INTO temp.\(groups) (n, \(values), destination)
-            SELECT first, \(values),
-                (SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1)
-            FROM (SELECT min(n) AS first, \(values) FROM temp.\(staged) GROUP BY \(values)) AS g
-            """
-    }
-
-    /// Gives a key to each set of values that was not found, in the order of the first rows that have them.
-    func create() -> String {
-        """
-        UPDATE temp.\(groups) SET isNew = TRUE, destination = :last + p.place FROM (
-            SELECT n AS first, row_number() OVER (ORDER BY n) AS place FROM temp.\(groups)
-            WHERE destination IS NULL) AS p
-        WHERE n = p.first
-        """
-    }
-
-    /// The new objects' rows, with the values of the first source object.
-    func freshRows() throws(FerryError) -> SQL {
-        let table = try context.sourceTable(of: mapping)
-        var scope = SourceScope(
-            layout: context.source,
-            from:
-                "temp.\(groups) AS f JOIN temp.\(staged) AS g ON g.n = f.n JOIN source.\(table) AS s ON s.Z_PK = g.source",
-            source: .init(alias: "s", entity: mapping.source))
-        scope.require("f.isNew")
-        if let iteration = mapping.iteration {
-            if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
-                scope.join("JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = g.object")
-                scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
-            } else {
-                scope.bindJSON(iteration.variable, to: "g.json")
-            }
-        }
-        let one = scope.parameters.add(.integer(1))
-        return SQL(
-            text: try insert(key: "f.destination", version: one, from: &scope), parameters: scope.parameters)
-    }
-
-    /// The associations of all staged rows, each with the object of its values.
-    func stagedAssociations() -> String {
-        let equal = valueNames.map { "f.\($0) IS g.\($0)" }.joined(separator: " AND ")
-        return """
-            INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
-            SELECT g.source, g.element, g.object, f.destination
-            FROM temp.\(staged) AS g JOIN temp.\(groups) AS f ON \(equal) ORDER BY g.n
-            """
-    }
-
-    private var staged: String { "staged_\(mapping.position)" }
-    private var groups: String { "groups_\(mapping.position)" }
-    private var valueNames: [String] { mapping.unique.indices.map { "v\($0)" } }
-
-    func uniqueColumns() throws(FerryError) -> [Column] {
-        var columns: [Column] = []
-        for name in mapping.unique {
-            guard let column = context.destination.column(of: name, in: mapping.destination) else {
-                throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
-            }
-            columns.append(column)
-        }
-        return columns
-    }
-
-    var stagedCount: String { "SELECT count(*) FROM temp.\(staged)" }
 
     // MARK: Lookups
 

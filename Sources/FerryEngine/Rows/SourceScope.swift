@@ -139,8 +139,9 @@ struct SourceScope {
         let key = "\(next.alias).Z_PK"
         var expansion = Expansion(object: next)
         switch storage {
-        case .foreignKey(_, let column, _, _):
+        case .foreignKey(_, let column, _, let orderColumn):
             from += " JOIN \(table) AS \(next.alias) ON \(key) = \(object.alias).\(column)"
+            expansion.inverseOrder = orderColumn.map { "\(object.alias).\($0)" }
         case .inverseForeignKey(_, let column, _, let orderColumn):
             from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.alias).Z_PK"
             expansion.order = orderColumn.map { "\(next.alias).\($0)" }

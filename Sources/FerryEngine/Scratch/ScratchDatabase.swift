@@ -22,15 +22,16 @@ struct ScratchDatabase {
     static func createAssociation(
         of mapping: ResolvedEntityMapping, isReversible: Bool, on connection: Connection
     ) throws(DatabaseError) {
-        // What a policy associates may be of any entity.
-        let entity = mapping.policy == nil ? "" : "entity INTEGER, "
-        try connection.execute(
-            """
-            CREATE TABLE \(association(of: mapping)) (
-                source INTEGER, element INTEGER, object INTEGER, destination INTEGER, \(entity)
-                PRIMARY KEY (source, element)
-            ) WITHOUT ROWID
-            """)
+        // What a policy associates may be of any entity, and several of one source object.
+        let columns = "element INTEGER, object INTEGER, destination INTEGER"
+        let (key, end) =
+            mapping.policy != nil
+            ? ("source INTEGER, \(columns), entity INTEGER, PRIMARY KEY (source, element)", " WITHOUT ROWID")
+            : mapping.iteration != nil
+                ? ("source INTEGER, \(columns), PRIMARY KEY (source, element)", " WITHOUT ROWID")
+                // Without an iteration a source object has one row, and its key is the row's own.
+                : ("source INTEGER PRIMARY KEY, \(columns)", "")
+        try connection.execute("CREATE TABLE \(association(of: mapping)) (\(key))\(end)")
         guard isReversible else { return }
         try connection.execute(
             "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")

@@ -1,5 +1,5 @@
 internal import FerryBase
-internal import FerryModel
+package import FerryModel
 
 /// How a value becomes what a destination attribute stores.
 enum Conversion: Equatable {
@@ -55,4 +55,14 @@ enum Conversion: Equatable {
         .decimal: "ferry_to_decimal", .double: "ferry_to_double", .float: "ferry_to_float",
         .string: "ferry_to_string", .boolean: "ferry_to_boolean", .date: "ferry_to_date", .uuid: "ferry_to_uuid",
     ]
+}
+
+extension AttributeType {
+    /// Whether a column of this type holds what a column of another one would hold for the same value.
+    ///
+    /// - Parameter other: The type of the attribute that takes the value over.
+    /// - Returns: False also where there is no conversion.
+    package func isStoredUnchanged(as other: AttributeType) -> Bool {
+        Conversion(from: .attribute(self), to: other) == .unchanged
+    }
 }

@@ -222,6 +222,7 @@ struct JSONMappingFile {
                 "the key \"\(missing)\" is missing",
                 remedy: "Write { \"mapping\": \"…\", \"from\": \"$source…\" }, or null to leave it empty.")
         }
+        if mapping.isNull { return .destinationsOfAnyMapping(from: try expression(from)) }
         return .destinations(ofMapping: try mapping.name(), from: try expression(from))
     }
 

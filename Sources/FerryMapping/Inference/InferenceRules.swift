@@ -48,7 +48,7 @@ struct InferenceRules {
             return .inferable(when: "An abstract entity has no objects: rows of it are refused.")
         case .attributeAdded, .attributeMadePersistent, .attributeMadeMandatory: return mandatoryAttribute(change)
         case .attributeTypeChanged: return types(change)
-        case .compositeChanged: return .impossible("The elements of the composite attribute differ.")
+        case .compositeChanged: return composite(change)
         case .relationshipAdded, .relationshipMadePersistent, .relationshipMadeMandatory:
             return mandatoryRelationship(change)
         case .relationshipMadeToOne:
@@ -104,9 +104,24 @@ struct InferenceRules {
         guard let name = change.property, let new = matching.destination.attribute(name, of: change.entity),
             let old = matching.sourceAttribute(of: name, in: change.entity),
             // What is not stored in both takes nothing over.
-            !old.isTransient, !new.isTransient, !new.isDerived, !old.type.converts(to: new.type)
+            !old.isTransient, !new.isTransient, !new.isComputedByStore, !old.type.converts(to: new.type)
         else { return .inferable }
         return .impossible("Source and destination attribute types are incompatible: \(old.type) and \(new.type).")
+    }
+
+    /// Elements are carried one by one, like attributes.
+    private func composite(_ change: ModelDifference.Change) -> Verdict {
+        guard let attribute = change.property.flatMap({ matching.destination.attribute($0, of: change.entity) }) else {
+            return .inferable
+        }
+        for leaf in matching.destination.leaves(of: attribute) {
+            guard let old = matching.sourceAttribute(of: leaf.name, in: change.entity) else { continue }
+            guard old.type != leaf.type, !old.type.converts(to: leaf.type) else { continue }
+            return .impossible(
+                "Source and destination types of its element \(leaf.name) are incompatible: \(old.type) and \(leaf.type)."
+            )
+        }
+        return .inferable(when: "Its elements are taken over one by one.")
     }
 
     // MARK: Relationships

@@ -18,16 +18,29 @@ struct InferredEntityMappings {
     func losses() -> [String] {
         var properties: [String: [String]] = [:]
         for change in difference.changes {
+            if change.kind == .compositeChanged, let old = matching.sourceEntities[change.entity] {
+                properties[old, default: []] += lostElements(of: change)
+            }
             guard [.attributeRemoved, .relationshipRemoved].contains(change.kind), let property = change.property,
                 let old = matching.sourceEntities[change.entity], isStored(property, in: old)
             else { continue }
             properties[change.entity, default: []].append(property)
         }
         return removed.map { "The entity \($0) is not in \(destination.name): its objects are dropped." }
-            + properties.sorted { codeUnitOrder($0.key, $1.key) }.map { entity, names in
+            + properties.filter { !$0.value.isEmpty }.sorted { codeUnitOrder($0.key, $1.key) }.map { entity, names in
                 "\(names.map { "\(entity).\($0)" }.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not in "
                     + "\(destination.name): \(names.count == 1 ? "its" : "their") values are dropped."
             }
+    }
+
+    private func lostElements(of change: ModelDifference.Change) -> [String] {
+        guard let new = change.property.flatMap({ destination.model.attribute($0, of: change.entity) }),
+            let old = matching.sourceAttribute(of: new.name, in: change.entity)
+        else { return [] }
+        let kept = destination.model.leaves(of: new).compactMap {
+            matching.sourceAttribute(of: $0.name, in: change.entity)?.name
+        }
+        return source.model.leaves(of: old).map(\.name).filter { !kept.contains($0) }
     }
 
     private func isStored(_ property: String, in entity: String) -> Bool {
@@ -54,7 +67,7 @@ struct InferredEntityMappings {
         var mapping = EntityMapping(
             name: "IEM_\(isCopy ? "Copy" : "Transform")_\(entity)", source: old, destination: entity)
         guard !isAbstract else { return mapping }
-        for attribute in destination.model.attributes(of: entity) {
+        for attribute in destination.model.leaves(of: entity) {
             mapping.attributes[attribute.name] = rule(for: attribute, in: entity, old: old)
         }
         for relationship in destination.model.relationships(of: entity) {
@@ -67,12 +80,12 @@ struct InferredEntityMappings {
 
     /// Nil where the automatic rule does the same.
     private func rule(for attribute: Attribute, in entity: String, old: String) -> AttributeRule? {
-        guard !attribute.isTransient, !attribute.isDerived else { return nil }
+        guard !attribute.isTransient, !attribute.isComputedByStore else { return nil }
         guard let before = matching.sourceAttribute(of: attribute.name, in: entity), !before.isTransient else {
             // The name may be that of another attribute, which goes elsewhere or goes away.
             return source.model.attribute(attribute.name, of: old) == nil ? nil : .empty
         }
-        let path = Expression.keyPath(.variable("source"), [.key(before.name)])
+        let path = Expression(sourceKeys: before.name)
         if before.isOptional, !attribute.isOptional, !attribute.allowsExternalStorage,
             let value = attribute.defaultValue.flatMap({ Expression.Constant($0, of: attribute.type) })
         {

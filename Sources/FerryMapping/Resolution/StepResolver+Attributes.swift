@@ -3,14 +3,14 @@ internal import FerryExpression
 internal import FerryModel
 
 extension StepResolver {
-    /// A value for every stored attribute of the destination entity that is not derived, in name order.
+    /// A value for every stored attribute of the destination entity that is not computed by the store, in name order.
     mutating func attributes(of mapping: LiveMapping) -> [ResolvedAttribute] {
         let all = destination.model.attributes(of: mapping.destination)
         reportUnknownAttributes(of: mapping, known: all)
         var resolved: [ResolvedAttribute] = []
         for attribute in all {
             let rule = mapping.mapping.attributes[attribute.name]
-            guard !attribute.isTransient, !attribute.isDerived else {
+            guard !attribute.isTransient, !attribute.isComputedByStore else {
                 if case .value = rule {
                     let reason = attribute.isTransient ? "is transient and not stored" : "is derived by the store"
                     report(
@@ -20,17 +20,37 @@ extension StepResolver {
                 }
                 continue
             }
-            guard attribute.type != .composite else {
-                report(
-                    .unsupported, "the attribute \"\(attribute.name)\" is a composite, which Ferry does not map yet.",
-                    mapping, property: attribute.name, remedy: "Use plain attributes in the destination model.")
-                continue
+            for leaf in destination.model.leaves(of: attribute) {
+                let rule = leaf.name == attribute.name ? rule : self.rule(for: leaf.name, in: mapping)
+                let expression = expression(for: leaf, rule: rule, in: mapping)
+                resolved.append(ResolvedAttribute(name: leaf.name, expression: expression))
+                checkMandatory(leaf, expression, in: mapping)
             }
-            let expression = expression(for: attribute, rule: rule, in: mapping)
-            resolved.append(ResolvedAttribute(name: attribute.name, expression: expression))
-            checkMandatory(attribute, expression, in: mapping)
         }
         return resolved
+    }
+
+    /// The rule of a composite's element: its own, else that of the composite around it, element by element.
+    private mutating func rule(for leaf: String, in mapping: LiveMapping) -> AttributeRule? {
+        let rules = mapping.mapping.attributes
+        if let own = rules[leaf] { return own }
+        var names = leaf.split(separator: ".").map(String.init)
+        var elements: [KeyPathStep] = []
+        while let element = names.popLast(), !names.isEmpty {
+            elements.insert(.key(element), at: 0)
+            let composite = names.joined(separator: ".")
+            guard let rule = rules[composite] else { continue }
+            guard case .value(let expression) = rule, expression != .constant(.null) else { return rule }
+            guard case .keyPath(let base, let steps) = expression else {
+                report(
+                    .badMapping, "the composite attribute \"\(composite)\" is given one value.", mapping,
+                    property: composite,
+                    remedy: "Take it from another composite, or give its elements (\"\(leaf)\") their values.")
+                return .empty
+            }
+            return .value(.keyPath(base, steps + elements))
+        }
+        return nil
     }
 
     private mutating func expression(
@@ -61,7 +81,7 @@ extension StepResolver {
                 remedy: "Give \(attribute.name) an expression that converts it, or null.")
             return nil
         }
-        let path = Expression.keyPath(.variable("source"), [.key(attribute.name)])
+        let path = Expression(sourceKeys: attribute.name)
         // Their types fit; what else may differ is how they are stored.
         if sourceAttribute.allowsExternalStorage != attribute.allowsExternalStorage {
             check(path, for: attribute, in: mapping)
@@ -73,18 +93,22 @@ extension StepResolver {
     private mutating func checkMandatory(
         _ attribute: Attribute, _ expression: Expression?, in mapping: LiveMapping
     ) {
-        guard !attribute.isOptional else { return }
+        guard !attribute.isOptional, !attribute.isDerived else { return }
         switch expression {
         case nil where attribute.defaultValue == nil, .constant(.null):
             needsRowCheck.append(
-                .init(entityMapping: mapping.name, entity: mapping.destination, attribute: attribute.name))
+                .init(
+                    entityMapping: mapping.name, source: mapping.source, entity: mapping.destination,
+                    attribute: attribute.name,
+                    isConditional: mapping.mapping.filter != nil || mapping.mapping.iteration != nil))
         default: break
         }
     }
 
     private mutating func reportUnknownAttributes(of mapping: LiveMapping, known: [Attribute]) {
         let names = Set(known.map(\.name))
-        for (name, rule) in mapping.mapping.attributes.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
+        for (name, rule) in mapping.mapping.attributes.sorted(by: { $0.key < $1.key })
+        where !names.contains(name) && destination.model.attribute(name, of: mapping.destination) == nil {
             if destination.model.relationship(name, of: mapping.destination) != nil {
                 report(
                     .badMapping, "\(mapping.destination).\(name) is a relationship, not an attribute.", mapping,
@@ -115,9 +139,8 @@ extension StepResolver {
     // MARK: unique
 
     mutating func unique(of mapping: LiveMapping) -> [String] {
-        let known = destination.model.attributes(of: mapping.destination).filter {
-            !$0.isTransient && !$0.isDerived && $0.type != .composite
-        }.map(\.name)
+        let known = destination.model.leaves(of: mapping.destination).filter { !$0.isTransient && !$0.isDerived }
+            .map(\.name)
         for name in mapping.mapping.unique where !known.contains(name) {
             let near = nearNameHint(name, among: known)
             report(

@@ -65,22 +65,15 @@ extension StepResolver {
             case .predefined("ifnil:then:", let operands)?:
                 // Its second operand is the default value: nothing else infers this form.
                 guard mappingModels[mapping.mappingModel].isInferred, let path = operands.first,
-                    let name = ownAttribute(path)
+                    let name = path.sourceKeys
                 else { return nil }
                 values.append(.init(attribute: name, defaultValue: attribute.defaultValue))
             case let path?:
-                guard let name = ownAttribute(path) else { return nil }
+                guard let name = path.sourceKeys else { return nil }
                 values.append(.init(attribute: name, defaultValue: nil))
             }
         }
         return .init(entity: mapping.source, values: values)
-    }
-
-    private func ownAttribute(_ expression: Expression) -> String? {
-        guard case .keyPath(.variable("source"), let steps) = expression, steps.count == 1,
-            case .key(let name) = steps[0]
-        else { return nil }
-        return name
     }
 
     /// Whether the source has the same constraint over all of these objects.

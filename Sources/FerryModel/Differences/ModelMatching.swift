@@ -38,9 +38,22 @@ package struct ModelMatching: Sendable {
     }
 
     /// The source attribute that a destination entity's attribute continues, or nil when it is new.
+    ///
+    /// - Parameters:
+    ///   - name: The attribute's name, or the full name of a composite's element (`composite.element`).
+    ///   - entity: The destination entity.
+    /// - Returns: The attribute, an element under its full name.
     package func sourceAttribute(of name: String, in entity: String) -> Attribute? {
-        guard let old = sourceEntities[entity], let attribute = attributes[entity]?[name] else { return nil }
-        return source.attribute(attribute, of: old)
+        guard let old = sourceEntities[entity] else { return nil }
+        if let attribute = attributes[entity]?[name] { return source.attribute(attribute, of: old) }
+        guard let dot = name.lastIndex(of: "."),
+            let new = destination.attribute(String(name[..<dot]), of: entity),
+            let before = sourceAttribute(of: new.name, in: entity)
+        else { return nil }
+        let elements = Self.pairs(Self.named(source.elements(of: before)), Self.named(destination.elements(of: new)))
+        return elements[String(name[name.index(after: dot)...])].flatMap {
+            source.attribute("\(before.name).\($0)", of: old)
+        }
     }
 
     /// The source relationship that a destination entity's relationship continues, or nil when it is new.
@@ -72,6 +85,14 @@ package struct ModelMatching: Sendable {
             self.name = name
             ownIdentifier = identifier == name ? nil : identifier
             self.type = type
+        }
+    }
+
+    /// Elements of a composite by their own names.
+    private static func named(_ elements: [Attribute]) -> [Named] {
+        elements.map { element in
+            let name = element.name.split(separator: ".").last.map(String.init) ?? element.name
+            return Named(name, element.renamingIdentifier, element.type)
         }
     }
 

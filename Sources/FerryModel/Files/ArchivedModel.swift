@@ -162,6 +162,7 @@ package enum ArchivedModel {
             attribute.valueTransformerName = try object.text("NSValueTransformerName").nonEmpty
             attribute.valueClassName = try object.text("NSAttributeValueClassName").nonEmpty
             attribute.userInfo = try userInfo(of: object)
+            attribute.validation = try validation(of: object)
             for key: StaticString in ["NSValidationPredicates", "NSValidationWarnings"] {
                 attribute.archived["\(key)"] = try object.object(key)?.kept
             }
@@ -173,6 +174,17 @@ package enum ArchivedModel {
                 attribute.archived["NSUserInfo"] = try object.object("NSUserInfo")?.kept
             }
             return attribute
+        }
+
+        /// Predicates in a form that has no text say nothing here; they stay in what is kept of the archive.
+        private func validation(of object: ArchivedObject) throws(FerryError) -> AttributeValidation {
+            var validation = AttributeValidation()
+            for predicate in try object.elements("NSValidationPredicates") ?? [] {
+                do {
+                    validation.add(predicate: try ArchivedExpressionText.predicate(predicate))
+                } catch  where error.code == .badArchive {}
+            }
+            return validation
         }
 
         private func fetchedProperty(_ object: ArchivedObject) throws(FerryError) -> FetchedProperty {

@@ -22,9 +22,16 @@ package struct ModelCatalog: Sendable {
         self.init(versions: reader.versions, unreadable: reader.unreadable)
     }
 
+    /// What the versions are in the order of.
+    package enum Order: Sendable { case identifiers, names, bundlesAsMapped }
+
+    package private(set) var order: Order
+    /// Whether the versions are unions of several bundles' ones, in the order of a migration.
+    package internal(set) var isMerged = false
+
     /// Puts versions that are known already in order.
     package init(versions: [ModelVersion], unreadable: [UnreadableVersion] = []) {
-        self.versions = Self.ordered(Self.distinct(versions))
+        (self.versions, order) = Self.ordered(Self.distinct(versions))
         self.unreadable = unreadable
     }
 
@@ -105,14 +112,34 @@ package struct ModelCatalog: Sendable {
     /// Nil when that bundle names none that can be read.
     package func currentVersion() -> ModelVersion? {
         if versions.count == 1, unreadable.isEmpty { return versions[0] }
-        guard let last = versions.last else { return nil }
-        let lastBundle = versions.filter { Self.home(of: $0) == Self.home(of: last) }
+        let lastBundle = lastBundle
+        guard let last = lastBundle.last else { return nil }
         if let current = lastBundle.last(where: \.isCurrent) { return current }
         let unreadableHere = unreadable.contains { $0.bundle == last.bundle }
         return lastBundle.count == 1 && !unreadableHere ? last : nil
     }
 
+    /// The versions of the last bundle: one of them a migration leads to when none is named.
+    package var lastBundle: [ModelVersion] {
+        guard let last = versions.last else { return [] }
+        return versions.filter { Self.home(of: $0) == Self.home(of: last) }
+    }
+
     // MARK: Order
+
+    /// Whether a version stands before another one.
+    ///
+    /// - Returns: False when one of them is none of the catalog's.
+    package func isBefore(_ version: ModelVersion, _ other: ModelVersion) -> Bool {
+        guard let first = place(of: version), let second = place(of: other) else { return false }
+        return first < second
+    }
+
+    /// The place of a version in the order; of one that was read from elsewhere that of its hashes.
+    private func place(of version: ModelVersion) -> Int? {
+        versions.firstIndex { $0.path == version.path && $0.hashes == version.hashes }
+            ?? versions.lastIndex { $0.hashes == version.hashes }
+    }
 
     /// The same version, read twice, is kept where it was read first.
     private static func distinct(_ versions: [ModelVersion]) -> [ModelVersion] {
@@ -129,25 +156,51 @@ package struct ModelCatalog: Sendable {
         return distinct
     }
 
-    private static func ordered(_ versions: [ModelVersion]) -> [ModelVersion] {
+    private static func ordered(_ versions: [ModelVersion]) -> ([ModelVersion], Order) {
         let numbers = versions.map { version in
             version.model.versionIdentifiers.count == 1 ? Int(version.model.versionIdentifiers[0]) : nil
         }
         if numbers.allSatisfy({ $0 != nil }), Set(numbers).count == numbers.count {
-            return zip(numbers, versions).sorted { $0.0 ?? 0 < $1.0 ?? 0 }.map(\.1)
+            return (zip(numbers, versions).sorted { $0.0 ?? 0 < $1.0 ?? 0 }.map(\.1), .identifiers)
         }
-        return versions.sorted { left, right in
+        let byName = versions.sorted { left, right in
             let (first, second) = (home(of: left), home(of: right))
             if first != second { return naturalOrder(first, second) }
             let (leads, follows) = (left.name == left.bundle, right.name == right.bundle)
             if leads != follows { return leads }
             return naturalOrder(left.name, right.name)
         }
+        return (byName, .names)
+    }
+
+    /// Puts bundles in the order in which links between their versions lead, those that none parts in that of their
+    /// paths; versions that identifiers order stay.
+    ///
+    /// Links that go round in a circle order nothing.
+    package mutating func orderBundles(along links: [(from: ModelVersion, to: ModelVersion)]) {
+        guard order != .identifiers else { return }
+        var homes: [String] = []
+        for version in versions where homes.last != Self.home(of: version) { homes.append(Self.home(of: version)) }
+        var before: [String: Set<String>] = [:]
+        for link in links where Self.home(of: link.from) != Self.home(of: link.to) {
+            before[Self.home(of: link.to), default: []].insert(Self.home(of: link.from))
+        }
+        var ordered: [String] = []
+        var waiting = homes
+        while !waiting.isEmpty {
+            guard let next = waiting.firstIndex(where: { before[$0]?.isDisjoint(with: waiting) ?? true }) else {
+                return
+            }
+            ordered.append(waiting.remove(at: next))
+        }
+        guard ordered != homes else { return }
+        versions = ordered.flatMap { home in versions.filter { Self.home(of: $0) == home } }
+        order = .bundlesAsMapped
     }
 
     /// The path of the bundle, or of the version itself when it is in none, without extension: a source bundle and
     /// the compiled one beside it are one.
-    private static func home(of version: ModelVersion) -> String {
+    static func home(of version: ModelVersion) -> String {
         let path = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
         return path.dropLast(FileLayer.name(of: path).count) + ModelFiles.stem(of: path)
     }

@@ -115,6 +115,11 @@ package enum SourceModel {
             attribute.valueTransformerName = element["valueTransformerName"].nonEmpty
             attribute.valueClassName = element["customClassName"].nonEmpty
             attribute.userInfo = userInfo(of: element)
+            let (least, most) =
+                type == .date ? ("minDateTimeInterval", "maxDateTimeInterval") : ("minValueString", "maxValueString")
+            attribute.validation = AttributeValidation(
+                minimum: element[least].flatMap(Double.init), maximum: element[most].flatMap(Double.init),
+                pattern: element["regularExpressionString"].nonEmpty)
             return attribute
         }
 

@@ -53,7 +53,7 @@ struct ColumnSlots {
         var slot = ColumnSlot(column: column, property: key)
         for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
             guard let attribute = destination.attribute(key) else { continue }
-            if attribute.isDerived {
+            if attribute.isComputedByStore {
                 if let before = source.model.attribute(key.property, of: mapping.source), before.isDerived,
                     let old = source.column(of: key.property, in: mapping.source)
                 {
@@ -72,7 +72,9 @@ struct ColumnSlots {
     private func value(
         _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
     ) throws(InPlaceObstacle) -> SlotValue? {
-        guard let expression = resolved.expression else { return attribute.defaultValue.map { .constant($0) } }
+        guard let expression = resolved.expression else {
+            return resolved.defaultValue(of: attribute).map { .constant($0) }
+        }
         let value = SlotValue.expression(expression, attribute, mapping)
         var values = InPlaceValues()
         do throws(FerryError) {

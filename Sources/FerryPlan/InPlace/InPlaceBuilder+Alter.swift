@@ -27,6 +27,7 @@ extension InPlaceBuilder {
         for index in schema.indexes where index.table == table {
             if let successor = moves.successor(of: index, names: names, written: written) {
                 keptIndexes.insert(successor.name)
+                if shape?.rewritten.contains(index.name) == true { renamedIndexes.append((index.name, successor)) }
             } else {
                 others.append(index)
             }
@@ -80,7 +81,7 @@ extension InPlaceBuilder {
         for move in moves {
             guard case .alter(let alteration) = move.way, let old = move.source else { continue }
             rename(alteration.renames, in: move.destination.name, having: old.columns.map(\.name))
-            for column in alteration.additions {
+            for column in inOrder(alteration.additions, of: move.destination.name, name: \.name) {
                 add("ALTER TABLE \(move.destination.name) ADD COLUMN \(column.name) \(column.type)", "a new property")
             }
             guard let update = try move.update() else { continue }
@@ -91,9 +92,17 @@ extension InPlaceBuilder {
             guard case .alter(let old, let renames, let additions) = join.way else { continue }
             let columns = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn]
             rename(renames, in: join.destination.name, having: columns.compactMap { $0 })
-            for column in additions {
+            for column in inOrder(additions, of: join.destination.name, name: \.self) {
                 add("ALTER TABLE \(join.destination.name) ADD COLUMN \(column) INTEGER", "the relationship is ordered")
             }
+        }
+    }
+
+    /// The columns in the order in which the versions on the way would add them.
+    private func inOrder<New>(_ columns: [New], of table: String, name: KeyPath<New, String>) -> [New] {
+        guard let shape else { return columns }
+        return columns.sorted {
+            shape.place(of: $0[keyPath: name], in: table) < shape.place(of: $1[keyPath: name], in: table)
         }
     }
 

@@ -36,11 +36,11 @@ extension InPlaceBuilder {
     mutating func translateHistory() {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
-        for column in history.missingTombstones(for: destination.model) {
+        for column in history.missingTombstones(for: step) {
             add("ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion")
         }
         let translations = step.entityMappings.compactMap {
-            HistoryTables.translation(of: $0.source, into: $0.destination, source, destination)
+            HistoryTables.translation(by: $0, of: step, source, destination)
         }
         let carried = Set(translations.map(\.source))
         let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)
@@ -85,22 +85,6 @@ extension InPlaceBuilder {
         }.sorted { $0.old < $1.old }
     }
 
-    /// Records on the server are known by their entities' names: those must stay.
-    func refuseMirroring() throws(InPlaceObstacle) {
-        guard schema.mirrorsToCloudKit else { return }
-        let kept = Set(step.entityMappings.filter { $0.source == $0.destination }.map(\.source))
-        let lost = source.model.sortedEntityNames.first {
-            !kept.contains($0) && source.model.entities[$0]?.isAbstract == false
-        }
-        guard let lost else { return }
-        throw .refused(
-            FerryError(
-                .unsupported,
-                "The store mirrors its objects to CloudKit, and \(lost) is renamed or removed: what the mirroring tables "
-                    + "say about its records on the server would name nothing.",
-                remedy: "Let the app migrate this store.", place: .init(entity: lost)))
-    }
-
     /// Over negative numbers, since number and key are unique together.
     mutating func translateMirroring() {
         let moved = movedNumbers
@@ -132,29 +116,46 @@ extension InPlaceBuilder {
         }
     }
 
+    /// Indexes over the numbers of objects, which follow the rows by triggers alone; one whose rows and columns stayed
+    /// stays too.
+    private mutating func makeRTrees() {
+        let kept = destination.rTrees.filter { new in
+            source.rTrees.contains { old in
+                old.name == new.name && old.sql == new.sql && old.entityNumbers == new.entityNumbers
+                    && old.columns.count == new.columns.count
+                    && zip(old.columns, new.columns).allSatisfy { isCarried(old.table, $0, to: new.table, $1) }
+            }
+        }
+        for name in schema.rTrees where !kept.contains(where: { $0.name == name }) {
+            add("DROP TABLE \(quoted(name))", "the R-Tree of the old version")
+        }
+        for rTree in destination.rTrees where !kept.contains(rTree) {
+            add(rTree.sql, "an R-Tree of the new version")
+            plan.statements.append(overAllKeys(rTree.fill, "objects of the R-Tree \(rTree.name)"))
+        }
+    }
+
+    /// A statement that takes a range of keys, here for all of them.
+    private func overAllKeys(_ sql: String, _ reason: String) -> InPlaceStatement {
+        var values = InPlaceValues()
+        values.addNamed(":low", .integer(.min))
+        values.addNamed(":high", .integer(.max))
+        return InPlaceStatement(sql, values: values, reason: reason)
+    }
+
     /// Derived values, then triggers: nothing may be written after them, since they call functions of Apple's.
     mutating func close() {
         let old = Dictionary(
             schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
         for value in destination.derivedValues {
-            let isKept = old[value.attribute].map { before in
-                !plan.touched.contains(value.table) && !plan.touched.contains(value.countedTable)
-                    && plan.continued[value.table] == before.table
-                    && plan.continued[value.countedTable] == before.countedTable
-                    && isCarried(before.countedColumn, to: value.countedColumn, in: value.countedTable)
-                    && isCarried(before.column, to: value.column, in: value.table)
-            }
-            guard isKept != true else { continue }
-            var values = InPlaceValues()
-            // The statement takes a range of keys; here it is all of them.
-            values.addNamed(":low", .integer(.min))
-            values.addNamed(":high", .integer(.max))
-            plan.statements.append(
-                InPlaceStatement(value.update(), values: values, reason: "\(value.attribute.property) is derived"))
+            if let before = old[value.attribute], isKept(before, value) { continue }
+            plan.statements.append(overAllKeys(value.update, "\(value.attribute.property) is derived"))
             plan.touched.insert(value.table)
         }
-        for trigger in destination.triggers {
-            plan.closing.append(InPlaceStatement(trigger.sql, reason: "keeps a derived attribute up to date"))
+        makeRTrees()
+        for trigger in destination.allTriggers {
+            plan.closing.append(
+                InPlaceStatement(trigger.sql, reason: "keeps a derived attribute or an R-Tree up to date"))
         }
         for view in schema.views { plan.closing.append(InPlaceStatement(view.sql, reason: "the app's own view")) }
         for trigger in schema.appTriggers {
@@ -162,9 +163,23 @@ extension InPlaceBuilder {
         }
     }
 
-    private func isCarried(_ old: String, to new: String, in table: String) -> Bool {
-        guard let move = moves.first(where: { $0.destination.name == table }), case .alter(let alteration) = move.way
+    /// Whether the values of a derived attribute are those of before: nothing that decides about them was written.
+    private func isKept(_ old: DerivedValue, _ new: DerivedValue) -> Bool {
+        guard old.derivation.isSameForm(as: new.derivation), old.reads.count == new.reads.count,
+            isCarried(old.table, old.column, to: new.table, new.column)
         else { return false }
-        return alteration.carriers[new] == old
+        return zip(old.reads, new.reads).allSatisfy { isCarried($0.table, $0.column, to: $1.table, $1.column) }
+    }
+
+    /// Whether a column is an old one with all its values.
+    private func isCarried(_ oldTable: String, _ old: String, to table: String, _ new: String) -> Bool {
+        guard !plan.touched.contains(table) else { return false }
+        if let move = moves.first(where: { $0.destination.name == table }), case .alter(let alteration) = move.way {
+            return move.source?.name == oldTable && alteration.carriers[new] == old
+        }
+        guard let join = joins.first(where: { $0.destination.name == table }),
+            case .alter(let source, let renames, _) = join.way, source.name == oldTable
+        else { return false }
+        return (renames.first { $0.from == old }?.to ?? old) == new
     }
 }

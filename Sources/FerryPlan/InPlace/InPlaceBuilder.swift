@@ -9,6 +9,7 @@ struct InPlaceBuilder {
     let source: StoreLayout
     let schema: InPlaceSchema
     let destination: StoreLayout
+    let shape: InPlaceShape?
     var plan = InPlacePlan()
 
     var moves: [TableMove] = []
@@ -22,11 +23,18 @@ struct InPlaceBuilder {
     var keptIndexes: Set<String> = []
     var renamedIndexes: [(from: String, to: IndexDefinition)] = []
 
-    init(_ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout) {
+    init(
+        _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
+        shape: InPlaceShape?
+    ) {
         self.step = step
         self.source = source
         self.schema = schema
+        self.shape = shape
+        var destination = destination
+        if let shape { destination.indexes = shape.indexes }
         self.destination = destination
+        plan.touched = shape?.touched ?? []
         occupied = Set(schema.tables.keys)
     }
 
@@ -36,7 +44,6 @@ struct InPlaceBuilder {
 
     mutating func build() throws(InPlaceObstacle) {
         try findMoves()
-        try refuseMirroring()
         dropTriggers()
         raiseHighestKeys()
         cutLinks()
@@ -78,11 +85,26 @@ struct InPlaceBuilder {
             moves.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0) }, sourceLayout: source,
+                    mustRebuild: old.flatMap { uniqueClause(in: $0) } ?? otherForm(of: table.name),
+                    sourceLayout: source,
                     destinationLayout: destination))
             if let old { plan.continued[table.name] = old.name }
+            if let old, case .alter? = moves.last?.way { plan.altered[old.name] = table.name }
         }
-        for table in destination.joinTables { joins.append(try JoinMove(table, relationships, keys: schema.joinKeys)) }
+        for table in destination.joinTables { joins.append(try move(of: table, relationships)) }
+    }
+
+    private func move(
+        of table: JoinTable, _ relationships: RelationshipSources
+    ) throws(InPlaceObstacle) -> JoinMove {
+        try JoinMove(
+            table, relationships, keys: schema.joinKeys, mustRebuild: otherForm(of: table.name) != nil)
+    }
+
+    /// Why a table that could be altered must be made anew.
+    private func otherForm(of table: String) -> String? {
+        guard shape?.remade.contains(table.uppercased()) == true else { return nil }
+        return "the versions on the way leave its columns in another order"
     }
 
     /// The destination root whose table continues each source root's table.
@@ -124,7 +146,6 @@ struct InPlaceBuilder {
         for name in schema.triggers {
             add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
         }
-        for name in schema.rTrees { add("DROP TABLE \(quoted(name))", "the R-Tree of the old version") }
     }
 
     /// A `Z_MAX` below a key in use is damage that would give a key twice.
@@ -226,13 +247,13 @@ struct InPlaceBuilder {
     private mutating func createTables() {
         for move in moves {
             if case .alter = move.way { continue }
-            add(move.destination.sql, "table of \(move.destination.root)")
+            add(shape?.sql(of: move.destination.name) ?? move.destination.sql, "table of \(move.destination.root)")
             plan.touched.insert(move.destination.name)
         }
         for join in joins {
             if case .alter = join.way { continue }
             let key = join.destination.relationship
-            add(join.destination.sql, "links of \(key.entity).\(key.property)")
+            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.entity).\(key.property)")
             plan.touched.insert(join.destination.name)
         }
     }

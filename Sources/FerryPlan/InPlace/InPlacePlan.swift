@@ -16,23 +16,43 @@ package struct InPlacePlan: Sendable {
     package internal(set) var touched: Set<String> = []
     /// Tables of the new version to those of the store that they continue.
     package internal(set) var continued: [String: String] = [:]
+    /// Tables of the store that stay as they are but for their columns, to what they are called then.
+    package internal(set) var altered: [String: String] = [:]
 
     /// - Parameters:
     ///   - step: A step whose mappings were inferred.
     ///   - source: The store's actual layout.
     ///   - schema: What else stands in it.
     ///   - destination: The layout of a new store of the destination version.
+    ///   - shape: What the step must leave of the schema; nil for what altering and the new version's layout give.
     /// - Throws: ``InPlaceObstacle``.
     package init(
-        _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout
+        _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
+        shape: InPlaceShape? = nil
     ) throws(InPlaceObstacle) {
         try Self.check(step)
-        var builder = InPlaceBuilder(step, source: source, schema: schema, destination: destination)
+        var builder = InPlaceBuilder(step, source: source, schema: schema, destination: destination, shape: shape)
         try builder.build()
         self = builder.plan
     }
 
     init() {}
+
+    /// Makes what ANALYZE once found say what it is to say in the end.
+    ///
+    /// - Parameter rows: Table, index and numbers.
+    package mutating func setStatistics(_ rows: [[String?]]) {
+        let reason = "what ANALYZE found, of tables and indexes that were not made anew"
+        statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", reason: reason))
+        for row in rows {
+            var values = InPlaceValues()
+            let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
+            statements.append(
+                InPlaceStatement(
+                    "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(texts.joined(separator: ", ")))",
+                    values: values, reason: reason))
+        }
+    }
 
     /// Whether a step's mappings are of the kind that rows can keep their places under.
     private static func check(_ step: ResolvedStep) throws(InPlaceObstacle) {

@@ -20,7 +20,6 @@ package struct InPlaceSchema: Sendable {
     package var history: HistoryTables?
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []
-    package var mirrorsToCloudKit = false
     /// Derived attributes under the names of the store; one that is missing is computed anew.
     package var derivedValues: [DerivedValue] = []
 
@@ -36,6 +35,8 @@ package struct InPlaceSchema: Sendable {
         tables = Dictionary(entityTables + joinTables, uniquingKeysWith: { first, _ in first })
         indexes = layout.indexes
         derivedValues = layout.derivedValues
+        triggers = layout.allTriggers.map(\.name)
+        rTrees = layout.rTrees.map(\.name)
         for table in layout.joinTables { joinKeys[table.name.uppercased()] = [table.firstColumn, table.secondColumn] }
     }
 }

@@ -40,7 +40,7 @@ struct JoinMove {
     private(set) var numberings: [(order: String, group: String, other: String)] = []
 
     init(
-        _ table: JoinTable, _ sources: RelationshipSources, keys: [String: [String]]
+        _ table: JoinTable, _ sources: RelationshipSources, keys: [String: [String]], mustRebuild: Bool
     ) throws(InPlaceObstacle) {
         destination = table
         let pairs = try sources.pairs(of: table.relationship)
@@ -57,7 +57,8 @@ struct JoinMove {
             let isKeyKept =
                 keys[old.name.uppercased()]?.map { $0.uppercased() } == [own, other].map { $0.uppercased() }
             way = Self.way(
-                table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder, isKeyKept: isKeyKept)
+                table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder,
+                isKeyKept: isKeyKept && !mustRebuild)
             if table.secondOrderColumn != nil, otherOrder == nil { addNumbering(ofSecond: true) }
             if table.firstOrderColumn != nil, ownOrder == nil { addNumbering(ofSecond: false) }
         } else {

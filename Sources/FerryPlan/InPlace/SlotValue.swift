@@ -78,12 +78,10 @@ struct NumberPair: Hashable {
 }
 
 extension Expression {
-    /// The attribute of the source object that the whole expression is about; nil when it is none, or several.
+    /// The attribute of the source object that the whole expression is about; nil when it is several.
     fileprivate var plainAttribute: String? {
         switch self {
-        case .keyPath(.variable("source"), let steps):
-            guard steps.count == 1, case .key(let name) = steps[0] else { return nil }
-            return name
+        case .keyPath: return sourceKeys
         case .predefined("ifnil:then:", let operands):
             guard operands.count == 2, case .constant = operands[1] else { return nil }
             return operands[0].plainAttribute

@@ -5,7 +5,8 @@ package import FerrySQLite
 /// What a store holds beside what its model explains, and what becomes of it when a new store is made.
 ///
 /// Core Data's own leftovers of earlier versions are dropped. Everything else goes along with its definition and its
-/// rows, unless it names a table of Core Data that changes: nobody could say what it would mean then.
+/// rows, unless it names a table of Core Data that changes: nobody could say what it would mean then. Such an object is
+/// refused, or dropped where the caller names it.
 package struct CarriedObjects: Sendable {
     /// An index, view, trigger or virtual table that is made by its own statement.
     package struct Object: Sendable, Hashable {
@@ -22,14 +23,20 @@ package struct CarriedObjects: Sendable {
     package private(set) var objects: [Object] = []
     package private(set) var triggers: [Object] = []
     package private(set) var history: HistoryTables?
+    package private(set) var mirroring: MirroringTables?
     package private(set) var hasStatistics = false
-    /// Tables and columns of earlier versions that are left behind, each as `TABLE` or `TABLE.COLUMN`, and indexes.
-    package private(set) var leftovers: [String] = []
+    /// What earlier versions of the model have left.
+    package private(set) var leftovers: [Leftover] = []
+    /// What is not carried because the caller asked for that by name.
+    package private(set) var dropped: [Object] = []
     package private(set) var refusals: [FerryError] = []
 
     private let source: StoreLayout
     private let catalog: StoreCatalog
     private let unchanged: UnchangedTables
+    private let inPlace: Bool
+    /// Upper-case names that were asked to be dropped.
+    private let unwanted: Set<String>
 
     /// Looks through a store.
     ///
@@ -38,29 +45,52 @@ package struct CarriedObjects: Sendable {
     ///   - destination: The layout of the new store.
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
+    ///   - dropping: Names of objects that are to be left out, in any case of their letters.
+    ///   - inPlace: Whether tables stay where they are, so that only views and triggers are made anew.
     /// - Throws: ``DatabaseError``.
     package init(
-        of source: StoreLayout, into destination: StoreLayout, on connection: Connection, schema: String = "main"
+        of source: StoreLayout, into destination: StoreLayout, on connection: Connection, schema: String = "main",
+        dropping: Set<String> = [], inPlace: Bool = false
     ) throws(DatabaseError) {
         self.source = source
+        self.inPlace = inPlace
+        unwanted = Set(dropping.map { $0.uppercased() })
         catalog = try StoreCatalog(connection, schema: schema)
         unchanged = UnchangedTables(source: source, destination: destination, catalog: catalog)
         let sorted = StoreObjects(catalog, layout: source)
-        leftovers = sorted.leftoverTables
         history = try HistoryTables(sorted.historyTables, catalog, on: connection, schema: schema)
-        if history == nil { leftovers += sorted.historyTables }
-        refuseWhatIsNotSupported(sorted)
+        mirroring = try MirroringTables(sorted.cloudKitTables, catalog, on: connection, schema: schema)
+        leftovers = try Leftover.all(in: source, sorted, on: connection, schema: schema)
+        if history == nil { leftovers += sorted.historyTables.map { Leftover(.table, table: $0) } }
+        refuseWhatIsNotSupported()
         try addTables(sorted, on: connection, schema: schema)
         addIndexes(sorted)
         for other in catalog.others where sorted.unknownObjects.contains(other.name) && other.type != "virtual table" {
             let object = Object(type: other.type, name: other.name, sql: other.sql)
+            // A trigger goes with its table.
+            if let table = catalog.triggers.first(where: { $0.name == other.name })?.table, isDropped(table) {
+                continue
+            }
             guard isCarried(object) else { continue }
             if other.type == "trigger" { triggers.append(object) } else { objects.append(object) }
         }
         let master = SQLName.quoted(schema, "sqlite_master")
         hasStatistics = try connection.integer("SELECT 1 FROM \(master) WHERE name = 'sqlite_stat1'") != nil
-        leftovers += deadColumns()
+        refuseMissing(among: sorted)
         if refusals.isEmpty { try rehearse(destination) }
+    }
+
+    /// Refuses names that are asked to be dropped and are nobody's, so that a slip of the pen does not go unseen.
+    private mutating func refuseMissing(among objects: StoreObjects) {
+        let found = Set(dropped.map { $0.name.uppercased() })
+        for name in unwanted.subtracting(found).sorted() {
+            let known = objects.unknownObjects.sorted().joined(separator: ", ")
+            refusals.append(
+                FerryError(
+                    .unknownObject,
+                    "There is no \(name) in the store that could be dropped: only what is not Core Data's can be.",
+                    remedy: known.isEmpty ? "Leave --drop-unknown out." : "There are: \(known)."))
+        }
     }
 
     /// Makes everything in a database in memory: what needs a collation, function or module that is not here is found
@@ -69,11 +99,11 @@ package struct CarriedObjects: Sendable {
         let made = tables.compactMap { table in
             table.sql.map { Object(type: "table", name: table.name, sql: $0) }
         }
-        let all = virtualTables + made + objects + triggers
+        let all = (inPlace ? [] : virtualTables + made) + objects + triggers
         guard !all.isEmpty else { return }
         let rehearsal = try Connection(path: ":memory:", mode: .create)
         try StoreCreation.createTables(of: destination, on: rehearsal, hasModelCache: true)
-        for object in all {
+        for object in all where !inPlace || object.type != "index" {
             do {
                 try rehearsal.execute(object.sql)
             } catch {
@@ -82,15 +112,7 @@ package struct CarriedObjects: Sendable {
         }
     }
 
-    private mutating func refuseWhatIsNotSupported(_ objects: StoreObjects) {
-        if let table = objects.cloudKitTables.first {
-            refusals.append(
-                FerryError(
-                    .unsupported,
-                    "The store mirrors its objects to CloudKit (\(table) and \(objects.cloudKitTables.count - 1) other "
-                        + "tables), and a copy cannot keep what these tables say about records on the server.",
-                    remedy: "Let the app migrate this store, or turn mirroring off and remove these tables first."))
-        }
+    private mutating func refuseWhatIsNotSupported() {
         for trigger in catalog.triggers where trigger.name.hasPrefix("ZT_") {
             refusals.append(
                 FerryError(
@@ -111,12 +133,11 @@ package struct CarriedObjects: Sendable {
         var shadows: Set<String> = []
         for other in catalog.others where other.type == "virtual table" && unknown.contains(other.name) {
             let object = Object(type: other.type, name: other.name, sql: other.sql)
-            let listed = try connection.rows(
-                "SELECT name FROM pragma_table_list WHERE schema = ?1 AND type = 'shadow'", [.text(schema)])
-            let own = listed.compactMap(\.[0].text).filter { $0.hasPrefix(other.name + "_") }
+            let own = try Self.shadowTables(of: other.name, on: connection, schema: schema)
             shadows.formUnion(own)
+            if isUnwanted(object) { continue }
             guard isCarried(object) else { continue }
-            guard modules.contains(Self.module(of: other.sql)) else {
+            guard inPlace || modules.contains(Self.module(of: other.sql)) else {
                 refuse(object, "it needs a module that the SQLite library here does not have")
                 continue
             }
@@ -124,7 +145,9 @@ package struct CarriedObjects: Sendable {
             for name in own { tables.append(try CarriedTable(name, sql: nil, on: connection, schema: schema)) }
         }
         for table in catalog.tables where unknown.contains(table.name) && !shadows.contains(table.name) {
-            guard isCarried(Object(type: "table", name: table.name, sql: table.sql)) else { continue }
+            let object = Object(type: "table", name: table.name, sql: table.sql)
+            if isUnwanted(object) { continue }
+            guard isCarried(object) else { continue }
             tables.append(try CarriedTable(table.name, sql: table.sql, on: connection, schema: schema))
         }
     }
@@ -135,25 +158,6 @@ package struct CarriedObjects: Sendable {
         return words[position + 1].lowercased()
     }
 
-    /// Columns of entity tables that no property of the model has.
-    private func deadColumns() -> [String] {
-        var used: Set<String> = []
-        for (key, column) in source.attributeColumns {
-            used.insert("\(source.table(of: key.entity)?.name ?? "").\(column.name)")
-        }
-        for storage in source.relationshipStorage.values {
-            switch storage {
-            case .foreignKey(let table, let column, let entity, let order):
-                used.formUnion([column, entity, order].compactMap { $0.map { "\(table).\($0)" } })
-            case .inverseless(let table, let column): used.insert("\(table).\(column)")
-            case .inverseForeignKey, .join: break
-            }
-        }
-        return source.tablesInOrder.flatMap { table in
-            table.columns.map { "\(table.name).\($0.name)" }.filter { !used.contains($0) }
-        }
-    }
-
     // MARK: Indexes
 
     /// Core Data names its indexes after the table, or `Z_…` after the entity; others are the app's.
@@ -162,6 +166,8 @@ package struct CarriedObjects: Sendable {
         let known = Set(source.indexes.map(\.table))
         for index in catalog.indexes {
             let object = Object(type: "index", name: index.name, sql: index.sql)
+            if isDropped(index.table) { continue }
+            if own.contains(index.table) || !Self.isCoreDatas(index), isUnwanted(object) { continue }
             if own.contains(index.table) {
                 // Shadow tables bring their indexes with them.
                 if tables.contains(where: { $0.name == index.table && $0.sql != nil }) { self.objects.append(object) }
@@ -171,7 +177,7 @@ package struct CarriedObjects: Sendable {
         }
     }
 
-    private static func isCoreDatas(_ index: IndexDefinition) -> Bool {
+    static func isCoreDatas(_ index: IndexDefinition) -> Bool {
         let name = index.name.uppercased()
         return name.hasPrefix("Z_") || name.hasPrefix(index.table.uppercased() + "_")
     }
@@ -179,16 +185,48 @@ package struct CarriedObjects: Sendable {
     // MARK: What an object names
 
     private mutating func isCarried(_ object: Object) -> Bool {
-        guard let table = unchanged.changedTable(namedIn: object.sql) else { return true }
-        refuse(object, "it names \(table), a table of Core Data that changes")
+        if object.type != "table", object.type != "virtual table", isUnwanted(object) { return false }
+        if let table = unchanged.changedTable(namedIn: object.sql) {
+            refuse(object, "it names \(table), a table of Core Data that changes")
+            return false
+        }
+        guard let name = SQLNames.names(in: object.sql).first(where: unwanted.contains) else { return true }
+        refuse(object, "it names \(name), which is dropped")
         return false
     }
 
+    /// What of it could not go through a later step between two layouts.
+    package func refusals(from source: StoreLayout, into destination: StoreLayout) -> [FerryError] {
+        let later = UnchangedTables(source: source, destination: destination, catalog: catalog)
+        let all = virtualTables + objects + triggers
+        return all.compactMap { object in
+            later.changedTable(namedIn: object.sql).map {
+                Self.refusal(of: object, "it names \($0), a table of Core Data that changes")
+            }
+        }
+    }
+
+    /// Notes an object as dropped when its name is among those to be dropped.
+    private mutating func isUnwanted(_ object: Object) -> Bool {
+        guard unwanted.contains(object.name.uppercased()) else { return false }
+        dropped.append(object)
+        return true
+    }
+
+    private func isDropped(_ table: String) -> Bool {
+        let types = ["table", "virtual table", "view"]
+        return dropped.contains { $0.name.uppercased() == table.uppercased() && types.contains($0.type) }
+    }
+
     private mutating func refuse(_ object: Object, _ reason: String) {
-        refusals.append(
-            FerryError(
-                .unknownObject,
-                "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
-                remedy: "Remove it from a copy of the store and make it anew after the migration."))
+        refusals.append(Self.refusal(of: object, reason))
+    }
+
+    private static func refusal(of object: Object, _ reason: String) -> FerryError {
+        let name = object.name.contains(" ") ? "\"\(object.name)\"" : object.name
+        return FerryError(
+            .unknownObject,
+            "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
+            remedy: "Go on without it with --drop-unknown \(name); the app can make it anew afterwards.")
     }
 }

@@ -29,13 +29,22 @@ package struct CarriedTable: Sendable, Hashable {
     package var quotedName: String { Connection.quoted(name) }
 
     /// Copies the rows from one attached store to another; with `:low` and `:high` where the rows have numbers.
-    package func copy(from source: String = "source", to destination: String = "main") -> String {
+    ///
+    /// - Parameters:
+    ///   - source: The name under which the old store is attached.
+    ///   - destination: The name under which the new one is.
+    ///   - value: The SQL of a column's value, given the column as it is written in SQL.
+    /// - Returns: The statement.
+    package func copy(
+        from source: String = "source", to destination: String = "main", value: (String) -> String = { $0 }
+    ) -> String {
         let target = SQLName.quoted(destination, name)
         let origin = SQLName.quoted(source, name)
         let all = columns.joined(separator: ", ")
-        guard let rowID else { return "INSERT INTO \(target) (\(all)) SELECT \(all) FROM \(origin)" }
+        let values = columns.map(value).joined(separator: ", ")
+        guard let rowID else { return "INSERT INTO \(target) (\(all)) SELECT \(values) FROM \(origin)" }
         return """
-            INSERT INTO \(target) (\(rowID), \(all)) SELECT \(rowID), \(all) FROM \(origin)
+            INSERT INTO \(target) (\(rowID), \(all)) SELECT \(rowID), \(values) FROM \(origin)
             WHERE \(rowID) > :low AND \(rowID) <= :high
             """
     }

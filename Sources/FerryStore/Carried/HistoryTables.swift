@@ -55,12 +55,19 @@ package struct HistoryTables: Sendable {
         guard let from = source.number(of: entity), let to = destination.number(of: destinationEntity) else {
             return nil
         }
+        let keeps = keeps(entity, of: source.model, as: destinationEntity, of: destination.model)
         return Translation(
-            source: entity, from: from, to: to,
-            keepsColumns: properties(of: entity, in: source.model)
-                == properties(of: destinationEntity, in: destination.model),
-            keepsTombstones: preserved(by: entity, in: source.model)
-                == preserved(by: destinationEntity, in: destination.model))
+            source: entity, from: from, to: to, keepsColumns: keeps.columns, keepsTombstones: keeps.tombstones)
+    }
+
+    /// Whether sets of changed properties, and the values kept of deleted rows, mean the same of an entity in two models.
+    package static func keeps(
+        _ entity: String, of model: ManagedObjectModel, as newEntity: String, of newModel: ManagedObjectModel
+    ) -> (columns: Bool, tombstones: Bool) {
+        (
+            properties(of: entity, in: model) == properties(of: newEntity, in: newModel),
+            preserved(by: entity, in: model) == preserved(by: newEntity, in: newModel)
+        )
     }
 
     /// What the order of an entity's properties can depend on.

@@ -1,11 +1,12 @@
 internal import FerryModel
 internal import FerrySQLite
 
-/// The statements that look for damage.
+/// The statements that look for damage: one pass over each table that has rows, and one over each of its keys.
 struct DamageScan {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
+    var looksForMissingValues = true
     private(set) var found: [StoreDamage] = []
 
     init(layout: StoreLayout, connection: Connection, schema: String) {
@@ -15,85 +16,113 @@ struct DamageScan {
     }
 
     mutating func run() throws(DatabaseError) {
-        let relationships = layout.relationshipStorage.sorted { $0.key < $1.key }
-        for (key, storage) in relationships { try findDanglingKeys(of: key, storage) }
-        for (key, storage) in relationships { try findOneSidedInverses(of: key, storage) }
-        for table in layout.tablesInOrder { try findMissingValues(in: table) }
-        for table in layout.tablesInOrder { try findUnknownEntities(in: table) }
-        for table in layout.tablesInOrder { try findLowMaximumKey(of: table) }
+        try findBrokenLinks()
+        for table in layout.tablesInOrder where try hasRows(table.name) {
+            try findDamagedRows(of: table)
+            try findLowMaximumKey(of: table)
+        }
     }
 
     // MARK: Relationships
 
-    private mutating func findDanglingKeys(of key: PropertyKey, _ storage: RelationshipStorage) throws(DatabaseError) {
-        guard let relationship = layout.model.relationship(key.property, of: key.entity),
-            let own = layout.table(of: key.entity), let other = layout.table(of: relationship.destinationEntity)
-        else { return }
-        switch storage {
-        case .foreignKey(_, let column, _, _):
-            try add(
-                .danglingKey, key,
-                count: "\(quoted(own.name)) AS a WHERE a.\(column) IS NOT NULL AND \(isKind("a", of: key.entity)) "
-                    + "AND NOT EXISTS (SELECT 1 FROM \(quoted(other.name)) AS b WHERE b.Z_PK = a.\(column))")
-        case .inverseless(let table, let column):
-            try add(
-                .danglingKey, key,
-                count: "\(quoted(table)) AS a WHERE a.\(column) IS NOT NULL "
-                    + "AND NOT EXISTS (SELECT 1 FROM \(quoted(own.name)) AS b WHERE b.Z_PK = a.\(column))")
-        case .join(let table, let ownColumn, let otherColumn, _, _):
-            // Both sides would count the same rows; the naming side does.
-            guard layout.joinTables.contains(where: { $0.name == table && $0.relationship == key }) else { return }
-            try add(
-                .danglingKey, key,
-                count: "\(quoted(table)) AS a "
-                    + "WHERE NOT EXISTS (SELECT 1 FROM \(quoted(own.name)) AS b WHERE b.Z_PK = a.\(ownColumn)) "
-                    + "OR NOT EXISTS (SELECT 1 FROM \(quoted(other.name)) AS b WHERE b.Z_PK = a.\(otherColumn))")
-        case .inverseForeignKey: break
+    /// What is wrong with keys, the entities and the positions beside them, and inverses.
+    mutating func findBrokenLinks() throws(DatabaseError) {
+        for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            guard let relationship = layout.model.relationship(key.property, of: key.entity) else { continue }
+            switch storage {
+            case .foreignKey(let table, let column, let entityColumn, let orderColumn):
+                var more: [(StoreDamage.Kind, String)] = []
+                if let inverse = inverseColumn(of: relationship, key) {
+                    more.append((.oneSidedInverse, "b.Z_PK IS NOT NULL AND b.\(inverse) IS NOT a.Z_PK"))
+                }
+                if let entityColumn {
+                    more.append((.wrongEntity, "b.Z_PK IS NOT NULL AND a.\(entityColumn) IS NOT b.Z_ENT"))
+                }
+                if let orderColumn { more.append((.missingOrder, "a.\(orderColumn) IS NULL")) }
+                try count(key, in: table, column, to: relationship.destinationEntity, more)
+            case .inverseless(let table, let column): try count(key, in: table, column, to: key.entity, [])
+            case .join(let table, let own, let other, let otherOrder, let ownOrder):
+                // Both sides would count the same rows; the naming side does.
+                guard layout.joinTables.contains(where: { $0.name == table && $0.relationship == key }) else {
+                    continue
+                }
+                try countLinks(
+                    key, in: table, (own, key.entity), (other, relationship.destinationEntity),
+                    orders: [otherOrder, ownOrder].compactMap { $0 })
+            case .inverseForeignKey: break
+            }
         }
     }
 
-    private mutating func findOneSidedInverses(
-        of key: PropertyKey, _ storage: RelationshipStorage
+    /// Where only the column is read, its index gives the keys in order, and the rows they lead to are met in order too.
+    private mutating func count(
+        _ key: PropertyKey, in table: String, _ column: String, to entity: String,
+        _ more: [(StoreDamage.Kind, String)]
     ) throws(DatabaseError) {
-        guard case .foreignKey(let table, let column, _, _) = storage,
-            let relationship = layout.model.relationship(key.property, of: key.entity),
-            let inverse = relationship.inverseName,
-            case .foreignKey(let otherTable, let otherColumn, _, _)? = layout.storage(
-                of: inverse, in: relationship.destinationEntity)
-        else { return }
+        guard let target = layout.table(of: entity), try hasRows(table) else { return }
         try add(
-            .oneSidedInverse, key,
-            count: "\(quoted(table)) AS a JOIN \(quoted(otherTable)) AS b ON b.Z_PK = a.\(column) "
-                + "WHERE \(isKind("a", of: key.entity)) AND b.\(otherColumn) IS NOT a.Z_PK")
+            [(.danglingKey, "b.Z_PK IS NULL")] + more, key,
+            from: "\(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
+                + "ON b.Z_PK = a.\(column) AND \(isKind("b", of: entity)) WHERE a.\(column) IS NOT NULL")
+    }
+
+    private mutating func countLinks(
+        _ key: PropertyKey, in table: String, _ own: (column: String, entity: String),
+        _ other: (column: String, entity: String), orders: [String]
+    ) throws(DatabaseError) {
+        guard let ownTable = layout.table(of: own.entity), let otherTable = layout.table(of: other.entity),
+            try hasRows(table)
+        else { return }
+        if !orders.isEmpty {
+            let missing = orders.map { "a.\($0) IS NULL" }.joined(separator: " OR ")
+            try add([(.missingOrder, missing)], key, from: "\(quoted(table)) AS a")
+        }
+        // Each column by its own index gives the keys in order; only where something is broken are both looked at.
+        var isBroken = false
+        for (side, target) in [(own, ownTable), (other, otherTable)] where !isBroken {
+            let broken = try connection.integer(
+                "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
+                    + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
+                    + "WHERE a.\(side.column) IS NOT NULL")
+            isBroken = (broken ?? 0) > 0
+        }
+        guard isBroken else { return }
+        try add(
+            [(.danglingKey, "b.Z_PK IS NULL OR c.Z_PK IS NULL")], key,
+            from: "\(quoted(table)) AS a LEFT JOIN \(quoted(ownTable.name)) AS b "
+                + "ON b.Z_PK = a.\(own.column) AND \(isKind("b", of: own.entity)) "
+                + "LEFT JOIN \(quoted(otherTable.name)) AS c "
+                + "ON c.Z_PK = a.\(other.column) AND \(isKind("c", of: other.entity))")
+    }
+
+    /// The key on the other side of a one-to-one relationship.
+    private func inverseColumn(of relationship: Relationship, _ key: PropertyKey) -> String? {
+        guard let inverse = relationship.inverseName,
+            layout.model.declaringEntity(of: inverse, in: relationship.destinationEntity)
+                .map({ PropertyKey($0, inverse) }) != key,
+            case .foreignKey(_, let column, _, _)? = layout.storage(of: inverse, in: relationship.destinationEntity)
+        else { return nil }
+        return column
     }
 
     // MARK: Rows
 
-    /// All mandatory attributes of a table in one scan.
-    private mutating func findMissingValues(in table: EntityTable) throws(DatabaseError) {
-        let mandatory = layout.attributeColumns.sorted { $0.key < $1.key }.filter { key, _ in
-            guard layout.model.root(of: key.entity) == table.root,
-                let attribute = layout.model.attribute(key.property, of: key.entity)
-            else { return false }
-            return !attribute.isOptional && !attribute.isDerived
+    /// Entity numbers and mandatory attributes of a table in one scan.
+    private mutating func findDamagedRows(of table: EntityTable) throws(DatabaseError) {
+        var counts = [(PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))")]
+        for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
+        where looksForMissingValues && layout.model.root(of: key.entity) == table.root {
+            guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
+                !attribute.isDerived
+            else { continue }
+            counts.append((key, "a.\(column.name) IS NULL AND \(isKind("a", of: key.entity))"))
         }
-        guard !mandatory.isEmpty else { return }
-        let sums = mandatory.map { "sum(a.\($0.value.name) IS NULL AND \(isKind("a", of: $0.key.entity)))" }
-        let counts = try connection.prepare("SELECT \(sums.joined(separator: ", ")) FROM \(quoted(table.name)) AS a")
-        guard try counts.step() else { return }
-        for (position, attribute) in mandatory.enumerated() {
-            found.append(
-                StoreDamage(
-                    kind: .missingValue, entity: attribute.key.entity, property: attribute.key.property,
-                    rows: counts.integer(position)))
+        let sums = counts.map { "sum(\($0.1))" }.joined(separator: ", ")
+        let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []
+        for ((key, _), count) in zip(counts, row) {
+            let kind: StoreDamage.Kind = key.property.isEmpty ? .unknownEntity : .missingValue
+            append(kind, key, rows: count.integer ?? 0)
         }
-        counts.reset()
-    }
-
-    private mutating func findUnknownEntities(in table: EntityTable) throws(DatabaseError) {
-        try add(
-            .unknownEntity, PropertyKey(table.root, ""),
-            count: "\(quoted(table.name)) AS a WHERE a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))")
     }
 
     private mutating func findLowMaximumKey(of table: EntityTable) throws(DatabaseError) {
@@ -109,11 +138,23 @@ struct DamageScan {
     // MARK: SQL
 
     private mutating func add(
-        _ kind: StoreDamage.Kind, _ key: PropertyKey, count rows: String
+        _ counts: [(kind: StoreDamage.Kind, condition: String)], _ key: PropertyKey, from rows: String
     ) throws(DatabaseError) {
-        let count = try connection.integer("SELECT count(*) FROM \(rows)") ?? 0
+        let sums = counts.map { "ifnull(sum(\($0.condition)), 0)" }.joined(separator: ", ")
+        guard let row = try connection.rows("SELECT \(sums) FROM \(rows)").first else { return }
+        for (count, sum) in zip(counts, row) {
+            append(count.kind, key, rows: sum.integer ?? 0)
+        }
+    }
+
+    private mutating func append(_ kind: StoreDamage.Kind, _ key: PropertyKey, rows: Int64) {
+        guard rows > 0 else { return }
         let property = key.property.isEmpty ? nil : key.property
-        found.append(StoreDamage(kind: kind, entity: key.entity, property: property, rows: count))
+        found.append(StoreDamage(kind: kind, entity: key.entity, property: property, rows: rows))
+    }
+
+    private func hasRows(_ table: String) throws(DatabaseError) -> Bool {
+        try connection.integer("SELECT 1 FROM \(quoted(table)) LIMIT 1") != nil
     }
 
     private func quoted(_ table: String) -> String { SQLName.quoted(schema, table) }
@@ -121,6 +162,10 @@ struct DamageScan {
     /// Whether a row is of an entity or of one below it.
     private func isKind(_ alias: String, of entity: String) -> String {
         let numbers = layout.model.family(of: entity).compactMap { layout.entityNumbers[$0] }.sorted()
+        // Numbers of a family stand together where Core Data gave them, and a range is quicker than a list.
+        if let first = numbers.first, let last = numbers.last, last - first == Int64(numbers.count - 1) {
+            return "\(alias).Z_ENT BETWEEN \(first) AND \(last)"
+        }
         return "\(alias).Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
     }
 }

@@ -3,12 +3,16 @@ internal import FerryModel
 package import FerrySQLite
 
 /// One kind of damage in one entity, with how many rows have it.
-package struct StoreDamage: Sendable, Hashable {
-    package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// A foreign key or a row of a join table that leads to no row.
+package struct StoreDamage: Sendable, Hashable, Codable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
+        /// A foreign key or a row of a join table that leads to no row, or to one of another entity than is declared.
         case danglingKey
         /// A one-to-one relationship whose other side does not lead back.
         case oneSidedInverse
+        /// The number of an entity beside a key that is not the one of the row to which the key leads.
+        case wrongEntity
+        /// No position in an ordered relationship.
+        case missingOrder
         /// NULL in a mandatory attribute.
         case missingValue
         /// A `Z_ENT` that is no entity of the table.
@@ -30,14 +34,32 @@ package struct StoreDamage: Sendable, Hashable {
     ///   - layout: The store's actual layout.
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
+    ///   - missingValues: Whether mandatory attributes are looked at; not where somebody else does.
     /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
     /// - Throws: ``DatabaseError``.
     package static func scan(
-        _ layout: StoreLayout, on connection: Connection, schema: String = "main"
+        _ layout: StoreLayout, on connection: Connection, schema: String = "main", missingValues: Bool = true
     ) throws(DatabaseError) -> [StoreDamage] {
         var scan = DamageScan(layout: layout, connection: connection, schema: schema)
+        scan.looksForMissingValues = missingValues
         try scan.run()
-        return scan.found.filter { $0.rows > 0 }
+        return scan.found
+    }
+
+    /// Looks only at relationships: what must be known before keys are copied as they are.
+    ///
+    /// - Parameters:
+    ///   - layout: The store's actual layout.
+    ///   - connection: An open connection.
+    ///   - schema: The name under which the store is attached.
+    /// - Returns: What was found, by entity and property.
+    /// - Throws: ``DatabaseError``.
+    package static func brokenLinks(
+        in layout: StoreLayout, on connection: Connection, schema: String = "main"
+    ) throws(DatabaseError) -> [StoreDamage] {
+        var scan = DamageScan(layout: layout, connection: connection, schema: schema)
+        try scan.findBrokenLinks()
+        return scan.found
     }
 
     /// Looks for values that name a file which the store does not have.

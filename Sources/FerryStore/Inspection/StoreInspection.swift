@@ -19,6 +19,12 @@ package struct StoreInspection: Sendable {
         package var isEstimated: Bool
     }
 
+    /// A column of no property of the model: left by an earlier version, or the app's own.
+    package struct DeadColumn: Sendable, Hashable {
+        package var table: String
+        package var column: String
+    }
+
     package struct JoinRows: Sendable, Hashable {
         package var table: String
         package var rows: Int64
@@ -29,6 +35,7 @@ package struct StoreInspection: Sendable {
     package private(set) var entities: [EntityRows] = []
     package private(set) var joinTables: [JoinRows] = []
     package private(set) var objects: StoreObjects
+    package private(set) var deadColumns: [DeadColumn] = []
     /// The words of the `features` key of `inspect --json`.
     package private(set) var features: [String] = []
 
@@ -47,8 +54,9 @@ package struct StoreInspection: Sendable {
         objects = StoreObjects(catalog, layout: layout)
         let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact)
         for table in layout.tablesInOrder {
-            let count = try counter.count(table)
-            for entity in layout.entities(inTableOf: table.root) {
+            let family = layout.entities(inTableOf: table.root)
+            let count = try counter.count(table, expected: family.compactMap { layout.entityNumbers[$0] })
+            for entity in family {
                 let number = layout.entityNumbers[entity] ?? 0
                 entities.append(
                     EntityRows(
@@ -60,7 +68,15 @@ package struct StoreInspection: Sendable {
             let count = try counter.count(join: table)
             joinTables.append(JoinRows(table: table.name, rows: count.rows, isEstimated: count.isEstimated))
         }
+        for table in layout.tablesInOrder {
+            let known = layout.knownColumns(of: table)
+            deadColumns += table.columns.filter { !known.contains($0.name) }
+                .map { DeadColumn(table: table.name, column: $0.name) }
+        }
         features = StoreInspection.features(of: layout, objects, catalog)
+        if try connection.value("PRAGMA \(Connection.quoted(schema)).journal_mode")?.text == "wal" {
+            features.append("wal")
+        }
     }
 
     private static func features(
@@ -82,11 +98,12 @@ package struct StoreInspection: Sendable {
             ("manyToMany", !layout.joinTables.isEmpty),
             ("orderedRelationships", isOrdered),
             ("inverselessRelationships", isInverseless),
-            ("externalData", attributes.contains { $0.allowsExternalStorage && !$0.isTransient }),
+            ("externalStorage", attributes.contains { $0.allowsExternalStorage && !$0.isTransient }),
             ("transformable", attributes.contains { $0.type == .transformable && !$0.isTransient }),
-            ("compositeAttributes", attributes.contains { $0.type == .composite }),
+            ("composite", attributes.contains { $0.type == .composite }),
             ("derivedAttributes", attributes.contains(where: \.isDerived)),
-            ("uniquenessConstraints", entities.contains { !$0.uniquenessConstraints.isEmpty }),
+            ("uniqueness", entities.contains { !$0.uniquenessConstraints.isEmpty }),
+            ("fetchIndexes", entities.contains { !$0.fetchIndexes.isEmpty || !$0.compoundIndexes.isEmpty }),
             ("rTree", !objects.rTrees.isEmpty),
             ("history", !objects.historyTables.isEmpty),
             ("cloudKit", !objects.cloudKitTables.isEmpty),

@@ -17,6 +17,8 @@ package struct StoreObjects: Sendable {
     ///   - catalog: The store's schema.
     ///   - layout: The store's actual layout.
     package init(_ catalog: StoreCatalog, layout: StoreLayout) {
+        rTrees = catalog.others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }.map(
+            \.name)
         let known = Set((layout.tables.values.map(\.name) + layout.joinTables.map(\.name)).map { $0.uppercased() })
         for table in catalog.tables where !known.contains(table.name.uppercased()) { sort(table) }
         for other in catalog.others { sort(type: other.type, name: other.name, sql: other.sql) }
@@ -28,7 +30,7 @@ package struct StoreObjects: Sendable {
         case "Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE": break
         case "ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING": historyTables.append(table.name)
         case _ where name.hasPrefix("ANSCK"): cloudKitTables.append(table.name)
-        case _ where name.hasPrefix("Z_RT_"): break  // The shadow tables of an R-Tree.
+        case _ where rTrees.contains(where: { RTree.shadowTables(of: $0).contains(table.name) }): break
         case _ where isEntityTable(table) || isJoinTable(table): leftoverTables.append(table.name)
         default: unknownObjects.append(table.name)
         }
@@ -36,10 +38,15 @@ package struct StoreObjects: Sendable {
 
     private mutating func sort(type: String, name: String, sql: String) {
         switch type {
-        case "virtual table" where name.hasPrefix("Z_RT_"): rTrees.append(name)
-        case "trigger" where ["Z_DA_", "ZT_", "Z_RT_"].contains { name.hasPrefix($0) }: derivedTriggers.append(name)
+        case "virtual table" where rTrees.contains(name): break
+        case "trigger" where ["Z_DA_", "ZT_"].contains { name.hasPrefix($0) } || isOfRTree(name):
+            derivedTriggers.append(name)
         default: unknownObjects.append(name)
         }
+    }
+
+    private func isOfRTree(_ trigger: String) -> Bool {
+        rTrees.contains { name in ["_INSERT", "_UPDATE", "_DELETE"].contains { trigger == name + $0 } }
     }
 
     private func isEntityTable(_ table: StoreCatalog.Table) -> Bool {

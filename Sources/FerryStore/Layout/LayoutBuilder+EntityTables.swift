@@ -26,36 +26,34 @@ extension LayoutBuilder {
         of entity: String, names: inout ColumnNames, columns: inout [ColumnGroup: [Column]]
     ) {
         for attribute in attributes(of: entity) {
-            for (property, leaf) in leaves(of: attribute, in: entity) {
+            let leaves = model.leaves(of: attribute)
+            if leaves.isEmpty {
+                refuse(
+                    entity, attribute.name, "its composite has no stored element",
+                    remedy: "Make it transient, or give the composite an element that is stored.")
+            }
+            for leaf in leaves {
                 guard let (type, group) = leaf.type.columnTypeAndGroup else {
                     refuse(
-                        entity, property, "an attribute of this type has no column",
+                        entity, leaf.name, "an attribute of this type has no column",
                         remedy: "Make it transient or give it a type that is stored.")
                     continue
                 }
-                let (name, clash) = names.add(columnName(leaf.name), .attribute)
-                refuse(clash, entity: entity, property: property)
+                // The names of the composites around it are not part of the column's.
+                let own = leaf.name.split(separator: ".").last.map(String.init) ?? leaf.name
+                let (name, clash) = names.add(columnName(own), .attribute)
+                refuse(clash, entity: entity, property: leaf.name)
                 let column = Column(name: name, type: type)
                 columns[group, default: []].append(column)
-                layout.attributeColumns[PropertyKey(entity, property)] = column
+                layout.attributeColumns[PropertyKey(entity, leaf.name)] = column
             }
         }
-    }
-
-    /// The attribute itself, or the leaves of a composite in their declared order, under the names the layout uses.
-    private mutating func leaves(of attribute: Attribute, in entity: String) -> [(String, Attribute)] {
-        guard attribute.type == .composite else { return [(attribute.name, attribute)] }
-        let elements = attribute.compositeName.flatMap { model.composites[$0] } ?? []
-        if elements.isEmpty {
-            refuse(
-                entity, attribute.name, "its composite is not in the model", remedy: "Add the composite to the model.")
-        }
-        return elements.filter { !$0.isTransient }.map { ("\(attribute.name).\($0.name)", $0) }
     }
 
     private mutating func addToOnes(
         of entity: String, table: String, names: inout ColumnNames, columns: inout [ColumnGroup: [Column]]
     ) {
+        var orders: [(owner: PropertyKey, column: Column)] = []
         for relationship in relationships(of: entity) where !relationship.isToMany {
             let destination = relationship.destinationEntity
             let (column, clash) = names.add(columnName(relationship.name), .toOne)
@@ -68,10 +66,10 @@ extension LayoutBuilder {
                 columns[.integers, default: []].append(Column(name: name, type: "INTEGER"))
             }
             var orderColumn: String?
-            if let inverse = inverse(of: relationship)?.relationship, inverse.isToMany, inverse.isOrdered {
+            if let inverse = inverse(of: relationship), inverse.relationship.isToMany, inverse.relationship.isOrdered {
                 let name = "Z_FOK_\(column.dropFirst())"
                 orderColumn = name
-                columns[.orderKeys, default: []].append(Column(name: name, type: "INTEGER"))
+                orders.append((inverse.key, Column(name: name, type: "INTEGER")))
             }
             if clash != nil, entityColumn != nil || orderColumn != nil {
                 refuseCollision(entity, relationship.name)
@@ -79,6 +77,13 @@ extension LayoutBuilder {
             layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
+        // By the ordered relationship that asks for the column: its entity, then its name, the last one first.
+        orders.sort { left, right in
+            let places = [left, right].map { order.setUpPosition[$0.owner.entity] ?? 0 }
+            return places[0] == places[1]
+                ? codeUnitOrder(right.owner.property, left.owner.property) : places[0] < places[1]
+        }
+        columns[.orderKeys, default: []] += orders.map(\.column)
     }
 
     /// Columns for to-many relationships without inverse whose destination is `entity`.

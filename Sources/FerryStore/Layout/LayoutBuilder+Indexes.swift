@@ -75,12 +75,7 @@ extension LayoutBuilder {
         for index in fetchIndexes(of: entity) where !isServedByForeignKeyIndex(index, of: entity) {
             let name = "Z_\(entity)_\(index.name)"
             guard made.insert(name.uppercased()).inserted else { continue }
-            if index.elements.contains(where: { $0.kind == .rtree }) {
-                refuse(
-                    entity, nil, "the fetch index \(index.name) is an R-Tree, which is not supported yet",
-                    remedy: "Take the index out of the model for the migration.")
-                continue
-            }
+            if index.elements.contains(where: { $0.kind == .rtree }) { continue }
             var elements: [String] = []
             for element in index.elements {
                 guard let column = column(of: element, in: entity) else { break }
@@ -96,7 +91,7 @@ extension LayoutBuilder {
             if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
                 guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
                     refuse(
-                        entity, nil, "the predicate of the partial fetch index \(index.name) is not supported yet",
+                        entity, nil, "the SQL of the predicate of the partial fetch index \(index.name) is not known",
                         remedy: "Take the index out of the model for the migration.")
                     continue
                 }

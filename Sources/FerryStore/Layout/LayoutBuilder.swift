@@ -32,6 +32,7 @@ struct LayoutBuilder {
         addJoinTables()
         linkToManySides()
         addIndexes()
+        addRTrees()
         addDerivedAttributes()
     }
 

@@ -33,8 +33,31 @@ struct LayoutFinder {
         linkToManySides()
         let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
         layout.indexes = catalog.indexes.filter { names.contains($0.table) }
+        layout.rTrees = expected.rTrees.compactMap(find)
         layout.triggers = catalog.triggers.filter { $0.name.hasPrefix("Z_DA_") }
+        let derived = expected.derivedValues.compactMap { value in
+            layout.attribute(value.attribute).map { (entity: value.attribute.entity, attribute: $0) }
+        }
+        layout.derivedValues = DerivedAttributes(of: layout, attributes: derived).values
         return layout
+    }
+
+    /// The store's own R-Tree of the same name, with its own statements; models that differ only in indexes fit alike.
+    private func find(_ rTree: RTree) -> RTree? {
+        let made = catalog.others.first {
+            $0.type == "virtual table" && $0.name.uppercased() == rTree.name.uppercased()
+        }
+        guard let made, let table = layout.table(of: rTree.entity)?.name else { return nil }
+        // Computed column to the one that the store has.
+        let found = Dictionary(
+            expected.attributeColumns.map { ($1.name, layout.attributeColumns[$0]?.name ?? $1.name) },
+            uniquingKeysWith: { first, _ in first })
+        var rTree = rTree
+        (rTree.name, rTree.sql, rTree.table) = (made.name, made.sql, table)
+        rTree.columns = rTree.columns.map { found[$0] ?? $0 }
+        let names = Set(["_INSERT", "_UPDATE", "_DELETE"].map { made.name + $0 })
+        rTree.triggers = catalog.triggers.filter { names.contains($0.name) }
+        return rTree
     }
 
     private mutating func findTable(_ table: EntityTable, of root: String) throws(FerryError) {

@@ -6,20 +6,16 @@ extension StoreLayout {
         tables.values.sorted { (entityNumbers[$0.root] ?? 0) < (entityNumbers[$1.root] ?? 0) }
     }
 
+    /// Every trigger that Core Data makes, in that order: those of R-Trees, then those of derived attributes.
+    package var allTriggers: [TriggerDefinition] { rTrees.flatMap(\.triggers) + triggers }
+
     /// The entities whose rows a table holds, in the order of their numbers.
     package func entities(inTableOf root: String) -> [String] {
         model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
     }
 
     /// The attribute behind a key of ``attributeColumns``: for `composite.leaf`, the leaf.
-    package func attribute(_ key: PropertyKey) -> Attribute? {
-        if let attribute = model.attribute(key.property, of: key.entity) { return attribute }
-        guard let dot = key.property.firstIndex(of: "."),
-            let composite = model.attribute(String(key.property[..<dot]), of: key.entity)?.compositeName
-        else { return nil }
-        let leaf = key.property[key.property.index(after: dot)...]
-        return model.composites[composite]?.first { $0.name == leaf }
-    }
+    package func attribute(_ key: PropertyKey) -> Attribute? { model.attribute(key.property, of: key.entity) }
 
     /// The columns that hold attributes of an entity's rows, inherited ones included, by declaring entity and name.
     package func attributeColumns(of entity: String) -> [(key: PropertyKey, column: Column)] {

@@ -13,6 +13,8 @@ package struct StoreLayout: Sendable {
     package var joinTables: [JoinTable]
     /// Indexes, in the order in which they are created.
     package var indexes: [IndexDefinition]
+    /// R-Trees with their triggers, in the order in which they are created: after the indexes.
+    package var rTrees: [RTree]
     /// Triggers of derived attributes, in the order in which they are created: after everything else.
     package var triggers: [TriggerDefinition]
     /// How the columns of derived attributes are filled where no trigger did it.
@@ -28,6 +30,7 @@ package struct StoreLayout: Sendable {
         tables = [:]
         joinTables = []
         indexes = []
+        rTrees = []
         triggers = []
         derivedValues = []
         relationshipStorage = [:]
@@ -163,26 +166,36 @@ package struct TriggerDefinition: Sendable, Hashable {
     }
 }
 
-/// A derived attribute whose value is the number of objects at the end of a one-to-many relationship.
+/// A derived attribute whose value follows from the rows of the store.
 package struct DerivedValue: Sendable, Hashable {
+    /// A column that decides about the value.
+    package struct Source: Sendable, Hashable {
+        package var table: String
+        package var column: String
+
+        init(table: String, column: String) {
+            self.table = table
+            self.column = column
+        }
+    }
+
     package var attribute: PropertyKey
     /// The table and the column of the attribute.
     package var table: String
     package var column: String
     /// `Z_ENT` of the declaring entity and of everything below it.
     package var entityNumbers: [Int64]
-    /// The table of the counted objects, and their foreign key.
-    package var countedTable: String
-    package var countedColumn: String
+    package var derivation: Derivation
+    /// The value in SQL, of a row called `t`.
+    package var expression: String
+    /// In an order that only depends on the form of the derivation.
+    package var reads: [Source]
 
     /// The statement that computes the values of the rows with keys above `:low` up to `:high`.
-    package func update(schema: String = "main") -> String {
+    package var update: String {
         let numbers = entityNumbers.map(String.init).joined(separator: ", ")
-        return """
-            UPDATE \(schema).\(table) AS t SET \(column) =
-                (SELECT count(*) FROM \(schema).\(countedTable) AS c WHERE c.\(countedColumn) = t.Z_PK)
-            WHERE t.Z_PK > :low AND t.Z_PK <= :high AND t.Z_ENT IN (\(numbers))
-            """
+        return "UPDATE main.\(table) AS t SET \(column) = \(expression) "
+            + "WHERE t.Z_PK > :low AND t.Z_PK <= :high AND t.Z_ENT IN (\(numbers))"
     }
 }
 

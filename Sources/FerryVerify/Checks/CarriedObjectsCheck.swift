@@ -8,13 +8,23 @@ internal import FerryStore
 struct CarriedObjectsCheck: Check {
     static let name = "carriedObjects"
     static let isQuick = false
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
         let carried = try CarriedObjects(
-            of: context.source, into: context.destination, on: context.connection, schema: "source")
+            of: context.source, into: context.destination, on: context.connection, schema: "source",
+            dropping: context.verification.dropping)
         for table in carried.tables { try compare(table, in: context) }
         for object in carried.objects + carried.triggers + carried.virtualTables {
             try compareDefinition(of: object.name, object.sql, in: context)
+        }
+        for object in carried.dropped {
+            let left = try context.connection.value(
+                "SELECT 1 FROM destination.sqlite_master WHERE name = ?", [.text(object.name)])
+            if left != nil { context.report(CarriedObjectsCheck.self, entity: nil, example: object.name) }
+        }
+        if let mirroring = carried.mirroring {
+            for table in mirroring.tables { try compare(table, in: context) }
         }
         guard let history = carried.history else { return }
         for table in history.plain { try compare(table, in: context) }
@@ -52,6 +62,28 @@ struct CarriedObjectsCheck: Check {
             try context.advance(table.name, done: done, total: nil)
         }
         for row in rows { row.reset() }
+    }
+
+    /// Every record is there as it was, about the same object: of an entity of the same name, with the same key.
+    private func compare(_ table: MirroringTables.Table, in context: VerificationContext) throws {
+        guard table.isNumbered else { return try compare(table.carried, in: context) }
+        if let sql = table.carried.sql { try compareDefinition(of: table.carried.name, sql, in: context) }
+        try context.announce(table.carried.name)
+        let name = table.carried.quotedName
+        let others = table.carried.columns.filter { $0.uppercased() != "\"ZENTITYID\"" }
+        let differs = others.map { "n.\($0) IS NOT o.\($0)" } + ["nz.Z_NAME IS NOT oz.Z_NAME"]
+        for (old, new) in [("source", "destination"), ("destination", "source")] {
+            let wrong =
+                try context.connection.integer(
+                    """
+                    SELECT count(*) FROM \(old).\(name) AS o LEFT JOIN \(new).\(name) AS n ON n.rowid = o.rowid
+                    LEFT JOIN \(old).Z_PRIMARYKEY AS oz ON oz.Z_ENT = o.ZENTITYID
+                    LEFT JOIN \(new).Z_PRIMARYKEY AS nz ON nz.Z_ENT = n.ZENTITYID
+                    WHERE n.rowid IS NULL OR \(differs.joined(separator: " OR "))
+                    """) ?? 0
+            context.report(CarriedObjectsCheck.self, entity: nil, count: wrong, example: table.carried.name)
+        }
+        context.report.checked += try context.connection.integer("SELECT count(*) FROM source.\(name)") ?? 0
     }
 
     /// Every change of an entity whose objects keep their keys is there, about the same object and by the same

@@ -10,6 +10,7 @@ internal import FerryStore
 struct ConstraintsCheck: Check {
     static let name = "constraints"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         let origins = RelationshipOrigins(context)
@@ -32,7 +33,7 @@ struct ConstraintsCheck: Check {
         of entity: String, _ table: EntityTable, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
-        let mandatory = context.destinationModel.attributes(of: entity).compactMap { attribute in
+        let mandatory = context.destinationModel.leaves(of: entity).compactMap { attribute in
             attribute.isOptional || attribute.isTransient || attribute.isDerived
                 ? nil : context.destination.column(of: attribute.name, in: entity).map { (attribute.name, $0.name) }
         }
@@ -128,11 +129,12 @@ private struct Limits {
     /// Nil when any number will do.
     init?(_ relationship: Relationship) {
         isOptional = relationship.isOptional
-        least = max(relationship.minCount, isOptional ? 0 : 1)
+        // A mandatory to-many without a least number may be empty: Core Data saves such objects.
+        least = max(relationship.minCount, isOptional || relationship.isToMany ? 0 : 1)
         let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
         most = isBounded ? relationship.maxCount : nil
-        // An optional to-one may be empty, and holds one object at most.
-        if isOptional, least <= 1, most == nil { return nil }
+        // What may be empty, and holds any number that is not empty, has no limits; a to-one holds one object at most.
+        if least <= (isOptional ? 1 : 0), most == nil { return nil }
     }
 
     /// SQL: an optional relationship may be empty, whatever the least number is.
@@ -156,10 +158,7 @@ private final class Excuse {
         var queries: [String] = []
         for mapping in Excuse.keeper(of: entity, in: context) {
             guard
-                case .keyPath(let base, let steps)? = mapping.attributes.first(where: { $0.name == attribute })?
-                    .expression,
-                base == .variable("source") || base == .evaluatedObject, steps.count == 1,
-                case .key(let name)? = steps.first,
+                let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
                 let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
                 let column = context.source.column(of: name, in: mapping.source)
             else { continue }

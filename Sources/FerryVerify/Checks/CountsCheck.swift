@@ -11,10 +11,11 @@ internal import FerryStore
 struct CountsCheck: Check {
     static let name = "counts"
     static let isQuick = true
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
-        let counts = Dictionary(
-            context.verification.counts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        guard let reported = context.verification.counts else { return try checkEntityNumbers(in: context) }
+        let counts = Dictionary(reported.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for mapping in context.step.entityMappings {
             guard let count = counts[mapping.name] else {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
@@ -29,6 +30,13 @@ struct CountsCheck: Check {
             }
         }
         try checkRows(counts, in: context)
+    }
+
+    /// Without counts of a run only what its rows themselves say.
+    private func checkEntityNumbers(in context: VerificationContext) throws {
+        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
+            _ = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context)
+        }
     }
 
     /// How many objects, or elements, a mapping reads; nil where only reading them all tells.
@@ -64,30 +72,14 @@ struct CountsCheck: Check {
             written[mapping.destination, default: 0] += counts[mapping.name]?.written ?? 0
         }
         // What a policy inserted of other entities than its mapping's has counts of its own.
-        for count in context.verification.counts {
+        for count in context.verification.counts ?? [] {
             guard let entity = count.destination, counts[count.name]?.destination != entity else { continue }
             written[entity, default: 0] += count.written
         }
-        let entities = Dictionary(
-            context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
-            try context.announce(table.name)
-            var rows: [String: Int64] = [:]
-            // Grouped in SQLite's sorter: as many groups as entities, unless the column is damaged.
-            let groups = try context.connection.prepare(
-                "SELECT Z_ENT, count(*) FROM destination.\(table.name) GROUP BY Z_ENT")
-            while try groups.step() {
-                let number = groups.integer(0)
-                guard !groups.isNull(0), let entity = entities[number],
-                    context.destinationModel.root(of: entity) == root
-                else {
-                    context.report(
-                        CountsCheck.self, entity: root, count: groups.integer(1),
-                        example: "\(table.name) Z_ENT \(number)")
-                    continue
-                }
-                rows[entity] = groups.integer(1)
+            let rows = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context) {
+                try wereStrangers($0, $1, in: root, context)
             }
             for entity in context.destinationModel.family(of: root) {
                 let difference = (rows[entity] ?? 0) - (written[entity] ?? 0)
@@ -95,5 +87,22 @@ struct CountsCheck: Check {
                     CountsCheck.self, entity: entity, count: abs(difference), example: "\(table.name) rows")
             }
         }
+    }
+
+    /// Whether as many rows had this number, which is no entity's, before a migration in place, too.
+    private func wereStrangers(
+        _ number: Value, _ rows: Int64, in root: String, _ context: VerificationContext
+    ) throws -> Bool {
+        guard context.verification.isInPlace else { return false }
+        var before: Int64 = 0
+        for source in Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }) {
+            let family = context.sourceModel.family(of: source).compactMap { context.source.number(of: $0) }
+            if let number = number.integer, family.contains(number) { return false }
+            before +=
+                try context.connection.integer(
+                    "SELECT count(*) FROM source.\(try context.sourceTable(of: source).name) WHERE Z_ENT IS ?",
+                    [number]) ?? 0
+        }
+        return rows == before
     }
 }

@@ -2,18 +2,22 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Derived attributes: their values counted again, their triggers as Core Data makes them.
+/// Derived attributes: their values computed again, their triggers as the model asks for them.
+///
+/// The time of saving is carried over like any value, so its place is with the rows.
 struct DerivedAttributesCheck: Check {
     static let name = "derivedAttributes"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for entity in context.destinationModel.sortedEntityNames {
-            for attribute in context.destinationModel.entities[entity]?.attributes ?? [] where attribute.isDerived {
+            for attribute in context.destinationModel.entities[entity]?.attributes ?? []
+            where attribute.isComputedByStore && !isInherited(attribute, of: entity, in: context) {
                 try check(attribute, of: entity, in: context)
             }
         }
-        for trigger in context.destination.triggers {
+        for trigger in context.destination.allTriggers {
             let sql = try context.connection.value(
                 "SELECT sql FROM destination.sqlite_master WHERE type = 'trigger' AND name = ? AND tbl_name = ?",
                 [.text(trigger.name), .text(trigger.table)])
@@ -23,26 +27,92 @@ struct DerivedAttributesCheck: Check {
         }
     }
 
+    /// Models made in code repeat inherited attributes in subentities.
+    private func isInherited(_ attribute: Attribute, of entity: String, in context: VerificationContext) -> Bool {
+        context.destinationModel.lineage(of: entity).dropFirst().contains { ancestor in
+            ancestor.attributes.contains { $0.name == attribute.name }
+        }
+    }
+
     private func check(_ attribute: Attribute, of entity: String, in context: VerificationContext) throws {
-        let path = (attribute.derivationExpression ?? "").split(separator: ".")
         let table = try context.destinationTable(of: entity).name
-        guard let column = context.destination.column(of: attribute.name, in: entity)?.name, path.count == 2,
-            path[1] == "@count",
-            case .inverseForeignKey(let counted, let key, _, _)? = context.destination.storage(
-                of: String(path[0]), in: entity)
+        guard let column = context.destination.column(of: attribute.name, in: entity)?.name,
+            let expected = expected(attribute, of: entity, in: context)
         else {
             return context.report(DerivedAttributesCheck.self, entity: entity, example: "\(table) \(attribute.name)")
         }
         try context.announce(table)
         let wrong = try context.connection.rows(
             """
-            SELECT count(*), min(t.Z_PK) FROM destination.\(table) AS t
-            LEFT JOIN (SELECT \(key) AS owner, count(*) AS n FROM destination.\(counted)
-                WHERE \(key) IS NOT NULL GROUP BY \(key)) AS c ON c.owner = t.Z_PK
-            WHERE t.Z_ENT IN (\(context.destinationNumbers(ofFamily: entity))) AND t.\(column) IS NOT ifnull(c.n, 0)
+            SELECT count(*), min(t.Z_PK) FROM destination.\(table) AS t \(expected.join)
+            WHERE t.Z_ENT IN (\(context.destinationNumbers(ofFamily: entity)))
+                AND \(expected.isSum ? Self.differs("t.\(column)", expected.value) : "t.\(column) IS NOT \(expected.value)")
             """)
         context.report(
             DerivedAttributesCheck.self, entity: entity, count: wrong.first?[0].integer ?? 0,
             example: wrong.first?[1].integer.map { "\(table) Z_PK \($0) \(column)" })
+    }
+
+    /// Sums of doubles depend on the order of the addends in their last digits.
+    private static func differs(_ left: String, _ right: String) -> String {
+        "CASE WHEN typeof(\(left)) = 'integer' AND typeof(\(right)) = 'integer' THEN \(left) <> \(right) "
+            + "ELSE ifnull(abs(\(left) - \(right)) > 1e-9 * max(abs(\(left)), abs(\(right)), 1), 1) END"
+    }
+
+    private struct Expected {
+        var join: String
+        var value: String
+        var isSum = false
+    }
+
+    /// One pass over what the values come from; the engine looks it up object by object instead.
+    private func expected(_ attribute: Attribute, of entity: String, in context: VerificationContext) -> Expected? {
+        let layout = context.destination
+        switch attribute.derivation {
+        case .value(let path):
+            if let own = layout.column(of: path.joined(separator: "."), in: entity) {
+                return Expected(join: "", value: "t.\(own.name)")
+            }
+            guard case .foreignKey(_, let key, _, _)? = layout.storage(of: path[0], in: entity),
+                let destination = context.destinationModel.relationship(path[0], of: entity)?.destinationEntity,
+                let table = layout.table(of: destination)?.name,
+                let column = layout.column(of: path.dropFirst().joined(separator: "."), in: destination)?.name
+            else { return nil }
+            return Expected(
+                join: "LEFT JOIN destination.\(table) AS s ON s.Z_PK = t.\(key)", value: "s.\(column)")
+        case .count(let relationship):
+            guard let links = links(relationship, of: entity, summing: nil, in: context) else { return nil }
+            return Expected(join: grouped(links, "count(*)"), value: "ifnull(c.n, 0)")
+        case .sum(let relationship, let summed):
+            guard let links = links(relationship, of: entity, summing: summed, in: context) else { return nil }
+            return Expected(join: grouped(links, "sum(value)"), value: "ifnull(c.n, 0)", isSum: true)
+        case .function, .now, nil: return nil
+        }
+    }
+
+    private func grouped(_ links: String, _ aggregate: String) -> String {
+        "LEFT JOIN (SELECT owner, \(aggregate) AS n FROM (\(links)) WHERE owner IS NOT NULL GROUP BY owner) AS c "
+            + "ON c.owner = t.Z_PK"
+    }
+
+    /// A row for each object at the end of a to-many relationship: whose it is, and its value.
+    private func links(
+        _ relationship: String, of entity: String, summing summed: String?, in context: VerificationContext
+    ) -> String? {
+        let layout = context.destination
+        guard let destination = context.destinationModel.relationship(relationship, of: entity)?.destinationEntity,
+            let objects = layout.table(of: destination)?.name
+        else { return nil }
+        let column = summed.flatMap { layout.column(of: $0, in: destination)?.name }
+        guard summed == nil || column != nil else { return nil }
+        switch layout.storage(of: relationship, in: entity) {
+        case .inverseForeignKey(let table, let key, _, _), .inverseless(let table, let key):
+            return "SELECT \(key) AS owner, \(column ?? "NULL") AS value FROM destination.\(table)"
+        case .join(let table, let own, let other, _, _):
+            let join = column == nil ? "" : " JOIN destination.\(objects) AS o ON o.Z_PK = j.\(other)"
+            return "SELECT j.\(own) AS owner, \(column.map { "o.\($0)" } ?? "NULL") AS value "
+                + "FROM destination.\(table) AS j\(join)"
+        case .foreignKey, nil: return nil
+        }
     }
 }

@@ -5,6 +5,7 @@ internal import FerryStore
 struct IndexesCheck: Check {
     static let name = "indexes"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         let tables = try context.connection.rows(

@@ -6,6 +6,7 @@ internal import FerryStore
 struct KeysCheck: Check {
     static let name = "keys"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {

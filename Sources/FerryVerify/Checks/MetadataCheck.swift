@@ -9,6 +9,7 @@ internal import Foundation
 struct MetadataCheck: Check {
     static let name = "metadata"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     /// Keys that follow the model version.
     private static let ofVersion: Set<String> = [

@@ -4,10 +4,11 @@ internal import FerryStore
 
 /// Every stored key leads to a row of a fitting entity; entity columns and inverses agree with it.
 ///
-/// The source may have dangling keys, a copy has none: they became empty.
+/// The source may have dangling keys; a copy has none, they became empty, and in place they stay.
 struct ReferencesCheck: Check {
     static let name = "references"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         let keys = context.destination.relationshipStorage.keys.sorted {
@@ -35,7 +36,8 @@ struct ReferencesCheck: Check {
                 let found = "FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)"
                 try report(
                     "\(found) WHERE o.\(column) IS NOT NULL AND (\(faults.joined(separator: " OR ")))",
-                    key: "o.Z_PK", entity: key.entity, place: { "\(table) Z_PK \($0) \(column)" }, in: context)
+                    key: "o.Z_PK", value: "o.\(column)", of: key, place: { "\(table) Z_PK \($0) \(column)" },
+                    in: context)
                 // Without a key there is nothing that its companions could say.
                 let companions = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
                 if !companions.isEmpty {
@@ -43,7 +45,8 @@ struct ReferencesCheck: Check {
                         """
                         FROM destination.\(table) o
                         WHERE o.\(column) IS NULL AND (\(companions.joined(separator: " OR ")))
-                        """, key: "o.Z_PK", entity: key.entity, place: { "\(table) Z_PK \($0) \(column)" }, in: context)
+                        """, key: "o.Z_PK", value: "o.\(column)", of: key,
+                        place: { "\(table) Z_PK \($0) \(column)" }, in: context)
                 }
             case .inverseless(let table, let column):
                 try report(
@@ -51,20 +54,23 @@ struct ReferencesCheck: Check {
                     FROM destination.\(table) o LEFT JOIN destination.\(own) t ON t.Z_PK = o.\(column)
                     WHERE o.\(column) IS NOT NULL AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(ownNumbers))
                         OR o.Z_ENT NOT IN (\(otherNumbers)))
-                    """, key: "o.Z_PK", entity: key.entity, place: { "\(table) Z_PK \($0) \(column)" }, in: context)
+                    """, key: "o.Z_PK", value: "o.\(column)", of: key,
+                    place: { "\(table) Z_PK \($0) \(column)" }, in: context)
             case .join(let table, let first, let second, let order, _):
                 let orderFault = order.map { " OR j.\($0) IS NULL" } ?? ""
                 try report(
                     """
                     FROM destination.\(table) j LEFT JOIN destination.\(other) t ON t.Z_PK = j.\(second)
                     WHERE t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))\(orderFault)
-                    """, key: "j.\(second)", entity: key.entity, place: { "\(table) \(second) \($0)" }, in: context)
+                    """, key: "j.\(first)", value: "j.\(second)", of: key,
+                    place: { "\(table) \(first) \($0)" }, in: context)
                 if StoredRelation.inverse(of: relationship, in: context.destinationModel) == key {
                     try report(
                         """
                         FROM destination.\(table) j LEFT JOIN destination.\(other) t ON t.Z_PK = j.\(first)
                         WHERE t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))
-                        """, key: "j.\(first)", entity: key.entity, place: { "\(table) \(first) \($0)" }, in: context)
+                        """, key: "j.\(first)", value: "j.\(second)", of: key,
+                        place: { "\(table) \(first) \($0)" }, in: context)
                 }
             case .inverseForeignKey: break
             }
@@ -72,11 +78,15 @@ struct ReferencesCheck: Check {
     }
 
     private func report(
-        _ found: String, key: String, entity: String, place: (Int64) -> String, in context: VerificationContext
+        _ found: String, key: String, value: String, of relationship: PropertyKey, place: (Int64) -> String,
+        in context: VerificationContext
     ) throws {
-        let statement = try context.connection.prepare("SELECT count(*), min(\(key)) \(found)")
-        guard try statement.step(), statement.integer(0) > 0 else { return }
-        context.report(
-            ReferencesCheck.self, entity: entity, count: statement.integer(0), example: place(statement.integer(1)))
+        let statement = try context.connection.prepare("SELECT \(key), \(value) \(found)")
+        while try statement.step() {
+            let (holder, held) = (statement.integer(0), statement.isNull(1) ? nil : statement.integer(1))
+            if try context.keptDamage.holds(relationship, holder: holder, value: held) { continue }
+            context.report(ReferencesCheck.self, entity: relationship.entity, example: place(holder))
+            try context.advance(relationship.property, done: 0, total: nil)
+        }
     }
 }

@@ -6,6 +6,7 @@ internal import FerryStore
 struct RelationshipsCheck: Check {
     static let name = "relationships"
     static let isQuick = false
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
         let related = RelatedObjects(context)

@@ -11,6 +11,7 @@ internal import FerryStore
 struct RowsCheck: Check {
     static let name = "rows"
     static let isQuick = false
+    static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
         var counts = RecountedMappings(context.step.entityMappings)
@@ -39,7 +40,7 @@ struct RecountedMappings {
     func compare(in context: VerificationContext) {
         for recounted in counts {
             // What a policy made of an object only its code tells.
-            guard let reported = context.verification.counts.first(where: { $0.name == recounted.name }),
+            guard let reported = context.verification.counts?.first(where: { $0.name == recounted.name }),
                 context.step.entityMapping(named: recounted.name)?.policy == nil
             else { continue }
             let wrong = [

@@ -1,13 +1,20 @@
+internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
 /// Tables, columns, join tables, indexes and entity numbers, as Core Data lays out a new store of the model.
+///
+/// Of a store that was altered in place the same is asked, but for what cannot be otherwise there: columns stand in
+/// another order, those that were dead before stay, and SQLite writes renamed tables and columns in quotes.
 struct SchemaCheck: Check {
     static let name = "schema"
     static let isQuick = true
+    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
+        // The layout was read from the store itself then.
+        if context.verification.isDestinationAsFound { return }
         try context.announce("sqlite_master")
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
@@ -51,7 +58,9 @@ struct SchemaCheck: Check {
                 context.report(SchemaCheck.self, entity: entity, example: "\(table) \(column.name)")
             }
         }
+        let dead = context.verification.isInPlace ? entity.map { deadColumns(into: $0, context) } ?? [] : []
         for row in actual where !columns.contains(where: { $0.name == row[0].text }) {
+            if let name = row[0].text, dead.contains(name) { continue }
             context.report(SchemaCheck.self, entity: entity, example: "\(table) \(row[0].text ?? "")")
         }
         let actualKey = actual.filter { ($0[2].integer ?? 0) > 0 }
@@ -59,16 +68,33 @@ struct SchemaCheck: Check {
         if actualKey != key { context.report(SchemaCheck.self, entity: entity, example: "\(table) PRIMARY KEY") }
     }
 
+    /// Columns that no property had before either, in the source tables whose objects come into a root table.
+    private func deadColumns(into root: String, _ context: VerificationContext) -> Set<String> {
+        var dead: Set<String> = []
+        for mapping in context.keepers(into: root) {
+            guard let table = context.source.table(of: mapping.source) else { continue }
+            dead.formUnion(Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table)))
+        }
+        return dead
+    }
+
     private func checkIndexes(in context: VerificationContext) throws {
         for index in context.destination.indexes {
             let sql = try context.connection.value(
                 "SELECT sql FROM destination.sqlite_master WHERE type = 'index' AND name = ? AND tbl_name = ?",
                 [.text(index.name), .text(index.table)])
-            if sql?.text != index.sql {
+            let isSame =
+                sql?.text == index.sql
+                || (context.verification.isInPlace && Self.withoutQuotes(sql?.text) == Self.withoutQuotes(index.sql))
+            if !isSame {
                 let root = context.destination.tables.values.first { $0.name == index.table }?.root
                 context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
             }
         }
+    }
+
+    private static func withoutQuotes(_ sql: String?) -> [Character]? {
+        sql?.filter { $0 != "\"" && !$0.isWhitespace }.map { $0 }
     }
 
     /// `Z_PRIMARYKEY`: one row per entity with its number, name and parent; history's numbers begin at 16001.
@@ -94,6 +120,7 @@ struct SchemaCheck: Check {
     private func checkAdditions(in context: VerificationContext) throws {
         var known = Set(context.destination.tables.values.map(\.name))
         known.formUnion(context.destination.joinTables.map(\.name))
+        known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
         let added = try context.connection.rows(
             """

@@ -26,10 +26,10 @@ struct ExpectedRow {
     /// In the order of the destination table's columns.
     let cells: [Cell]
     let columns: [Column]
+    /// How many cells cannot be computed again: only a policy knows them, or the time of the run.
+    let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
-    /// Attributes whose values only the mapping's policy knows.
-    let madeByPolicy: Int64
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
@@ -39,13 +39,13 @@ struct ExpectedRow {
         // What is no property of the entity belongs to a relative in the same table and is empty.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
-        var madeByPolicy: Int64 = 0
-        for attribute in context.destinationModel.attributes(of: mapping.destination) where !attribute.isTransient {
+        var notRecomputed: Int64 = 0
+        for attribute in context.destinationModel.leaves(of: mapping.destination) where !attribute.isTransient {
             guard let column = context.destination.column(of: attribute.name, in: mapping.destination),
                 let place = byName[column.name]
             else { continue }
             places[attribute.name] = place
-            if attribute.isDerived {
+            if attribute.isComputedByStore {
                 // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
             } else if mapping.policy != nil,
@@ -53,9 +53,16 @@ struct ExpectedRow {
                     || mapping.attributes.first(where: { $0.name == attribute.name })?.expression?.callsPolicy == true
             {
                 cells[place] = .notCompared
-                madeByPolicy += 1
+                notRecomputed += 1
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
-                cells[place] = try ExpectedRow.cell(attribute, rule.expression, mapping, column, rows, context)
+                if context.verification.now == nil, rule.expression?.asksForTime == true {
+                    cells[place] = .notCompared
+                    notRecomputed += 1
+                    continue
+                }
+                cells[place] = try ExpectedRow.cell(
+                    attribute, rule.expression, mapping, column, rows, context,
+                    defaultValue: rule.defaultValue(of: attribute))
             }
         }
         for relationship in context.destinationModel.relationships(of: mapping.destination) {
@@ -66,15 +73,15 @@ struct ExpectedRow {
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
         self.cells = cells
         self.places = places
-        self.madeByPolicy = madeByPolicy
+        self.notRecomputed = notRecomputed
     }
 
     private static func cell(
         _ attribute: Attribute, _ expression: Expression?, _ mapping: ResolvedEntityMapping, _ column: Column,
-        _ rows: SourceRows, _ context: VerificationContext
+        _ rows: SourceRows, _ context: VerificationContext, defaultValue: DefaultValue?
     ) throws -> Cell {
         guard let expression else {
-            var value = value(of: attribute.defaultValue)
+            var value = value(of: defaultValue)
             if attribute.allowsExternalStorage, case .blob(let bytes) = value { value = .blob([1] + bytes) }
             return .constant(StoredValue.stored(value, in: column))
         }
@@ -99,8 +106,10 @@ struct ExpectedRow {
             return .constant(StoredValue.stored(stored, in: column))
         }
         if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
-            case .copy(let place) = try cell(attribute, operands[0], mapping, column, rows, context),
-            case .constant(let substitute) = try cell(attribute, operands[1], mapping, column, rows, context)
+            case .copy(let place) = try cell(
+                attribute, operands[0], mapping, column, rows, context, defaultValue: nil),
+            case .constant(let substitute) = try cell(
+                attribute, operands[1], mapping, column, rows, context, defaultValue: nil)
         {
             return .copyUnlessNull(place, substitute)
         }
@@ -168,7 +177,8 @@ struct ExpectedRow {
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             let raw = try objects.rawValue(of: attribute, in: object)
             guard case .blob(let bytes) = raw else { return raw }
-            return .blob(toExternal ? [1] + bytes : try objects.contents(ofExternal: bytes))
+            if toExternal { return .blob([1] + bytes) }
+            return try objects.contents(ofExternal: bytes).map { .blob($0) } ?? .null
         case .compute(let expression, let type):
             let value = try evaluator.value(of: expression, in: scope)
             return StoredValue.stored(try PlainConversion.stored(value, as: type), in: columns[place])
@@ -187,18 +197,25 @@ private struct SourceAttribute {
     var isOwn: Bool
 
     init?(_ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel) {
-        guard case .keyPath(let base, let steps) = expression, case .key(let last)? = steps.last else { return nil }
+        guard case .keyPath(let base, let steps) = expression else { return nil }
         guard var entity = SourceAttribute.entity(of: base, mapping, model) else { return nil }
-        for step in steps.dropLast() {
-            guard case .key(let name) = step, let relationship = model.relationship(name, of: entity) else {
-                return nil
-            }
-            entity = relationship.destinationEntity
+        var keys: [String] = []
+        for step in steps {
+            guard case .key(let name) = step else { return nil }
+            keys.append(name)
         }
-        guard let attribute = model.attribute(last, of: entity), !attribute.isTransient else { return nil }
+        // Relationships first; what is left names an attribute, or an element of a composite.
+        let hops = keys.prefix { name in
+            guard let relationship = model.relationship(name, of: entity) else { return false }
+            entity = relationship.destinationEntity
+            return true
+        }
+        let name = keys.dropFirst(hops.count).joined(separator: ".")
+        guard let attribute = model.attribute(name, of: entity), !attribute.isTransient, attribute.type != .composite
+        else { return nil }
         self.attribute = attribute
-        object = steps.count == 1 ? base : .keyPath(base, Array(steps.dropLast()))
-        isOwn = steps.count == 1 && (base == .variable("source") || base == .evaluatedObject)
+        object = hops.isEmpty ? base : .keyPath(base, Array(steps.prefix(hops.count)))
+        isOwn = hops.isEmpty && (base == .variable("source") || base == .evaluatedObject)
     }
 
     private static func entity(

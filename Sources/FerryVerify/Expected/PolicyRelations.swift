@@ -1,7 +1,7 @@
-internal import FerryStore
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
+internal import FerryStore
 
 /// Which stored relations migration policies decided over, so that no rule tells what should be there.
 struct PolicyRelations {

@@ -1,6 +1,6 @@
+internal import FerryMapping
 internal import FerrySQLite
 internal import FerryStore
-internal import FerryMapping
 
 /// What the rules of relationships yield: for each object of an entity mapping the objects it is related to.
 final class RelatedObjects {
@@ -25,7 +25,7 @@ final class RelatedObjects {
     init(_ context: VerificationContext) {
         self.context = context
         objects = SourceObjects(context)
-        evaluator = PlainEvaluator(objects: objects, now: context.verification.now)
+        evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         mappings = Dictionary(
             context.step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -98,8 +98,10 @@ final class RelatedObjects {
     /// Whether a policy made an object of the key: only the destination tells.
     private func isMade(_ key: Int64, by mapping: ResolvedEntityMapping) throws -> Bool {
         let table = try context.destinationTable(of: mapping.destination).name
-        let find = try finders[mapping.position] ?? context.connection.prepare(
-            "SELECT 1 FROM destination.\(table) WHERE Z_PK = ? AND Z_ENT = ?")
+        let find =
+            try finders[mapping.position]
+            ?? context.connection.prepare(
+                "SELECT 1 FROM destination.\(table) WHERE Z_PK = ? AND Z_ENT = ?")
         finders[mapping.position] = find
         try find.bind(key, at: 1)
         try find.bind(try context.destinationNumber(of: mapping.destination), at: 2)

@@ -79,14 +79,22 @@ final class SourceObjects: PlainObjectSource {
     }
 
     /// What a value of an attribute with external storage stands for: 01 and the contents, or 02 and a file's name.
-    func contents(ofExternal value: [UInt8]) throws -> [UInt8] {
+    ///
+    /// Nil when the file is not there and such values are to be left out.
+    func contents(ofExternal value: [UInt8]) throws -> [UInt8]? {
         if value.first == 1 { return Array(value.dropFirst()) }
         guard value.first == 2, value.count == 38 else { throw PlainFailure("the value names no file") }
         let folder =
             context.verification.externalFolder
             ?? ExternalData.folder(forStore: context.verification.sourcePath)
-        let name = String(decoding: value[1..<37], as: UTF8.self)
-        return try FileLayer().read(folder + "/" + name, limit: 1_000_000_000)
+        let path = folder + "/" + String(decoding: value[1..<37], as: UTF8.self)
+        let files = FileLayer()
+        if context.verification.dropsMissingContents, try !files.exists(path) { return nil }
+        return try files.read(path, limit: 1_000_000_000)
+    }
+
+    func isComposite(_ name: String, of entity: String) -> Bool {
+        context.sourceModel.attribute(name, of: entity)?.type == .composite
     }
 
     // MARK: Relationships

@@ -56,8 +56,12 @@ final class SourceRows {
         func visit(_ expression: Expression) {
             switch expression {
             case .keyPath(.variable("source"), let steps), .keyPath(.evaluatedObject, let steps):
-                if case .key(let name)? = steps.first, context.sourceModel.attribute(name, of: mapping.source) != nil {
-                    names.insert(name)
+                var name = ""
+                for case .key(let key) in steps {
+                    name += (name.isEmpty ? "" : ".") + key
+                    let attribute = context.sourceModel.attribute(name, of: mapping.source)
+                    if let attribute, attribute.type != .composite { names.insert(name) }
+                    if attribute?.type != .composite { break }
                 }
             case .keyPath(let base, _): visit(base)
             case .function(let receiver, _, let arguments):

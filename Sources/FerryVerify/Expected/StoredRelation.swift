@@ -1,3 +1,4 @@
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
@@ -22,6 +23,8 @@ struct StoredRelation {
         var isInverse: Bool
         /// Whether the rule's own relationship is to-many.
         var isToMany: Bool
+        /// Whether it is what the source's other side says, which counts only where the two sides do not agree.
+        var isEcho = false
     }
 
     /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
@@ -74,9 +77,31 @@ struct StoredRelation {
             var rules = rules(for: key, isInverse: false, in: context)
             if let inverse, inverse != key { rules += StoredRelation.rules(for: inverse, isInverse: true, in: context) }
             rules.sort { $0.mapping.position < $1.mapping.position }
+            if case .oneToOne = relation, let inverse { rules += echoes(of: rules, key, inverse, in: context) }
             relations.append(StoredRelation(key: key, storage: relation, rules: rules))
         }
         return relations
+    }
+
+    /// The other sides of one-to-one relationships that are taken over as they are.
+    private static func echoes(
+        of rules: [Rule], _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
+    ) -> [Rule] {
+        rules.flatMap { rule -> [Rule] in
+            guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
+                let name = rule.relationship.sourceRelationship,
+                let back = context.sourceModel.relationship(name, of: rule.mapping.source)?.inverseName
+            else { return [] }
+            return rule.relationship.mappings.compactMap { target in
+                guard let other = context.step.entityMapping(named: target), other.keepsPrimaryKey else { return nil }
+                let relationship = ResolvedRelationship(
+                    name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
+                    from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
+                return Rule(
+                    mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: false,
+                    isEcho: true)
+            }
+        }
     }
 
     static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> PropertyKey? {

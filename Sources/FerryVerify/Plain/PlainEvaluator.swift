@@ -107,7 +107,12 @@ package struct PlainEvaluator {
             return try follow(rest, from: .json(element.member(key) ?? .null))
         case .object(let object):
             guard objects.isRelationship(key, of: object.entity) else {
-                return try follow(rest, from: try objects.value(of: key, in: object))
+                var (name, rest) = (key, rest)
+                while objects.isComposite(name, of: object.entity), case .key(let element)? = rest.first {
+                    name += "." + element
+                    rest = rest.dropFirst()
+                }
+                return try follow(rest, from: try objects.value(of: name, in: object))
             }
             if case .collectionOperator("count")? = rest.first, rest.count == 1 {
                 var count: Int64 = 0

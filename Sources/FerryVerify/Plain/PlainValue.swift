@@ -48,8 +48,10 @@ package struct PlainObject: Sendable, Hashable {
 
 /// Where the plain evaluator finds objects: a store, or a table of values in a test.
 package protocol PlainObjectSource {
-    /// The value of a stored attribute, own or inherited.
+    /// The value of a stored attribute, own or inherited, or of a composite's element (`composite.element`).
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue
+    /// Whether the name is that of a composite, whose elements have values.
+    func isComposite(_ name: String, of entity: String) -> Bool
     /// Whether the entity has a relationship of this name.
     func isRelationship(_ name: String, of entity: String) -> Bool
     /// Calls the body with each related object, in the order of the order column, else of the key.

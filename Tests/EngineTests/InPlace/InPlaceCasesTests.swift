@@ -316,6 +316,40 @@ struct InPlaceCasesTests {
         try InPlaceStep(plain, model(nil, nil), rows: rows).compare()
     }
 
+    @Test("with the second side of a many-to-many relationship made ordered, too")
+    func bothSidesOrdered() throws {
+        func model(ordered: Bool) -> ManagedObjectModel {
+            related(
+                .many("authors", "Author", inverse: "books", ordered: ordered),
+                .many("books", "Book", inverse: "authors", ordered: true))
+        }
+        let store = try InPlaceStep(
+            model(ordered: false), model(ordered: true),
+            rows: [
+                "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'Ann'), (2, 1, 1, 'Ben')",
+                "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b')",
+                "INSERT INTO Z_1BOOKS (Z_1AUTHORS, Z_2BOOKS, Z_FOK_2BOOKS) VALUES (1, 2, 5), (1, 1, 6), (2, 1, 7)",
+            ]
+        ).compare()
+        #expect(
+            try store.rows("SELECT Z_FOK_2BOOKS, Z_FOK_1AUTHORS FROM Z_1BOOKS ORDER BY 1") == [
+                [.integer(5), .integer(2048)], [.integer(6), .integer(2048)], [.integer(7), .integer(3072)],
+            ])
+    }
+
+    @Test("with the to-one side of an ordered relationship made to-many, which keeps the order")
+    func orderedToMany() throws {
+        let store = try InPlaceStep(
+            related(
+                .one("author", "Author", inverse: "books"), .many("books", "Book", inverse: "author", ordered: true)),
+            related(
+                .many("authors", "Author", inverse: "books", id: "author"),
+                .many("books", "Book", inverse: "authors", ordered: true)),
+            rows: authors + ["UPDATE ZBOOK SET Z_FOK_AUTHOR = 9000 - Z_PK WHERE ZAUTHOR IS NOT NULL"]
+        ).compare()
+        #expect(try store.integer("SELECT Z_FOK_2BOOKS FROM Z_1BOOKS WHERE Z_2BOOKS = 3") == 8997)
+    }
+
     @Test("with an ordered relationship renamed on both sides, which keeps its order")
     func orderedRenamed() throws {
         let before = related(

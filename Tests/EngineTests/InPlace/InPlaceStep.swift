@@ -37,12 +37,25 @@ struct InPlaceStep {
         return try #require(plan.steps.first)
     }
 
-    var options: EngineOptions { EngineOptions(chunkSize: .automatic, now: 700_000_000) }
+    private static let options = EngineOptions(chunkSize: .automatic, now: 700_000_000)
+    var options: EngineOptions { Self.options }
 
     /// Takes a copy of the store through the step in place.
-    func inPlace() throws -> Connection {
-        let path = store.folder.file("InPlace-\(UUID().uuidString).sqlite")
-        try Fixtures.copyStore(from: store.path, to: path)
+    func inPlace() throws -> Connection { try Self.inPlace(step, from: store.path, in: store.folder) }
+
+    func copied() throws -> Connection { try Self.copied(step, from: store.path, in: store.folder) }
+
+    /// Takes any store through a step both ways.
+    static func bothWays(
+        _ step: StepPlan, from path: String, in folder: TemporaryFolder
+    ) throws -> (inPlace: Connection, copied: Connection) {
+        #expect(step.mode == .inPlace, "\(step.needsCopyBecause ?? "")")
+        return (try inPlace(step, from: path, in: folder), try copied(step, from: path, in: folder))
+    }
+
+    private static func inPlace(_ step: StepPlan, from store: String, in folder: TemporaryFolder) throws -> Connection {
+        let path = folder.file("InPlace-\(UUID().uuidString).sqlite")
+        try Fixtures.copyStore(from: store, to: path)
         let connection = try Connection(path: path, mode: .readWrite)
         // Nothing here must survive a crash of the machine.
         try connection.execute("PRAGMA synchronous = OFF")
@@ -50,11 +63,11 @@ struct InPlaceStep {
         return connection
     }
 
-    func copied() throws -> Connection {
-        let folder = store.folder.file("run-\(UUID().uuidString)")
+    private static func copied(_ step: StepPlan, from store: String, in folder: TemporaryFolder) throws -> Connection {
+        let folder = folder.file("run-\(UUID().uuidString)")
         try FileLayer().createDirectory(folder)
         let run = StepRun(
-            step: step, sourcePath: store.path, isSourcePrivate: true, folder: folder, options: options)
+            step: step, sourcePath: store, isSourcePrivate: true, folder: folder, options: options)
         _ = try run.run()
         try run.finish()
         return try Connection(path: run.destinationPath, mode: .readWrite)
@@ -68,38 +81,6 @@ struct InPlaceStep {
         #expect(try StoreRows.text(inPlace, leavingOut: dead) == StoreRows.text(copied))
         #expect(try inPlace.value("PRAGMA integrity_check") == .text("ok"))
         return inPlace
-    }
-}
-
-/// What a store says, whatever the order of its columns and the age of its tables.
-enum StoreRows {
-    static func text(_ connection: Connection, leavingOut dead: Set<String> = []) throws -> String {
-        var lines: [String] = []
-        let names = try connection.rows(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-        for table in names.compactMap(\.[0].text) where table != "Z_METADATA" && table != "Z_MODELCACHE" {
-            let columns = try connection.rows(
-                "SELECT name, type FROM pragma_table_info(?) ORDER BY name", [.text(table)]
-            )
-            .filter { !dead.contains($0[0].text ?? "") }
-            lines.append("table \(table): \(columns.map { "\($0[0].text ?? "") \($0[1].text ?? "")" })")
-            let keys = try connection.rows(
-                "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.text(table)])
-            let selected = columns.compactMap(\.[0].text).joined(separator: ", ")
-            let order = keys.compactMap(\.[0].text).joined(separator: ", ")
-            for row in try connection.rows(
-                "SELECT \(selected) FROM \(table) ORDER BY \(order.isEmpty ? selected : order)")
-            {
-                lines.append("  \(row)")
-            }
-        }
-        let others = try connection.rows(
-            "SELECT type, name, tbl_name FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL ORDER BY type, name"
-        )
-        lines += others.map { "\($0)" }
-        let metadata = try StoreMetadata.read(from: connection)
-        lines.append("\(metadata.uuid) \(metadata.hashes.mapValues(\.hexadecimal).sorted { $0.key < $1.key })")
-        return lines.joined(separator: "\n")
     }
 }
 

@@ -1,0 +1,184 @@
+public import FerryBase
+internal import FerryModel
+internal import FerryPlan
+internal import FerryStore
+internal import FerryVerify
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Checks a store by itself, or against the store it was migrated from; changes neither.
+public struct Verifier: Sendable {
+    /// How much is looked at.
+    public struct Options: Sendable, Hashable {
+        /// Whether SQLite compares every index with its table (`integrity_check`), which takes much longer.
+        public var checksIntegrity: Bool
+        /// Of the rows of a migrated store, which part is compared value by value; all are counted.
+        public var sample: Double
+
+        public init(checksIntegrity: Bool = false, sample: Double = 1) {
+            self.checksIntegrity = checksIntegrity
+            self.sample = sample
+        }
+    }
+
+    public let store: URL
+    private let inputs: Inputs
+    private let files: FileLayer
+
+    /// Reads the models and mapping models.
+    ///
+    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, and `.unsupported` when the linked SQLite is too
+    ///   old.
+    public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
+        try SQLiteCheck.require()
+        self.store = store
+        files = FileLayer()
+        inputs = try Inputs(models: models, mappings: mappings, files: files)
+    }
+
+    /// Checks what holds for every sound store of its model: metadata, numbers, keys, references, inverses, mandatory and
+    /// unique values, derived values, index entries, external files.
+    ///
+    /// - Parameters:
+    ///   - options: How much is looked at.
+    ///   - stop: Asks for a stop.
+    ///   - onProgress: Receives how far it is.
+    /// - Returns: What was found; without models, the one cached in the store is taken.
+    /// - Throws: ``FerryError`` when the store or its version cannot be made out, or its tables are missing.
+    public func verifyStore(
+        _ options: Options = Options(), stop: StopRequest = StopRequest(), onProgress: ProgressHook? = nil
+    ) throws -> VerificationSummary {
+        try withStore(store) { opened in
+            let version = try version(of: opened)
+            return try withWorkFolder { folder in
+                let report = try StoreVerification(
+                    version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
+                    isImmutable: opened.sourceGuard.access == .immutable, workFolder: folder, progress: onProgress,
+                    stop: stop
+                ).run()
+                return VerificationSummary(report)
+            }
+        }
+    }
+
+    /// Checks the store against the one it was migrated from, as a migration does before it ends.
+    ///
+    /// - Parameters:
+    ///   - source: The store as it was before: a copy, or what a snapshot restores.
+    ///   - options: How much is looked at.
+    ///   - stop: Asks for a stop.
+    ///   - onProgress: Receives how far it is.
+    /// - Returns: What was found.
+    /// - Throws: ``FerryError`` `.unsupported` when more than one step lies between the two; what keeps a migration from
+    ///   being planned.
+    public func verifyMigration(
+        from source: URL, _ options: Options = Options(), stop: StopRequest = StopRequest(),
+        onProgress: ProgressHook? = nil
+    ) throws -> VerificationSummary {
+        try withStore(source) { old in
+            try withStore(store) { new in
+                let step = try step(from: old, to: new)
+                let hashes = new.metadata.hashes
+                let log = RunLog(beside: new.path, files: files)
+                let now = try log.time(ofRunTo: hashes)
+                return try withWorkFolder { folder in
+                    var verification = Verification(
+                        mode: .full, step: step.resolved, sourcePath: old.path,
+                        isSourcePrivate: old.sourceGuard.access == .immutable, destinationPath: new.path,
+                        workFolder: folder, counts: nil, now: now,
+                        externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
+                    verification.isDestinationAsFound = true
+                    verification.isDestinationImmutable = new.sourceGuard.access == .immutable
+                    verification.isThorough = options.checksIntegrity
+                    verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
+                    return VerificationSummary(try verification.run())
+                }
+            }
+        }
+    }
+
+    // MARK: Stores
+
+    private func version(of store: OpenedStore) throws -> ModelVersion {
+        if let version = store.version(in: inputs.catalog) { return version }
+        if inputs.catalog.versions.isEmpty,
+            let cached = try ModelCache.version(in: store.sourceGuard.connection),
+            cached.hashes == store.metadata.hashes
+        {
+            return cached
+        }
+        guard inputs.catalog.versions.isEmpty else { throw store.unknownVersion(in: inputs.catalog) }
+        throw FerryError(
+            .unknownVersion, "The store \(store.path) has no model of its own version cached in it.",
+            remedy: "Give the model with --models.")
+    }
+
+    private func step(from old: OpenedStore, to new: OpenedStore) throws -> StepPlan {
+        let target = try version(of: new)
+        guard let version = old.version(in: inputs.catalog, preferring: target) else {
+            throw old.unknownVersion(in: inputs.catalog)
+        }
+        guard version.hashes != target.hashes else {
+            throw FerryError(
+                .unsupported, "\(old.path) and \(new.path) have the same version: no migration lies between them.",
+                remedy: "Verify the store by itself, without --source.")
+        }
+        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels).plan(
+            from: version, to: target, rows: [:], areRowsEstimated: true)
+        if plan.steps.isEmpty, let refusal = plan.refusals.first { throw refusal }
+        guard plan.steps.count == 1 else {
+            throw FerryError(
+                .unsupported,
+                "From \(old.path) to \(new.path) it is \(plan.steps.count) steps (\(plan.chain.joined(separator: " → "))), "
+                    + "and only neighbours can be compared.",
+                remedy: "Migrate step by step with --output, and verify each; or verify the store by itself.")
+        }
+        return plan.steps[0]
+    }
+
+    private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
+        let path = try RunPlace.existing(url.filePath, files: files)
+        let reader = try SourceGuard(path: path, purpose: .reading, files: files)
+        do {
+            let result = try body(OpenedStore(reader))
+            try reader.close()
+            return result
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try reader.close() } catch {}
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+
+    /// A folder for lookups, which are about as large as the store's keys; gone afterwards.
+    private func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ferry-verify-\(UUID().uuidString)")
+            .filePath
+        try files.createDirectory(folder)
+        do {
+            let result = try body(folder)
+            try files.removeTree(folder)
+            return result
+        } catch {
+            // The first error is the one to report.
+            do { try files.removeTree(folder) } catch {}
+            throw error
+        }
+    }
+}
+
+extension VerificationSummary {
+    /// What `FerryVerify` found, in the words of the library.
+    init(_ report: VerificationReport) {
+        self.init(mode: .full)
+        checked = report.checked
+        notRecomputed = report.notRecomputed
+        differences = report.differences.map {
+            .init(check: $0.check, entity: $0.entity, count: $0.count, example: $0.example)
+        }
+    }
+}

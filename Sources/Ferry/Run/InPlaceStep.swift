@@ -1,0 +1,91 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryPlan
+internal import FerrySQLite
+
+/// A step that is taken in place on a file of the run folder: a copy of the store's pages, or what the step before made.
+///
+/// Until it is verified, the step's result stands in the `-wal` alone. So the main file is what the step began with:
+/// a killed step begins again from it, and verification compares with it, without a second copy.
+struct InPlaceStep: StepWork {
+    let step: StepPlan
+    /// What the step before made; nil for the first step, which begins with the store.
+    let previous: String?
+    let sourceGuard: SourceGuard
+    /// Whether the destination is to have the store's own journal mode; what a copy step made has a rollback journal.
+    let keepsLog: Bool
+    let folder: String
+    let files: FileLayer
+    let options: EngineOptions
+
+    var destinationPath: String { folder + "/destination.sqlite" }
+    var sourcePath: String { previous == nil ? sourceGuard.store.main : destinationPath }
+    var isSourcePrivate: Bool { previous != nil }
+
+    // MARK: Running
+
+    func run() throws -> StepReport {
+        try begin()
+        let connection = try open()
+        connection.keepWriteAheadLogOnClose()
+        guard try connection.setPragma("journal_mode", to: "WAL")?.text == "wal" else {
+            throw FerryError(.internalError, "\(destinationPath) takes no write-ahead log.")
+        }
+        // Nothing goes back into the main file before the step is verified.
+        try connection.execute("PRAGMA wal_autocheckpoint = 0")
+        let reports = try InPlaceRun.run([step], on: connection, options: options)
+        withExtendedLifetime(connection) {}
+        return reports[0]
+    }
+
+    /// Brings the file that the step begins with to its place, or back to what it was before a call that was killed.
+    private func begin() throws {
+        guard try !files.exists(destinationPath) else { return try removeLog() }
+        try files.createDirectory(folder)
+        guard let previous else { return try copyStore() }
+        try files.rename(previous, to: destinationPath)
+        try files.syncFolder(folder)
+        try files.syncFolder(FileLayer.parent(of: previous))
+    }
+
+    private func removeLog() throws {
+        let names = StoreFileNames(destinationPath)
+        for side in [names.log, names.index] { try files.removeIfPresent(side) }
+    }
+
+    /// Copies the store page by page; only a whole copy gets the destination's name.
+    private func copyStore() throws {
+        let copy = folder + "/copy.sqlite"
+        try files.removeIfPresent(copy)
+        options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
+        var output = try files.create(copy)
+        try PageReader(sourceGuard.connection).write(to: &output, stop: options.stop)
+        try output.sync()
+        try output.close()
+        try files.rename(copy, to: destinationPath)
+        try files.syncFolder(folder)
+    }
+
+    private func open() throws -> Connection {
+        try Connection(inPlace: destinationPath, vfs: options.vfs, trace: options.trace)
+    }
+
+    // MARK: Finishing
+
+    func finish() throws {
+        do {
+            let connection = try open()
+            guard try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first?.integer == 0 else {
+                throw FerryError(.internalError, "\(destinationPath) could not be written back from its -wal.")
+            }
+            if try !(keepsLog && storeUsesLog()) { _ = try connection.setPragma("journal_mode", to: "DELETE") }
+        }
+        try removeLog()
+    }
+
+    private func storeUsesLog() throws -> Bool {
+        var header = [UInt8](repeating: 0, count: DatabaseHeader.byteCount)
+        try header.withUnsafeMutableBytes { try PageReader(sourceGuard.connection).read(into: $0, at: 0) }
+        return DatabaseHeader(header)?.usesWriteAheadLog == true
+    }
+}

@@ -1,0 +1,161 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// What a step asks of the rows that it reads, and only they can answer.
+struct RowChecks {
+    /// The store that the step reads, as `main`.
+    let connection: Connection
+    let layout: StoreLayout
+    /// Rows of exactly each entity, counted.
+    let rows: [String: Int64]
+    let step: StepPlan
+
+    // MARK: Mandatory values
+
+    /// Mandatory attributes that an entity mapping gives no value at all.
+    func valuesWithoutSource() -> (refusals: [FerryError], warnings: [String]) {
+        var refusals: [FerryError] = []
+        var warnings: [String] = []
+        for check in step.needsRowCheck {
+            guard rows[check.source, default: 0] > 0 else { continue }
+            if check.isConditional {
+                warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
+            } else {
+                refusals.append(check.problem)
+            }
+        }
+        return (refusals, warnings)
+    }
+
+    /// Optional attributes that a mandatory one takes over and that are empty in some row.
+    func emptyValues() throws -> [FerryError] {
+        var refusals: [FerryError] = []
+        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
+            for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
+                let empty = try emptyRows(value.source, of: mapping.source)
+                if empty > 0 { refusals.append(value.problem(in: mapping, rows: empty)) }
+            }
+        }
+        return refusals
+    }
+
+    /// Rows of exactly one entity in which an attribute is empty.
+    func emptyRows(_ attribute: String, of entity: String) throws -> Int64 {
+        guard rows[entity, default: 0] > 0, let table = layout.table(of: entity),
+            let number = layout.number(of: entity),
+            let column = layout.column(of: attribute, in: entity)
+        else { return 0 }
+        return try connection.integer(
+            "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
+                + "\(Connection.quoted(column.name)) IS NULL", [.integer(number)]) ?? 0
+    }
+
+    // MARK: Versions on the way
+
+    /// Rows without a value that a version between the store's and the next one asks for.
+    func valuesMissingOnTheWay() throws -> [FerryError] {
+        var refusals: [FerryError] = []
+        for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {
+            guard rows[entity, default: 0] > 0, let table = layout.table(of: entity),
+                let number = layout.number(of: entity)
+            else { continue }
+            let columns = checks.compactMap { check in
+                layout.column(of: check.sourceAttribute, in: entity).map { (check, $0.name) }
+            }
+            guard !columns.isEmpty else { continue }
+            // One scan for all of them.
+            let sums = columns.map { "sum(\(Connection.quoted($0.1)) IS NULL)" }.joined(separator: ", ")
+            let counts = try connection.rows(
+                "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
+            for ((check, _), count) in zip(columns, counts.first ?? []) {
+                if let count = count.integer, count > 0 { refusals.append(check.problem(rows: count)) }
+            }
+        }
+        return refusals
+    }
+
+    // MARK: Abstract entities
+
+    func rowsOfAbstractEntities() -> [FerryError] {
+        step.needsEmptySource.compactMap { check in
+            rows[check.source].flatMap { $0 > 0 ? check.problem(rows: $0) : nil }
+        }
+    }
+
+    // MARK: Uniqueness
+
+    /// Rows that a new uniqueness constraint would not allow side by side; nil is never a duplicate.
+    func duplicates() throws -> [FerryError] { try duplicates(step.needsUniqueValues) }
+
+    func duplicates(_ checks: [MappingResolution.UniquenessCheck]) throws -> [FerryError] {
+        var refusals: [FerryError] = []
+        for check in checks {
+            var parameters: [Value] = []
+            let selects = check.sources.compactMap { select($0, &parameters) }
+            guard selects.count == check.sources.count else { continue }
+            let names = check.attributes.indices.map { "c\($0)" }
+            let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+            let counts = try connection.rows(
+                """
+                SELECT count(*), sum(n) FROM (
+                    SELECT count(*) AS n FROM (\(selects.joined(separator: " UNION ALL "))) WHERE \(present)
+                    GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1)
+                """, parameters)
+            guard let row = counts.first, let values = row[0].integer, values > 0 else { continue }
+            refusals.append(check.problem(values: values, rows: row[1].integer ?? 0))
+        }
+        return refusals
+    }
+
+    /// The constrained values of one entity's rows; nil when one has no column.
+    private func select(
+        _ source: MappingResolution.UniquenessCheck.Source, _ parameters: inout [Value]
+    ) -> String? {
+        guard let table = layout.table(of: source.entity), let number = layout.number(of: source.entity) else {
+            return nil
+        }
+        var values: [String] = []
+        for (index, value) in source.values.enumerated() {
+            var text = "?"
+            if let attribute = value.attribute {
+                guard let column = layout.column(of: attribute, in: source.entity) else { return nil }
+                let name = Connection.quoted(column.name)
+                text = value.defaultValue == nil ? name : "ifnull(\(name), ?)"
+                if let substitute = value.defaultValue { parameters.append(Value(substitute)) }
+            } else {
+                parameters.append(value.defaultValue.map { Value($0) } ?? .null)
+            }
+            values.append("\(text) AS c\(index)")
+        }
+        parameters.append(.integer(number))
+        return "SELECT \(values.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?"
+    }
+}
+
+extension ResolvedStep.MandatoryValue {
+    /// The refusal of rows in which what a mandatory attribute takes over is empty.
+    func problem(in mapping: ResolvedEntityMapping, rows: Int64) -> FerryError {
+        let destination = "\(mapping.destination).\(self.destination)"
+        return FerryError(
+            .mandatoryValue,
+            "\(mapping.source).\(source) has no value in \(rows) rows, and \(destination), which is filled from it, is "
+                + "mandatory.",
+            remedy: "Give \(destination) an expression that stands in, or make it optional in the model.",
+            place: .init(entityMapping: mapping.name, entity: mapping.destination, property: self.destination))
+    }
+}
+
+extension Value {
+    fileprivate init(_ value: DefaultValue) {
+        switch value {
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        case .text(let text): self = .text(text)
+        case .blob(let bytes): self = .blob(bytes)
+        }
+    }
+}

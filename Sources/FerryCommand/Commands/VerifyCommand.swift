@@ -1,0 +1,113 @@
+internal import Ferry
+internal import FerryBase
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+struct VerifyCommand: Command {
+    static let syntax = Syntax(
+        "verify", summary: "Checks a store, or a store against the one it was migrated from; touches nothing.",
+        discussion: "By itself, a store is checked against its model: metadata, numbers, keys, references, inverses, "
+            + "mandatory and unique values, derived values, index entries, external files, and SQLite's quick_check. "
+            + "With --source every row and relationship is computed again from the old store and compared, as a "
+            + "migration of one step does before it ends. Differences give exit 3.\n"
+            + "What now() gave is compared where the store's ferry-log.json tells the time; else it counts as not "
+            + "recomputed. Without --models the model cached in the store is taken.",
+        operands: [MigrationInput.store],
+        options: [
+            .repeated(
+                "--models", "PATH",
+                "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated."),
+            .value("--source", "OLD", "The store that STORE was migrated from: a copy, or a restored snapshot."),
+            .repeated("--mappings", "PATH", "The mapping models of that migration. May be repeated."),
+            .flag("--integrity", "SQLite's integrity_check instead of quick_check; takes much longer."),
+            .value(
+                "--sample", "P%", "Compare the values of that part of the rows only; all are counted. Default: 100%."),
+            ProgressForm.option,
+        ],
+        example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
+
+    private let store: URL
+    private let source: URL?
+    private let models: [ModelSource]
+    private let mappings: [MappingSource]
+    private var options = Verifier.Options()
+    private let progress: ProgressForm
+
+    init(from arguments: Arguments) throws(FerryError) {
+        store = URL(filePath: arguments.operand(0))
+        source = arguments.value("--source").map { URL(filePath: $0) }
+        models = arguments.values("--models").map { .url(URL(filePath: $0)) }
+        mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
+        options.checksIntegrity = arguments.has("--integrity")
+        progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
+        if let text = arguments.value("--sample") {
+            guard text.hasSuffix("%"), let part = Double(text.dropLast()), part > 0, part <= 100 else {
+                throw arguments.wrong("--sample cannot be \"\(text)\".", "It is a part of the rows, like 1%.")
+            }
+            options.sample = part / 100
+        }
+        guard source == nil else {
+            if models.isEmpty { throw arguments.wrong("--source needs the models of both versions: --models PATH.") }
+            return
+        }
+        for option in ["--mappings", "--sample"] {
+            let isGiven = option == "--sample" ? arguments.value(option) != nil : !mappings.isEmpty
+            if isGiven { throw arguments.wrong("\(option) has no meaning without --source.", "Leave it out.") }
+        }
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        let stop = StopRequest()
+        InterruptWatch.start(stop, on: console)
+        let renderer = progress.renderer(on: console)
+        defer { renderer?.finish() }
+        let verifier = try Verifier(store: store, models: models, mappings: mappings)
+        let summary: VerificationSummary
+        if let source {
+            summary = try verifier.verifyMigration(from: source, options, stop: stop) { renderer?.show($0) }
+        } else {
+            summary = try verifier.verifyStore(options, stop: stop) { renderer?.show($0) }
+        }
+        renderer?.finish()
+        console.result(json(summary), text: text(summary))
+        return summary.differences.isEmpty ? .success : .differs
+    }
+
+    private func json(_ summary: VerificationSummary) -> [(String, JSON)] {
+        let differences = summary.differences.map { difference in
+            JSON.object([
+                ("check", .string(difference.check)), ("entity", .string(difference.entity)),
+                ("count", .integer(difference.count)), ("example", .string(difference.example)),
+            ])
+        }
+        return [
+            ("mode", .string(source == nil ? "store" : options.sample < 1 ? "sample" : "full")),
+            ("checked", .integer(summary.checked)), ("notRecomputed", .integer(summary.notRecomputed)),
+            ("differences", .array(differences)), ("store", .string(store.filePath)),
+            ("source", .string(source?.filePath)),
+        ]
+    }
+
+    private func text(_ summary: VerificationSummary) -> [String] {
+        let what =
+            source.map { old in
+                let values =
+                    summary.notRecomputed > 0
+                    ? ", \(Quantity.grouped(summary.notRecomputed)) values not recomputed" : ""
+                return "\(store.filePath) against \(old.filePath): \(Quantity.grouped(summary.checked)) rows compared"
+                    + values
+            } ?? "\(store.filePath): \(Quantity.grouped(summary.checked)) rows"
+        guard !summary.differences.isEmpty else { return ["\(what), no differences."] }
+        var table = TextTable(["Check", "Entity", "Count", "Example"], [.left, .left, .right, .left])
+        for difference in summary.differences {
+            table.add([
+                difference.check, difference.entity ?? "", Quantity.grouped(difference.count), difference.example ?? "",
+            ])
+        }
+        return ["\(what), with differences:"] + [""] + table.lines
+    }
+}

@@ -1,0 +1,67 @@
+internal import Ferry
+internal import FerryBase
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// A model version on the command line: `PATH`, `PATH:VERSION`, or a store with its cached model.
+struct VersionWord {
+    /// What the operand's help says.
+    static let forms =
+        "a model, PATH:VERSION for one version of a bundle, or a store, for the model cached in it"
+
+    private let path: String
+    private let name: String?
+
+    init(_ word: String) throws(FerryError) {
+        // A path may have a colon in its own name.
+        if try !FileLayer().exists(word), let colon = word.lastIndex(of: ":"), colon != word.startIndex {
+            path = String(word[..<colon])
+            name = String(word[word.index(after: colon)...])
+        } else {
+            path = word
+            name = nil
+        }
+    }
+
+    /// The version that the word names; of a bundle without a name its current one.
+    ///
+    /// - Parameter preferred: A version's name from an option, for a word that names none.
+    /// - Returns: The version, with the hashes that stores of it have.
+    /// - Throws: `ambiguousVersion` when a bundle has no current version; what reading the model or the store throws.
+    func version(named preferred: String? = nil) throws -> ModelVersion {
+        if try isDatabase() { return try cachedVersion() }
+        let catalog = try ModelCatalog(paths: [path])
+        if let name = name ?? preferred { return try catalog.version(named: name) }
+        if let version = catalog.currentVersion() { return version }
+        let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
+        throw FerryError(
+            .ambiguousVersion, "\(path) has \(catalog.versions.count) versions and names none of them as current.",
+            remedy: "Write one after a colon, as in \(path):VERSION; there are \(names).")
+    }
+
+    /// Whether a file starts as an SQLite database does: no model file does.
+    private func isDatabase() throws(FerryError) -> Bool {
+        let files = FileLayer()
+        guard let attributes = try files.attributesIfPresent(path), attributes.isRegularFile else { return false }
+        return DatabaseHeader(try files.open(path).read(count: DatabaseHeader.byteCount, at: 0)) != nil
+    }
+
+    private func cachedVersion() throws -> ModelVersion {
+        let cached = try StoreFiles(URL(filePath: path)).read { try ModelCache.version(in: $0) }
+        guard var version = cached else {
+            throw FerryError(
+                .unknownVersion, "The store \(path) has no model cached in it.",
+                remedy: "Name the model's file instead.")
+        }
+        version.name = FileLayer.name(of: path)
+        version.path = path
+        return version
+    }
+}

@@ -1,0 +1,95 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Heals one-to-one relationships whose two sides do not agree in the source.
+///
+/// Both sides hold a key, and one of them decides. Of several objects that claim one, the one with which both sides agree
+/// keeps it; and a key of the other side still counts where neither of its two objects is related otherwise.
+struct OneSidedInverses {
+    let context: StepContext
+    let assignment: RelationshipAssignments.Assignment
+
+    /// The other side of the relationship in the source, as far as an entity mapping takes it over as it is.
+    private struct Side {
+        var mapping: ResolvedEntityMapping
+        var others: [String]
+        var table: String
+        var column: String
+    }
+
+    private var sides: [Side] {
+        assignment.contributions.compactMap { contribution in
+            guard let name = contribution.rule.sourceRelationship, contribution.rule.isAutomatic,
+                contribution.mapping.keepsPrimaryKey,
+                context.sourceKeys.has(.oneSidedInverse, name, of: contribution.mapping.source),
+                let relationship = context.source.model.relationship(name, of: contribution.mapping.source),
+                let inverse = relationship.inverseName,
+                case .foreignKey(let table, let column, _, _)? = context.source.storage(
+                    of: inverse, in: relationship.destinationEntity)
+            else { return nil }
+            return Side(
+                mapping: contribution.mapping, others: contribution.rule.mappings, table: table, column: column)
+        }
+    }
+
+    /// Objects that claim one on which two others agree let go; to be run before the other side is set.
+    func agreed() -> [RowStatements.SQL] {
+        guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
+        let letGo = [column, entityColumn].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
+        var done: Set<String> = []
+        return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
+            RowStatements.SQL(
+                text: """
+                    UPDATE main.\(table) SET \(letGo) WHERE \(column) IS NOT NULL AND EXISTS (
+                        SELECT 1 FROM source.\(side.table) AS o
+                        WHERE o.Z_PK = \(table).\(column) AND o.\(side.column) <> \(table).Z_PK AND o.Z_PK = (
+                            SELECT x.\(column) FROM main.\(table) AS x WHERE x.Z_PK = o.\(side.column)))
+                    """, parameters: Parameters())
+        }
+    }
+
+    /// What only the other side says; the side that decides is set first.
+    func others() throws(FerryError) -> [RowStatements.SQL] {
+        guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
+        var statements: [RowStatements.SQL] = []
+        for side in sides {
+            let number = try context.destinationNumber(of: side.mapping)
+            for name in side.others {
+                let other = try context.mapping(named: name)
+                guard other.keepsPrimaryKey else { continue }
+                statements.append(
+                    take(
+                        from: (side.table, side.column, try context.sourceNumber(of: other)),
+                        into: (table, column, entityColumn), of: number,
+                        related: (try context.destinationTable(of: other), try context.destinationNumber(of: other))))
+            }
+        }
+        return statements
+    }
+
+    private func take(
+        from source: (table: String, column: String, number: Int64),
+        into destination: (table: String, column: String, entityColumn: String?), of number: Int64,
+        related: (table: String, number: Int64)
+    ) -> RowStatements.SQL {
+        var parameters = Parameters()
+        let relatedNumber = parameters.add(.integer(related.number))
+        let entity = destination.entityColumn.map { ", \($0) = \(relatedNumber)" } ?? ""
+        let column = destination.column
+        return RowStatements.SQL(
+            text: """
+                UPDATE main.\(destination.table) SET \(column) = p.k\(entity) FROM (
+                    SELECT o.\(source.column) AS target, min(o.Z_PK) AS k FROM source.\(source.table) AS o
+                    JOIN main.\(related.table) AS r ON r.Z_PK = o.Z_PK AND r.Z_ENT = \(relatedNumber)
+                    WHERE o.\(source.column) IS NOT NULL AND o.Z_ENT = \(parameters.add(.integer(source.number)))
+                        AND o.Z_PK NOT IN (
+                            SELECT \(column) FROM main.\(destination.table) WHERE \(column) IS NOT NULL)
+                    GROUP BY o.\(source.column)) AS p
+                WHERE \(destination.table).Z_PK = p.target AND \(destination.table).\(column) IS NULL
+                    AND \(destination.table).Z_ENT = \(parameters.add(.integer(number)))
+                """, parameters: parameters)
+    }
+}

@@ -1,0 +1,123 @@
+/// A regular expression of one character class after another, each with its number of repetitions.
+///
+/// That is enough for codes, numbers and the like. What it cannot hold (groups, alternatives, look-ahead, back references) is no such pattern.
+struct TextPattern {
+    private struct Part {
+        var characters: [Unicode.Scalar]
+        var least: Int
+        var most: Int
+    }
+
+    private let parts: [Part]
+    /// How many texts that differ can be made, all of the least length.
+    let capacity: Int64
+
+    /// Nil when the pattern is not that simple.
+    init?(_ pattern: String) {
+        var rest = Array(pattern.unicodeScalars)[...]
+        if rest.first == "^" { rest.removeFirst() }
+        if rest.last == "$", rest.dropLast().last != "\\" { rest.removeLast() }
+        var parts: [Part] = []
+        while !rest.isEmpty {
+            guard let characters = TextPattern.characters(&rest), !characters.isEmpty,
+                let (least, most) = TextPattern.repetition(&rest)
+            else { return nil }
+            parts.append(Part(characters: characters, least: least, most: most))
+        }
+        self.parts = parts
+        capacity = parts.reduce(1) { capacity, part in
+            (0..<min(part.least, 64)).reduce(capacity) { product, _ in
+                let next = product.multipliedReportingOverflow(by: Int64(part.characters.count))
+                return next.overflow ? .max : next.partialValue
+            }
+        }
+    }
+
+    /// A text that matches: a random one, or the one with a number where texts must differ.
+    func text(_ random: inout SeededRandom, number: Int64?) -> [UInt8] {
+        var text = String.UnicodeScalarView()
+        var rest = number ?? 0
+        for part in parts {
+            let spare = part.most - part.least
+            let count = number == nil && spare > 0 ? part.least + Int(random.below(Int64(spare + 1))) : part.least
+            for _ in 0..<count {
+                let choices = Int64(part.characters.count)
+                text.append(part.characters[Int(number == nil ? random.below(choices) : rest % choices)])
+                rest /= choices
+            }
+        }
+        return Array(String(text).utf8)
+    }
+
+    // MARK: Parsing
+
+    private static let digits = Array("0123456789".unicodeScalars)
+    private static let lower = Array("abcdefghijklmnopqrstuvwxyz".unicodeScalars)
+    private static let upper = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ".unicodeScalars)
+
+    /// The characters that the next part may be, or nil for what is not known.
+    private static func characters(_ rest: inout ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar]? {
+        let first = rest.removeFirst()
+        switch first {
+        case "(", ")", "|", "*", "+", "?", "{", "}", "^", "$", "]": return nil
+        case ".": return lower + digits
+        case "\\": return escaped(&rest)
+        case "[":
+            guard rest.first != "^" else { return nil }
+            var characters: [Unicode.Scalar] = []
+            while let next = rest.popFirst(), next != "]" {
+                if next == "[" || next == "&" { return nil }
+                if next == "\\" {
+                    guard let some = escaped(&rest) else { return nil }
+                    characters += some
+                } else if rest.first == "-", let end = rest.dropFirst().first, end != "]", end != "\\" {
+                    rest.removeFirst(2)
+                    guard next.value <= end.value, end.value - next.value < 1_000 else { return nil }
+                    characters += (next.value...end.value).compactMap(Unicode.Scalar.init)
+                } else {
+                    characters.append(next)
+                }
+                if rest.isEmpty { return nil }
+            }
+            return characters
+        default: return [first]
+        }
+    }
+
+    private static func escaped(_ rest: inout ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar]? {
+        guard let next = rest.popFirst() else { return nil }
+        switch next {
+        case "d": return digits
+        case "w": return lower + upper + digits + ["_"]
+        case "s": return [" "]
+        default: return next.properties.isAlphabetic || digits.contains(next) ? nil : [next]
+        }
+    }
+
+    /// How often the part comes, open ends cut off soon; nil for what is not known.
+    private static func repetition(_ rest: inout ArraySlice<Unicode.Scalar>) -> (Int, Int)? {
+        var counts: (Int, Int)
+        switch rest.first {
+        case "*": counts = (0, 8)
+        case "+": counts = (1, 8)
+        case "?": counts = (0, 1)
+        case "{":
+            guard let end = rest.firstIndex(of: "}") else { return nil }
+            let text = String(String.UnicodeScalarView(rest[rest.startIndex..<end].dropFirst()))
+            rest = rest[end...]
+            let bounds = text.split(separator: ",", omittingEmptySubsequences: false)
+            guard (1...2).contains(bounds.count), let least = Int(bounds[0]), (0...10_000).contains(least) else {
+                return nil
+            }
+            let open = bounds.count == 2 && bounds[1].isEmpty
+            guard let most = bounds.count == 1 ? least : open ? least + 8 : Int(bounds[1]), (least...10_000) ~= most
+            else { return nil }
+            counts = (least, most)
+        default: return (1, 1)
+        }
+        rest.removeFirst()
+        // A second sign would say how greedy the first is: the same texts.
+        if rest.first == "?" || rest.first == "+" { rest.removeFirst() }
+        return counts
+    }
+}

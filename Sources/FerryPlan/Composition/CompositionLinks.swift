@@ -1,0 +1,199 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// The relationships of a composed step.
+///
+/// A relationship is looked at pair by pair: the objects of one entity mapping and those of another that they are
+/// related to. Each step names a pair from one of its two sides; the composed step names it from the side of the first.
+struct CompositionLinks {
+    let composition: Composition
+
+    init(_ composition: Composition) { self.composition = composition }
+
+    private typealias Pair = Composition.Pair
+
+    private var sourceModel: ManagedObjectModel { composition.sourceModel }
+    private var middleModel: ManagedObjectModel { composition.middleModel }
+    private var destinationModel: ManagedObjectModel { composition.destinationModel }
+
+    /// By position in the composed step, in name order.
+    func relationships() throws(CompositionObstacle) -> [Int: [ResolvedRelationship]] {
+        try checkLimits()
+        var found: [Int: [String: Found]] = [:]
+        for pair in composition.pairs {
+            for rule in pair.second.relationships {
+                for other in composition.pairs where rule.mappings.contains(other.second.name) {
+                    guard let link = try link(pair, rule, other) else { continue }
+                    try add(link, to: &found)
+                }
+            }
+        }
+        return found.mapValues { byName in
+            byName.sorted { codeUnitOrder($0.key, $1.key) }.map { name, found in
+                ResolvedRelationship(
+                    name: name, mappings: found.mappings.sorted().map { composition.pairs[$0].name },
+                    from: found.from, isAutomatic: found.isAutomatic)
+            }
+        }
+    }
+
+    /// What was found of one relationship of one mapping.
+    private struct Found {
+        var from: Expression
+        var isAutomatic: Bool
+        /// Positions of the related mappings.
+        var mappings: Set<Int>
+    }
+
+    /// A pair of mappings with the relationship that relates their objects.
+    private struct Link {
+        var holder: Int
+        var target: Int
+        var relationship: String
+        var from: Expression
+        var isAutomatic: Bool
+    }
+
+    private func add(_ link: Link, to found: inout [Int: [String: Found]]) throws(CompositionObstacle) {
+        var known =
+            found[link.holder]?[link.relationship]
+            ?? Found(from: link.from, isAutomatic: link.isAutomatic, mappings: [])
+        guard known.from == link.from, known.isAutomatic == link.isAutomatic else {
+            let entity = composition.pairs[link.holder].second.destination
+            throw CompositionObstacle("\(entity).\(link.relationship) comes from several relationships")
+        }
+        known.mappings.insert(link.target)
+        found[link.holder, default: [:]][link.relationship] = known
+    }
+
+    // MARK: One pair
+
+    /// What relates the objects of two mappings in the source, when a rule of the second step relates them.
+    private func link(
+        _ pair: Pair, _ rule: ResolvedRelationship, _ other: Pair
+    ) throws(CompositionObstacle) -> Link? {
+        guard let name = rule.sourceRelationship,
+            let between = middleModel.relationship(name, of: pair.second.source),
+            let new = destinationModel.relationship(rule.name, of: pair.second.destination)
+        else { throw CompositionObstacle("\(pair.second.destination).\(rule.name) is filled over a path") }
+        guard let before = before(pair.first, between, other.first) else { return nil }
+        let isAutomatic = before.rule.isAutomatic && rule.isAutomatic
+        try LinkCheck(
+            composition: composition, relationship: "\(pair.second.source).\(name)", between: between,
+            entity: pair.second.source, old: try oldShape(before), shape: LinkShape(between, in: middleModel),
+            new: LinkShape(new, in: destinationModel), isAutomatic: isAutomatic,
+            hasSeveralMappings: before.rule.mappings.count > 1 || rule.mappings.count > 1
+        ).check()
+        guard before.isInverse else {
+            return Link(
+                holder: pair.position, target: other.position, relationship: rule.name, from: before.rule.from,
+                isAutomatic: isAutomatic)
+        }
+        if let inverse = destinationModel.inverse(of: new) {
+            return Link(
+                holder: other.position, target: pair.position, relationship: inverse.name, from: before.rule.from,
+                isAutomatic: isAutomatic)
+        }
+        // The new side has no name for it, so that the source's own inverse must lead the other way.
+        guard isAutomatic, let old = before.rule.sourceRelationship,
+            let back = sourceModel.relationship(old, of: before.holder.source)?.inverseName
+        else {
+            throw CompositionObstacle("\(pair.second.destination).\(rule.name) is known from its other side only")
+        }
+        return Link(
+            holder: pair.position, target: other.position, relationship: rule.name,
+            from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
+    }
+
+    /// A rule of the first step, and whether it stands on the other side of the pair.
+    private struct Before {
+        var holder: ResolvedEntityMapping
+        var rule: ResolvedRelationship
+        var isInverse: Bool
+    }
+
+    /// What relates the objects of two mappings in the version in between.
+    private func before(
+        _ own: ResolvedEntityMapping, _ relationship: Relationship, _ other: ResolvedEntityMapping
+    ) -> Before? {
+        if let rule = own.relationships.first(where: {
+            $0.name == relationship.name && $0.mappings.contains(other.name)
+        }) {
+            return Before(holder: own, rule: rule, isInverse: false)
+        }
+        guard let inverse = middleModel.inverse(of: relationship)?.name,
+            let rule = other.relationships.first(where: { $0.name == inverse && $0.mappings.contains(own.name) })
+        else { return nil }
+        return Before(holder: other, rule: rule, isInverse: true)
+    }
+
+    /// Seen from the side of the second step's rule; nil when the objects come over a path.
+    private func oldShape(_ before: Before) throws(CompositionObstacle) -> LinkShape? {
+        guard let name = before.rule.sourceRelationship else { return nil }
+        guard let relationship = sourceModel.relationship(name, of: before.holder.source) else { return nil }
+        let shape = LinkShape(relationship, in: sourceModel)
+        return before.isInverse ? shape.mirrored : shape
+    }
+
+    // MARK: Limits
+
+    /// How many objects a relationship must have is looked at where the rows of a mapping model of the user's arrive;
+    /// a version that is passed must ask for nothing else than the others.
+    private func checkLimits() throws(CompositionObstacle) {
+        guard !composition.isInferred else { return }
+        for step in [composition.first, composition.second] {
+            for mapping in step.resolved.entityMappings {
+                for new in step.resolved.destination.model.relationships(of: mapping.destination)
+                where !new.isTransient && Limits(new) != Limits.none {
+                    guard let old = origin(of: new, mapping, step.resolved), Limits(old) == Limits(new) else {
+                        throw CompositionObstacle(
+                            "version \(step.resolved.destination.name) limits \(mapping.destination).\(new.name) anew")
+                    }
+                }
+            }
+        }
+    }
+
+    private struct Limits: Equatable {
+        var isOptional: Bool
+        var least: Int
+        var most: Int
+
+        static let none = Limits(isOptional: true, least: 0, most: 0)
+
+        init(_ relationship: Relationship) {
+            let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
+            isOptional = relationship.isOptional
+            least = isOptional && relationship.minCount <= 1 ? 0 : relationship.minCount
+            most = isBounded ? relationship.maxCount : 0
+        }
+
+        private init(isOptional: Bool, least: Int, most: Int) {
+            self.isOptional = isOptional
+            self.least = least
+            self.most = most
+        }
+    }
+
+    /// The relationship that one of a mapping continues, by its own rule or by that of the inverse.
+    private func origin(
+        of new: Relationship, _ mapping: ResolvedEntityMapping, _ step: ResolvedStep
+    ) -> Relationship? {
+        let model = step.source.model
+        if let rule = mapping.relationships.first(where: { $0.name == new.name && $0.isAutomatic }) {
+            return rule.sourceRelationship.flatMap { model.relationship($0, of: mapping.source) }
+        }
+        guard let inverse = step.destination.model.inverse(of: new)?.name else { return nil }
+        for other in step.entityMappings {
+            let rule = other.relationships.first {
+                $0.name == inverse && $0.isAutomatic && $0.mappings.contains(mapping.name)
+            }
+            guard let name = rule?.sourceRelationship, let old = model.relationship(name, of: other.source) else {
+                continue
+            }
+            return model.inverse(of: old)
+        }
+        return nil
+    }
+}

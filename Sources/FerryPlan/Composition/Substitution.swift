@@ -1,0 +1,165 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// Puts what an entity mapping makes of an attribute into the place of that attribute.
+struct Substitution {
+    let mapping: ResolvedEntityMapping
+    /// What the mapping leads from and to.
+    let source: ManagedObjectModel
+    let middle: ManagedObjectModel
+    /// The name of the version that is passed, for messages.
+    let version: String
+
+    // MARK: Plain attributes
+
+    /// The attribute of its own object that an expression is, and nothing else.
+    static func ownAttribute(_ expression: Expression?) -> String? {
+        guard case .keyPath(let base, let steps)? = expression, isObject(base), steps.count == 1,
+            case .key(let name) = steps[0]
+        else { return nil }
+        return name
+    }
+
+    private static func isObject(_ base: Expression) -> Bool {
+        base == .variable("source") || base == .evaluatedObject
+    }
+
+    /// The source attribute that fills an attribute of the version in between as it is.
+    func origin(of attribute: String) -> Attribute? {
+        let rule = mapping.attributes.first { $0.name == attribute }
+        return Self.ownAttribute(rule?.expression).flatMap { source.attribute($0, of: mapping.source) }
+    }
+
+    // MARK: Attributes
+
+    /// The rule for an attribute that takes over one of the version in between.
+    ///
+    /// - Parameters:
+    ///   - name: The attribute in between.
+    ///   - destination: The attribute that takes it over.
+    /// - Returns: The rule, from the source's own attributes.
+    /// - Throws: ``CompositionObstacle`` where the value is stored in between in a way that changes it.
+    func rule(for name: String, into destination: Attribute) throws(CompositionObstacle) -> ResolvedAttribute {
+        guard let between = middle.attribute(name, of: mapping.destination),
+            let rule = mapping.attributes.first(where: { $0.name == name })
+        else { throw unknown(name) }
+        let constant = rule.expression == nil ? rule.defaultValue(of: between) : nil
+        guard rule.expression != nil || constant != nil else { return nothing(destination) }
+        let passed = ResolvedAttribute(
+            name: destination.name, expression: rule.expression, earlierDefault: constant)
+        if Storage(between) == Storage(destination) { return passed }
+        if let origin = origin(of: name) {
+            if Storage(origin) == Storage(between) { return passed }
+            let types = [origin.type, between.type, destination.type]
+            guard Set([origin, between, destination].map(\.allowsExternalStorage)).count == 1,
+                zip(types, types.dropFirst()).allSatisfy({ $0.isStoredUnchanged(as: $1) }),
+                origin.type.isStoredUnchanged(as: destination.type)
+            else { throw changed(name) }
+            return passed
+        }
+        // A whole number is the same in every type that takes it over as it is.
+        let isInteger = (between.type.isInteger || between.type == .boolean) && destination.type.isInteger
+        guard isInteger, !destination.allowsExternalStorage, between.type.isStoredUnchanged(as: destination.type),
+            isIntegral(rule, constant)
+        else {
+            throw changed(name)
+        }
+        return passed
+    }
+
+    private func isIntegral(_ rule: ResolvedAttribute, _ constant: DefaultValue?) -> Bool {
+        if case .integer? = constant { return true }
+        switch rule.expression {
+        case .constant(.integer)?, .constant(.null)?: return true
+        case .predefined("ifnil:then:", let operands)?:
+            guard operands.count == 2, case .constant(.integer) = operands[1],
+                let name = Self.ownAttribute(operands[0]), let origin = source.attribute(name, of: mapping.source)
+            else { return false }
+            return origin.type.isInteger && !origin.allowsExternalStorage
+        default: return false
+        }
+    }
+
+    /// What an attribute is that was empty in between.
+    private func nothing(_ destination: Attribute) -> ResolvedAttribute {
+        // Without a default value of its own it is empty anyway.
+        let expression: Expression? = destination.defaultValue == nil ? nil : .constant(.null)
+        return ResolvedAttribute(name: destination.name, expression: expression)
+    }
+
+    /// Attributes with equal ones hold equal values in the same form.
+    private struct Storage: Equatable {
+        var type: AttributeType
+        var isExternal: Bool
+        var composite: String?
+
+        init(_ attribute: Attribute) {
+            type = attribute.type
+            isExternal = attribute.allowsExternalStorage
+            composite = attribute.compositeName
+        }
+    }
+
+    // MARK: Expressions
+
+    /// The expression in terms of the source's own attributes.
+    func expression(_ expression: Expression) throws(CompositionObstacle) -> Expression {
+        switch expression {
+        case .constant: return expression
+        case .keyPath(let base, let steps):
+            guard Self.isObject(base), case .key(let name)? = steps.first else { throw beyond(expression) }
+            guard middle.relationship(name, of: mapping.destination) == nil else { throw beyond(expression) }
+            guard let between = middle.attribute(name, of: mapping.destination), between.type != .composite else {
+                throw unknown(name)
+            }
+            guard let origin = origin(of: name), Storage(origin) == Storage(between) else { throw changed(name) }
+            return .keyPath(.variable("source"), [.key(origin.name)] + steps.dropFirst())
+        case .function(let receiver, let selector, let arguments):
+            return .function(
+                receiver: try self.expression(receiver), selector: selector, arguments: try expressions(arguments))
+        case .predefined(let selector, let arguments):
+            return .predefined(selector, try expressions(arguments))
+        case .evaluatedObject, .variable, .json: throw beyond(expression)
+        }
+    }
+
+    private func expressions(_ operands: [Expression]) throws(CompositionObstacle) -> [Expression] {
+        var substituted: [Expression] = []
+        for operand in operands { substituted.append(try expression(operand)) }
+        return substituted
+    }
+
+    func predicate(_ predicate: Predicate) throws(CompositionObstacle) -> Predicate {
+        switch predicate {
+        case .constant: return predicate
+        case .comparison(var comparison):
+            comparison.left = try expression(comparison.left)
+            comparison.right = try expression(comparison.right)
+            return .comparison(comparison)
+        case .and(let parts): return .and(try predicates(parts))
+        case .or(let parts): return .or(try predicates(parts))
+        case .not(let part): return .not(try self.predicate(part))
+        }
+    }
+
+    private func predicates(_ parts: [Predicate]) throws(CompositionObstacle) -> [Predicate] {
+        var substituted: [Predicate] = []
+        for part in parts { substituted.append(try predicate(part)) }
+        return substituted
+    }
+
+    // MARK: Obstacles
+
+    private func unknown(_ name: String) -> CompositionObstacle {
+        CompositionObstacle("\(mapping.destination).\(name) gets its values in version \(version) only")
+    }
+
+    func changed(_ name: String) -> CompositionObstacle {
+        CompositionObstacle("version \(version) stores \(mapping.destination).\(name) in another form")
+    }
+
+    private func beyond(_ expression: Expression) -> CompositionObstacle {
+        CompositionObstacle("`\(expression)` reads more of version \(version) than attributes of its own object")
+    }
+}

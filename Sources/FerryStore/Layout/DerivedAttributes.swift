@@ -1,0 +1,188 @@
+internal import FerryModel
+
+/// The values and the triggers of a layout's derived attributes.
+///
+/// Real stores show the triggers of a count of a one-to-many relationship; `docs/store-format.md` says what is known of
+/// the others. Theirs are written in the same manner under the names that Core Data gives them, so that the values stay
+/// right; where a trigger would have to call a function whose name is not known, the model is refused.
+struct DerivedAttributes {
+    private(set) var values: [DerivedValue] = []
+    private(set) var triggers: [TriggerDefinition] = []
+    private(set) var refusals: [(attribute: PropertyKey, reason: String)] = []
+    private let layout: StoreLayout
+    private var model: ManagedObjectModel { layout.model }
+
+    /// - Parameters:
+    ///   - layout: Tables, columns, numbers and relationships, computed or read from a store.
+    ///   - attributes: Derived attributes by the entities that declare them, in the order of their numbers.
+    init(of layout: StoreLayout, attributes: [(entity: String, attribute: Attribute)]) {
+        self.layout = layout
+        for (entity, attribute) in attributes { add(attribute, of: entity) }
+    }
+
+    private struct Refusal: Error {
+        var reason: String
+
+        static func because(_ reason: String) -> Refusal { Refusal(reason: reason) }
+    }
+
+    private mutating func add(_ attribute: Attribute, of entity: String) {
+        let key = PropertyKey(entity, attribute.name)
+        guard let table = layout.table(of: entity)?.name, let column = layout.attributeColumns[key] else { return }
+        let names = DerivedTriggers(
+            attribute: key, table: table, column: column.name,
+            // A subentity shares its table with objects that do not have the attribute.
+            entityNumbers: model.entities[entity]?.superentity == nil ? nil : numbers(of: entity))
+        do throws(Refusal) {
+            guard let derivation = attribute.derivation else {
+                throw Refusal.because("its derivation is in no form that Core Data documents")
+            }
+            var value = DerivedValue(
+                attribute: key, table: table, column: column.name, entityNumbers: numbers(of: entity),
+                derivation: derivation, expression: "", reads: [])
+            switch derivation {
+            case .now:
+                triggers += names.timeOfSaving()
+                return
+            case .function(let function, _):
+                // The trigger would have to call it, and a name that Core Data does not register fails every save.
+                throw Refusal.because("how SQLite calls Core Data's function \(function) is not publicly known")
+            case .value(let path): triggers += try addValue(at: path, of: entity, column, names, to: &value)
+            case .count(let relationship): triggers += try addCount(of: relationship, entity, names, to: &value)
+            case .sum(let relationship, let summed):
+                triggers += try addSum(of: summed, over: relationship, entity, names, to: &value)
+            }
+            values.append(value)
+        } catch {
+            refusals.append((key, error.reason))
+        }
+    }
+
+    private func numbers(of entity: String) -> [Int64] {
+        model.family(of: entity).compactMap { layout.number(of: $0) }.sorted()
+    }
+
+    // MARK: One value
+
+    private func addValue(
+        at path: [String], of entity: String, _ column: Column, _ names: DerivedTriggers, to value: inout DerivedValue
+    ) throws(Refusal) -> [TriggerDefinition] {
+        // An attribute of the object itself, or a leaf of its composite.
+        if let own = layout.column(of: path.joined(separator: "."), in: entity) {
+            try checkType(of: own, fits: column)
+            guard own != column else { throw Refusal.because("it is derived from itself") }
+            value.expression = "t.\(own.name)"
+            value.reads = [.init(table: value.table, column: own.name)]
+            return names.copied(from: own.name)
+        }
+        guard case .foreignKey(_, let key, _, _)? = layout.storage(of: path[0], in: entity),
+            let destination = model.relationship(path[0], of: entity)?.destinationEntity,
+            let target = layout.table(of: destination)?.name
+        else { throw Refusal.because("its derivation names no stored property") }
+        guard let found = layout.column(of: path.dropFirst().joined(separator: "."), in: destination) else {
+            throw Refusal.because(
+                path.count > 2
+                    ? "how Core Data follows a path over several relationships is not known"
+                    : "its derivation names no stored property")
+        }
+        try checkType(of: found, fits: column)
+        value.expression = "(SELECT s.\(found.name) FROM \(target) AS s WHERE s.Z_PK = t.\(key))"
+        value.reads = [.init(table: value.table, column: key), .init(table: target, column: found.name)]
+        return names.followed(by: key, to: found.name, of: target)
+    }
+
+    /// A column of another type would store the value otherwise.
+    private func checkType(of source: Column, fits column: Column) throws(Refusal) {
+        guard source.type == column.type else {
+            throw Refusal.because("it has another type than what it is derived from")
+        }
+    }
+
+    // MARK: Many values
+
+    private func addCount(
+        of relationship: String, _ entity: String, _ names: DerivedTriggers, to value: inout DerivedValue
+    ) throws(Refusal) -> [TriggerDefinition] {
+        let many = try self.many(relationship, of: entity)
+        value.expression = "(SELECT count(*) FROM \(many.table) AS c WHERE c.\(many.key) = t.Z_PK)"
+        value.reads = [.init(table: many.table, column: many.key)]
+        return many.other == nil
+            ? names.counted(many.table, key: many.key)
+            : names.linked(
+                many.table, key: many.key,
+                value: "(SELECT IFNULL(COUNT(\(many.key)), 0) FROM \(many.table) WHERE \(many.key) = ")
+    }
+
+    private func addSum(
+        of summed: String, over relationship: String, _ entity: String, _ names: DerivedTriggers,
+        to value: inout DerivedValue
+    ) throws(Refusal) -> [TriggerDefinition] {
+        let many = try self.many(relationship, of: entity)
+        guard let attribute = model.attribute(summed, of: many.destination), attribute.type.isNumeric,
+            let column = layout.column(of: summed, in: many.destination)?.name,
+            let objects = layout.table(of: many.destination)?.name
+        else { throw Refusal.because("it sums what is no stored number") }
+        guard let other = many.other else {
+            let start = "(SELECT IFNULL(SUM(\(column)), 0) FROM \(many.table) WHERE \(many.key) = "
+            value.expression =
+                "(SELECT IFNULL(SUM(c.\(column)), 0) FROM \(many.table) AS c WHERE c.\(many.key) = t.Z_PK)"
+            value.reads = [
+                .init(table: many.table, column: many.key), .init(table: many.table, column: column),
+            ]
+            return names.summed(many.table, key: many.key, column: column, value: start)
+        }
+        let start =
+            "(SELECT IFNULL(SUM(c.\(column)), 0) FROM \(many.table) AS j JOIN \(objects) AS c "
+            + "ON c.Z_PK = j.\(other) WHERE j.\(many.key) = "
+        value.expression = start + "t.Z_PK)"
+        value.reads = [
+            .init(table: many.table, column: many.key), .init(table: many.table, column: other),
+            .init(table: objects, column: column),
+        ]
+        return names.linked(many.table, key: many.key, value: start)
+            + names.summedOverLinks(many.table, key: many.key, other: other, objects, column: column, value: start)
+    }
+
+    /// Where the objects of a to-many relationship name the one that has them.
+    private struct Many {
+        var table: String
+        var key: String
+        /// In a join table, the column of the objects.
+        var other: String?
+        var destination: String
+    }
+
+    private func many(_ name: String, of entity: String) throws(Refusal) -> Many {
+        guard let relationship = model.relationship(name, of: entity), relationship.isToMany else {
+            throw Refusal.because("its derivation names no to-many relationship")
+        }
+        let destination = relationship.destinationEntity
+        switch layout.storage(of: name, in: entity) {
+        case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column):
+            return Many(table: table, key: column, destination: destination)
+        case .join(let table, let own, let other, _, _):
+            guard model.inverse(of: relationship) != relationship else {
+                throw Refusal.because("links of a relationship that is its own inverse are stored in either direction")
+            }
+            return Many(table: table, key: own, other: other, destination: destination)
+        case .foreignKey, nil: throw Refusal.because("its derivation names no stored relationship")
+        }
+    }
+}
+
+extension LayoutBuilder {
+    /// Triggers and values of derived attributes.
+    mutating func addDerivedAttributes() {
+        let all = order.numbered.flatMap { entity in
+            attributes(of: entity).filter(\.isDerived).map { (entity: entity, attribute: $0) }
+        }
+        let derived = DerivedAttributes(of: layout, attributes: all)
+        layout.derivedValues = derived.values
+        layout.triggers = derived.triggers
+        for refusal in derived.refusals {
+            refuse(
+                refusal.attribute.entity, refusal.attribute.property, refusal.reason,
+                remedy: "Make it an ordinary attribute for the migration.")
+        }
+    }
+}

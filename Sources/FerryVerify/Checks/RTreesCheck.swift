@@ -1,0 +1,55 @@
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// R-Trees: made as the model asks for, with an entry around each object that has a place, and no other.
+struct RTreesCheck: Check {
+    static let name = "rTrees"
+    static let isQuick = true
+    static let scope = CheckScope.any
+
+    func run(in context: VerificationContext) throws {
+        for rTree in context.destination.rTrees {
+            try context.announce(rTree.name)
+            let sql = try context.connection.value(
+                "SELECT sql FROM destination.sqlite_master WHERE type = 'table' AND name = ?", [.text(rTree.name)])
+            guard sql?.text == rTree.sql else {
+                context.report(RTreesCheck.self, entity: rTree.entity, example: "virtual table \(rTree.name)")
+                continue
+            }
+            try checkEntries(of: rTree, in: context)
+            let structure = try context.connection.value(
+                "SELECT rtreecheck('destination', ?)", [.text(rTree.name)])
+            if structure?.text != "ok" {
+                context.report(RTreesCheck.self, entity: rTree.entity, example: "structure of \(rTree.name)")
+            }
+        }
+    }
+
+    private func checkEntries(of rTree: RTree, in context: VerificationContext) throws {
+        let numbers = context.destinationNumbers(ofFamily: rTree.entity)
+        let placed = (rTree.columns.map { "t.\($0) IS NOT NULL" } + ["t.Z_ENT IN (\(numbers))"])
+            .joined(separator: " AND ")
+        // Coordinates are kept with seven digits.
+        let around = rTree.columns.flatMap { column in
+            ["MIN", "MAX"].map { "abs(r.\(column)_\($0) - t.\(column)) <= abs(t.\(column)) * 1e-6 + 1e-37" }
+        }.joined(separator: " AND ")
+        let wrong = try context.connection.rows(
+            """
+            SELECT count(*), count(r.Z_PK), sum(NOT ifnull(\(around), 0)),
+                min(CASE WHEN ifnull(\(around), 0) THEN NULL ELSE t.Z_PK END)
+            FROM destination.\(rTree.table) AS t LEFT JOIN destination.\(rTree.name) AS r ON r.Z_PK = t.Z_PK
+            WHERE \(placed)
+            """)
+        let entries = try context.connection.integer("SELECT count(*) FROM destination.\(rTree.name)") ?? 0
+        guard let row = wrong.first else { return }
+        context.report(
+            RTreesCheck.self, entity: rTree.entity, count: row[2].integer ?? 0,
+            example: row[3].integer.map { "\(rTree.table) Z_PK \($0) in \(rTree.name)" })
+        // Every object has at most one entry, so what is over belongs to none.
+        context.report(
+            RTreesCheck.self, entity: rTree.entity, count: entries - (row[1].integer ?? 0),
+            example: "entries of \(rTree.name)")
+        context.report.checked += entries
+    }
+}

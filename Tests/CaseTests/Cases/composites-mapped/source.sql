@@ -1,0 +1,4 @@
+INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZZIP, ZEAST, ZNORTH, ZCITY, ZCITY1, ZNAME) VALUES
+    (1, 1, 1, 8001, 8.5, 47.25, 'Origin', 'Zürich', 'Ann'), (2, 1, 3, NULL, NULL, NULL, NULL, NULL, 'Ben'),
+    (5, 1, 1, -1, 0, 1.5, 'x', '', NULL);
+UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Person';

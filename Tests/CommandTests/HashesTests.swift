@@ -1,0 +1,65 @@
+internal import FerryCommand
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("ferry hashes")
+struct HashesTests {
+    @Test(
+        "Every version of every fixture bundle is listed, and the compiler's hashes are ours",
+        .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
+    func compiledBundles() throws {
+        let bundles = [
+            "coredataplus-samplemodel/SampleModel.momd", "translationcatalog/CatalogModel_3.momd",
+            "xcservercoredata/XCServerCoreData.momd", "cartkit/CartStorage.momd",
+        ]
+        let captured = Captured.run(["hashes"] + bundles.map(Fixtures.path), isJSON: true)
+        #expect(captured.exitCode == .success)
+        let list = try JSONDecoder().decode(List.self, from: Data(captured.output.utf8))
+        #expect(list.versions.count >= 6)
+        #expect(list.versions.filter(\.current).count == bundles.count)
+        for version in list.versions {
+            #expect(version.differsFromModel.isEmpty, "\(version.path)")
+            #expect(version.checksum.count == 44 && version.digest.count == 88)
+        }
+    }
+
+    @Test(
+        "A hash of VersionInfo.plist that the compiled model does not give is listed as it is, and marked",
+        .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
+    func marksDifferences() throws {
+        let folder = try TemporaryFolder()
+        let bundle = folder.file("SampleModel.momd")
+        try FileManager.default.copyItem(
+            atPath: Fixtures.path("coredataplus-samplemodel/SampleModel.momd"), toPath: bundle)
+        let path = bundle + "/VersionInfo.plist"
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        var format = PropertyListSerialization.PropertyListFormat.binary
+        var list = try #require(
+            PropertyListSerialization.propertyList(
+                from: Data(contentsOf: URL(fileURLWithPath: path)), format: &format) as? [String: Any])
+        let key = "NSManagedObjectModel_VersionHashes"
+        var versions = try #require(list[key] as? [String: [String: Data]])
+        versions["SampleModel"]?["Car"] = Data(repeating: 7, count: 32)
+        list[key] = versions
+        try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0)
+            .write(to: URL(fileURLWithPath: path))
+
+        let captured = Captured.run(["hashes", bundle], isJSON: true)
+        let told = try JSONDecoder().decode(List.self, from: Data(captured.output.utf8))
+        let version = try #require(told.versions.first { $0.name == "SampleModel" })
+        #expect(version.differsFromModel == ["Car"])
+        #expect(version.entities["Car"] == Data(repeating: 7, count: 32).base64EncodedString())
+        #expect(Captured.run(["hashes", bundle]).output.contains("differs from what the compiled model gives"))
+    }
+
+    private struct List: Decodable {
+        struct Version: Decodable {
+            var name, path, digest, checksum: String
+            var current: Bool
+            var entities: [String: String]
+            var differsFromModel: [String]
+        }
+        var versions: [Version]
+    }
+}

@@ -1,0 +1,140 @@
+internal import FerryCommand
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("ferry mapping")
+struct MappingCommandTests {
+    private struct Checked: Decodable {
+        struct Problem: Decodable {
+            var code, message, remedy: String
+            var place: String?
+        }
+        var ferry: Int
+        var problems: [Problem]
+        var warnings: [String]
+    }
+
+    private struct Begun: Decodable {
+        struct Open: Decodable {
+            var entity, reason: String
+            var property: String?
+        }
+        var open: [Open]
+    }
+
+    private func model(_ entities: String, in folder: TemporaryFolder, _ name: String) throws -> String {
+        let path = folder.file("\(name).xcdatamodel")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><model userDefinedModelVersionIdentifier=\"\">"
+        try (xml + entities + "</model>").write(toFile: path + "/contents", atomically: true, encoding: .utf8)
+        return path
+    }
+
+    /// Two versions with a renamed attribute, one of another type, a new mandatory one, and an entity that goes.
+    private func versions(in folder: TemporaryFolder) throws -> (old: String, new: String) {
+        let old = try model(
+            """
+            <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="price" optional="YES" attributeType="Double"/></entity><entity name="Note"/>
+            """, in: folder, "Old")
+        let new = try model(
+            """
+            <entity name="Book"><attribute name="heading" optional="YES" attributeType="String" elementID="title"/>
+            <attribute name="price" optional="YES" attributeType="String"/>
+            <attribute name="rank" attributeType="Integer 16"/></entity>
+            """, in: folder, "New")
+        return (old, new)
+    }
+
+    @Test("A skeleton holds what is inferred, marks what is not, and is refused until that is filled in")
+    func begins() throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = try versions(in: folder)
+        let begun = Captured.run(["mapping", "init", old, new])
+        #expect(begun.exitCode == .success)
+        for line in [
+            "\"heading\": \"$source.title\"", "\"price\": \"?? Source and destination attribute types are incompatible",
+            "\"rank\": \"?? It is mandatory", "\"destination\": null",
+        ] { #expect(begun.output.contains(line), "\(line)") }
+        #expect(begun.diagnostics.contains("open: Book.price") && begun.diagnostics.contains("open: Book.rank"))
+        let json = Captured.run(["mapping", "init", old, new], isJSON: true)
+        let told = try JSONDecoder().decode(Begun.self, from: Data(json.output.utf8))
+        #expect(Set(told.open.map(\.property)) == ["price", "rank"])
+
+        let file = folder.file("mapping.json")
+        let check = ["mapping", "check", file, "--models", old, "--models", new]
+        try begun.output.write(toFile: file, atomically: true, encoding: .utf8)
+        let unfinished = Captured.run(check, isJSON: true)
+        #expect(unfinished.exitCode == .refused)
+        let problems = try JSONDecoder().decode(Checked.self, from: Data(unfinished.output.utf8)).problems
+        #expect(
+            problems.count == 1 && problems[0].code == "badExpression" && problems[0].message.contains("mapping.json:"))
+
+        let lines = begun.output.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.contains("\"price\"")
+                ? "        \"price\": \"CAST($source.price, 'NSString')\","
+                : line.contains("\"rank\"") ? "        \"rank\": 1" : String(line)
+        }
+        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        let finished = Captured.run(check)
+        #expect(finished.exitCode == .success, "\(finished.output)\(finished.diagnostics)")
+        #expect(finished.output.contains("no problems"))
+
+        // And it is a mapping model that a store can be migrated by.
+        let store = folder.file("Store.sqlite")
+        #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
+        let migrated = Captured.run([
+            "migrate", store, "--models", old, "--models", new, "--mappings", file, "--to", "New", "--no-snapshot",
+            "--progress", "none",
+        ])
+        #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
+    }
+
+    @Test("What a mapping model gets wrong is told with its place, and exits with 2")
+    func checks() throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = try versions(in: folder)
+        let file = folder.file("mapping.json")
+        let words = ["mapping", "check", file, "--models", old, "--models", new]
+        for (mapping, code) in [
+            ("\"attributes\": { \"price\": \"$source.cost\" }", "badExpression"),
+            ("\"attributes\": { \"colour\": \"1\" }", "badMapping"),
+            ("\"attribute\": {}", "badMapping"),
+            ("\"attributes\": { \"price\": null, \"rank\": 1 }, \"policy\": \"BookPolicy\"", nil),
+        ] as [(String, String?)] {
+            try """
+            { "source": "Old", "destination": "New", "entityMappings": [
+              { "source": "Book", "destination": "Book", \(mapping) } ] }
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            let captured = Captured.run(words, isJSON: true)
+            #expect(captured.exitCode == .refused, "\(mapping)")
+            let told = try JSONDecoder().decode(Checked.self, from: Data(captured.output.utf8))
+            #expect(!told.problems.isEmpty && told.problems.allSatisfy { !$0.message.isEmpty }, "\(mapping)")
+            if let code { #expect(told.problems.contains { $0.code == code }, "\(told.problems.map(\.code))") }
+        }
+        let missing = Captured.run(["mapping", "check", folder.file("none.json"), "--models", old])
+        #expect(missing.exitCode == .refused && missing.diagnostics.contains("no mapping model"))
+    }
+
+    @Test(
+        "Every mapping model of the fixtures is shown as a file that says the same again",
+        .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
+    func shows() throws {
+        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
+        let folder = try TemporaryFolder()
+        var count = 0
+        while let path = files.nextObject() as? String {
+            guard path.hasSuffix(".xcmappingmodel") else { continue }
+            files.skipDescendants()
+            let first = Captured.run(["mapping", "show", Fixtures.path(path)])
+            #expect(first.exitCode == .success, "\(path)")
+            let copy = folder.file("\(count).json")
+            try first.output.write(toFile: copy, atomically: true, encoding: .utf8)
+            let second = Captured.run(["mapping", "show", copy])
+            #expect(second.exitCode == .success && second.output == first.output, "\(path)")
+            count += 1
+        }
+        #expect(count > 40)
+    }
+}

@@ -1,0 +1,127 @@
+import FerryBase
+import FerryEngine
+import FerryGenerate
+import FerryMapping
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import FerryVerify
+import Foundation
+import TestSupport
+import Testing
+
+/// A chain of versions over a small store, taken in one pass and step by step.
+struct ComposedChain {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let versions: [ModelVersion]
+    private let mappingModels: [MappingModel]
+
+    enum Way: String, Sendable, CaseIterable { case inPlace, copy }
+
+    init(
+        _ models: [ManagedObjectModel], maximumKeys: [String: Int64] = [:], mappingModels: [MappingModel] = [],
+        rows: [String]
+    ) throws {
+        let store = try StoreBuilder(models[0], maximumKeys: maximumKeys)
+        for sql in rows { try store.connection.execute(sql) }
+        (folder, path) = (store.folder, store.path)
+        self.mappingModels = mappingModels
+        versions = Self.versions(of: models)
+    }
+
+    /// Over generated rows.
+    init(_ models: [ManagedObjectModel], rows: Int64, seed: UInt64) throws {
+        folder = try TemporaryFolder()
+        path = folder.file("Store.sqlite")
+        versions = Self.versions(of: models)
+        mappingModels = []
+        var options = GenerationOptions(rows: rows, seed: seed, emptyPercent: 20)
+        options.usesWriteAheadLog = false
+        try StoreGenerator(versions[0], options: options).generate(at: path, files: FileLayer())
+    }
+
+    private static func versions(of models: [ManagedObjectModel]) -> [ModelVersion] {
+        models.enumerated().map { index, model in
+            let isSeen = models[..<index].contains { VersionHash.hashes(of: $0) == VersionHash.hashes(of: model) }
+            return ModelVersion(of: isSeen ? model.marked("V\(index + 1)") : model, name: "V\(index + 1)")
+        }
+    }
+
+    func plan(composes: Bool = true) throws -> MigrationPlan {
+        let plan = Planner(catalog: ModelCatalog(versions: versions), mappingModels: mappingModels, composes: composes)
+            .plan(from: versions[0], to: versions[versions.count - 1], rows: [:], areRowsEstimated: true)
+        if let refusal = plan.refusals.first { throw refusal }
+        return plan
+    }
+
+    private var options: EngineOptions { EngineOptions(chunkSize: .rows(7), now: 700_000_000) }
+
+    /// Runs the chain on a copy of the store.
+    func run(_ way: Way, composes: Bool = true, trace: TraceHook? = nil) throws -> Connection {
+        let steps = try plan(composes: composes).steps
+        return try way == .inPlace ? inPlace(steps, trace) : copied(steps)
+    }
+
+    private func inPlace(_ steps: [StepPlan], _ trace: TraceHook?) throws -> Connection {
+        let copy = folder.file("InPlace-\(UUID().uuidString).sqlite")
+        try Fixtures.copyStore(from: path, to: copy)
+        let connection = try Connection(path: copy, mode: .readWrite, trace: trace)
+        // Nothing here must survive a crash of the machine.
+        try connection.execute("PRAGMA synchronous = OFF")
+        _ = try InPlaceRun.run(steps, on: connection, options: options)
+        return connection
+    }
+
+    private func copied(_ steps: [StepPlan]) throws -> Connection {
+        var source = path
+        for step in steps {
+            let folder = folder.file("run-\(UUID().uuidString)")
+            try FileLayer().createDirectory(folder)
+            let run = StepRun(step: step, sourcePath: source, isSourcePrivate: true, folder: folder, options: options)
+            let report = try run.run()
+            let verification = Verification(
+                mode: .full, step: step.resolved, sourcePath: source, isSourcePrivate: true,
+                destinationPath: run.destinationPath, workFolder: folder, counts: report.counts, now: options.now)
+            let differences = try verification.run().differences
+            #expect(differences.isEmpty, "\(step.versions): \(differences)")
+            try run.finish()
+            source = run.destinationPath
+        }
+        return try Connection(path: source, mode: .readWrite)
+    }
+
+    /// Takes the chain both ways, each in one pass and step by step, and compares everything; gives the store that one
+    /// pass made, in place where that is possible.
+    @discardableResult
+    func compare(passes: Int? = 1, ways: [Way] = Way.allCases) throws -> Connection {
+        let plan = try plan()
+        if let passes {
+            #expect(plan.steps.count == passes, "\(plan.steps.compactMap(\.isApartBecause))")
+        }
+        var result: Connection?
+        for way in ways where way == .copy || plan.isInPlace {
+            let composed = try run(way)
+            #expect(try Self.dump(composed) == Self.dump(run(way, composes: false)), "\(way)")
+            #expect(try composed.value("PRAGMA integrity_check") == .text("ok"))
+            result = result ?? composed
+        }
+        return try #require(result)
+    }
+
+    static func dump(_ connection: Connection) throws -> String {
+        var lines: [String] = []
+        try DatabaseDump().write(connection) { lines.append($0) }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension ManagedObjectModel {
+    /// The same model as a version of its own: one entity says so in its hash.
+    fileprivate func marked(_ mark: String) -> ManagedObjectModel {
+        var entities = entities
+        if let name = sortedEntityNames.first { entities[name]?.versionHashModifier = mark }
+        return ManagedObjectModel(versionIdentifiers: versionIdentifiers, entities: Array(entities.values))
+    }
+}

@@ -1,0 +1,34 @@
+import FerryBase
+import FerryModel
+import FerryPlan
+import FerryStore
+import Foundation
+import Testing
+
+@Suite("Random chains of lightweight changes")
+struct RandomChainTests {
+    /// A few in every run; with `FERRY_SWEEP=1` many.
+    static let seeds: Range<UInt64> =
+        ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 0..<400 : 0..<16
+
+    @Test("end in one pass as they end step by step", arguments: seeds)
+    func equal(seed: UInt64) throws {
+        var versions = RandomVersions(seed: seed)
+        let models = versions.models(3 + Int(seed % 5))
+        guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty }) else { return }
+        try ComposedChain(models, rows: 12, seed: seed).compare(passes: nil)
+    }
+
+    @Test("become one pass more often than not")
+    func composed() throws {
+        var (steps, passes) = (0, 0)
+        for seed in Self.seeds {
+            var versions = RandomVersions(seed: seed)
+            let models = versions.models(3 + Int(seed % 5))
+            guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty }) else { continue }
+            steps += models.count - 1
+            passes += try ComposedChain(models, rows: 0, seed: seed).plan().steps.count
+        }
+        #expect(Double(passes) < 0.6 * Double(steps))
+    }
+}

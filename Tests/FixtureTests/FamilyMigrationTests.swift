@@ -1,0 +1,25 @@
+import FerryBase
+import TestSupport
+import Testing
+
+/// Families with real stores of several versions of one model.
+///
+/// With `FERRY_SWEEP=1` the 90 versions of one of them are reached from every store, in place and copied; without it
+/// each store only goes to the version of the next.
+@Suite("Families of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct FamilyMigrationTests {
+    @Test(
+        "Each store goes to every later version, keeps every object and ends as Core Data's own stores of it",
+        arguments: StoreFamily.all)
+    func migrates(_ family: StoreFamily) throws {
+        let found = try FamilyRun(family).run()
+        print(
+            "\(family.name): \(found.migrations) migrations, \(found.inPlace) in place, \(found.copied) of them copied too, \(found.references) compared "
+                + "with real stores, \(found.rows) objects and \(found.values) values kept, \(found.continued) compared with "
+                + "what Core Data made of the same store (\(found.cells) cells; \(found.sameKeys) with the same keys), "
+                + "\(found.unreachable.count) unreachable, \(found.failures.count) failures")
+        for line in found.failures { Issue.record("\(line)") }
+        #expect(Set(found.unreachable.keys) == family.unreachable)
+        #expect(found.unreachable.values.allSatisfy { $0.contains("none can be inferred") })
+    }
+}

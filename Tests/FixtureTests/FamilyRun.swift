@@ -1,0 +1,170 @@
+import Ferry
+import FerryBase
+import FerryMapping
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+
+/// Takes every store of a family to later versions, and compares each result with the store it came from and with
+/// Core Data's own stores of that version.
+final class FamilyRun {
+    /// What was done, and everything that was not as it should be.
+    struct Findings: Sendable {
+        var migrations = 0
+        /// Of them in place, and of these those that were copied and verified too.
+        var inPlace = 0
+        var copied = 0
+        /// Comparisons with the schema of a real store of the version.
+        var references = 0
+        var rows: Int64 = 0
+        var values: Int64 = 0
+        /// Stores and versions that no way leads to, with the reason.
+        var unreachable: [String: String] = [:]
+        /// Comparisons with what Core Data itself made of the same store, and the cells; of them those with equal keys,
+        /// `Z_OPT` and values in every row.
+        var continued = 0
+        var cells: Int64 = 0
+        var sameKeys = 0
+        var failures: [String] = []
+    }
+
+    private let family: StoreFamily
+    private let files: Family
+    private let catalog: ModelCatalog
+    private let mappings: [MappingModel]
+    private let migrator: Migrator
+    /// Real stores, opened nowhere else.
+    private var references: [Reference] = []
+    private(set) var findings = Findings()
+
+    private struct Reference {
+        var name: String
+        var path: String
+        var metadata: StoreMetadata
+    }
+
+    init(_ family: StoreFamily) throws {
+        self.family = family
+        files = try family.copied()
+        let folder = files.folder
+        catalog = try ModelCatalog(paths: family.models.map(folder.file))
+        mappings = try family.mappings.flatMap { try MappingFile.loadAll(path: folder.file($0), files: FileLayer()) }
+        for store in family.stores {
+            let path = try Fixtures.copyStore("\(family.name)/\(store)", into: folder, as: "reference-\(store)")
+            let metadata = try StoreMetadata.read(from: Connection(path: path, mode: .readWrite))
+            references.append(Reference(name: store, path: path, metadata: metadata))
+        }
+        try Fixtures.copyStore(from: references[0].path, to: folder.file("work.sqlite"))
+        migrator = try Migrator(
+            store: files.url("work.sqlite"), models: family.models.map { [files] in .url(files.url($0)) },
+            mappings: family.mappings.map { [files] in .url(files.url($0)) })
+    }
+
+    func run() throws -> Findings {
+        for (place, store) in references.enumerated() {
+            guard let source = catalog.versions.lastIndex(where: { $0.hashes == store.metadata.hashes }) else {
+                findings.failures.append("\(store.name) is of none of the versions")
+                continue
+            }
+            for target in targets(after: source, of: place) {
+                let name = "\(store.name) to \(catalog.displayName(of: target))"
+                do {
+                    try migrate(store, catalog.versions[source], target, name)
+                } catch let error as FerryError where error.code == .unreachable {
+                    findings.unreachable[name] = error.message
+                } catch {
+                    findings.failures.append("\(name): \(error)")
+                }
+            }
+        }
+        return findings
+    }
+
+    /// Later versions with other hashes; of a long list those that stores have, in the short run only the next of them.
+    private func targets(after source: Int, of store: Int) -> [ModelVersion] {
+        var seen: Set = [catalog.versions[source].hashes]
+        let later = catalog.versions[(source + 1)...].filter { seen.insert($0.hashes).inserted }
+        guard catalog.versions.count > 20 else { return later }
+        let real = later.filter { version in references.contains { $0.metadata.hashes == version.hashes } }
+        let next = later.prefix(1).filter { version in !real.contains { $0.path == version.path } }
+        return Sweep.isFull ? next + real : Array(real.prefix(1))
+    }
+
+    /// Copies take most of the time: of a long list of versions only the ways to the next store's are copied too.
+    private func isCopied(_ chain: [String]) -> Bool {
+        catalog.versions.count <= 20 || (Sweep.isFull && chain.count <= 16)
+    }
+
+    private func migrate(
+        _ store: Reference, _ source: ModelVersion, _ target: ModelVersion, _ name: String
+    ) throws {
+        let work = files.folder.file("work.sqlite")
+        for suffix in ["", "-wal", "-shm", ".ferry-log.json"]
+        where FileManager.default.fileExists(atPath: work + suffix) {
+            try FileManager.default.removeItem(atPath: work + suffix)
+        }
+        try Fixtures.copyStore(from: store.path, to: work)
+        let report = try migrator.migrate(
+            Configuration(target: catalog.displayName(of: target), takesSnapshot: false))
+        findings.migrations += 1
+        let comparison = try StoreComparison(work, with: store.path)
+        expect(try comparison.connection.value("PRAGMA integrity_check") == .text("ok"), name, "is damaged")
+        expect(try StoreMetadata.read(from: comparison.connection).hashes == target.hashes, name, "has other hashes")
+        expect(report.verification.differences.isEmpty, name, "\(report.verification.differences)")
+        let survival = try comparison.survival(through: report.chain.map { try catalog.version(named: $0) })
+        findings.rows += survival.rows
+        findings.values += survival.values
+        expect(survival.differences.isEmpty, name, "lost \(survival.differences)")
+        for reference in references where reference.metadata.hashes == target.hashes {
+            try compare(work, of: store, with: reference, target, name)
+        }
+        if report.mode == "inPlace" {
+            findings.inPlace += 1
+            if isCopied(report.chain) {
+                findings.copied += 1
+                try compareWithCopy(comparison.connection, store, source, target, name)
+            }
+        }
+    }
+
+    private func compare(
+        _ work: String, of store: Reference, with reference: Reference, _ target: ModelVersion, _ name: String
+    ) throws {
+        findings.references += 1
+        let comparison = try StoreComparison(work, with: reference.path)
+        let schema = try comparison.schemaDifferences().filter { !family.explains($0) }
+        expect(schema.isEmpty, name, "is unlike \(reference.name): \(schema)")
+        // One store that Core Data migrated again and again.
+        guard reference.metadata.uuid == store.metadata.uuid else { return }
+        let (cells, differences) = try StoreObjects.compare(
+            work, reference.path, target, leavingOut: family.editedSince[reference.name] ?? [])
+        findings.cells += cells
+        if differences != family.changedSince["\(store.name), \(reference.name)", default: []] {
+            findings.failures.append("\(name) is unlike what Core Data made of it in \(reference.name): \(differences)")
+        }
+        if try comparison.survival(through: [target]).differences.isEmpty { findings.sameKeys += 1 }
+        findings.continued += 1
+    }
+
+    private func compareWithCopy(
+        _ inPlace: Connection, _ store: Reference, _ source: ModelVersion, _ target: ModelVersion, _ name: String
+    ) throws {
+        let plan = Planner(catalog: catalog, mappingModels: mappings).plan(
+            from: source, to: target, rows: [:], areRowsEstimated: true)
+        let chain = try CopiedChain(plan.steps, from: store.path)
+        let difference = try CopiedChain.difference(of: inPlace, from: chain, target)
+        expect(difference.isEmpty, name, "differs in place and copied: \(difference)")
+        for reference in references where reference.metadata.hashes == target.hashes {
+            let order = try StoreComparison(chain.path, with: reference.path).columnOrderDifferences()
+            let unexplained = order.filter { !family.otherOrder.contains($0) }
+            expect(unexplained.isEmpty, name, "has columns in another order than \(reference.name): \(unexplained)")
+        }
+    }
+
+    private func expect(_ isRight: Bool, _ name: String, _ finding: String) {
+        if !isRight { findings.failures.append("\(name) \(finding)") }
+    }
+}

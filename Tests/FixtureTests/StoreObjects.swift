@@ -1,0 +1,94 @@
+import FerryModel
+import FerrySQLite
+import FerryStore
+
+/// The objects of a store and what they are related to, whatever their keys.
+///
+/// Core Data gave some of the real stores new keys when it migrated them. Objects are told apart by their values then,
+/// related ones by the values of both.
+struct StoreObjects {
+    /// Entity to its objects' values, with how many have them.
+    private var values: [String: [[Value]: Int]] = [:]
+    /// Entity and relationship to the values of both objects.
+    private var pairs: [String: [[Value]: Int]] = [:]
+    /// Values, and related objects.
+    private var cells: Int64 = 0
+
+    /// Compares all objects of two stores of one version.
+    ///
+    /// - Parameters:
+    ///   - ours: The first store.
+    ///   - theirs: The second store.
+    ///   - version: The version of both.
+    ///   - edited: Entity and attribute (`Book.title`) of values that are not compared.
+    /// - Returns: The cells of the second one, and what only one of them has.
+    /// - Throws: What reading the stores throws.
+    static func compare(
+        _ ours: String, _ theirs: String, _ version: ModelVersion, leavingOut edited: Set<String>
+    ) throws -> (Int64, [String]) {
+        let ours = try StoreObjects(ours, version, edited)
+        let theirs = try StoreObjects(theirs, version, edited)
+        let objects = differences(ours.values, theirs.values) + differences(ours.pairs, theirs.pairs)
+        return (theirs.cells, objects)
+    }
+
+    private static func differences(
+        _ ours: [String: [[Value]: Int]], _ theirs: [String: [[Value]: Int]]
+    ) -> [String] {
+        Set(ours.keys).union(theirs.keys).sorted().compactMap { name in
+            let (left, right) = (ours[name] ?? [:], theirs[name] ?? [:])
+            let onlyOurs = left.reduce(0) { $0 + max(0, $1.value - (right[$1.key] ?? 0)) }
+            let onlyTheirs = right.reduce(0) { $0 + max(0, $1.value - (left[$1.key] ?? 0)) }
+            return onlyOurs + onlyTheirs == 0 ? nil : "\(name): \(onlyOurs) only ours, \(onlyTheirs) only theirs"
+        }
+    }
+
+    private init(_ path: String, _ version: ModelVersion, _ edited: Set<String>) throws {
+        let connection = try Connection(path: path, mode: .readWrite)
+        let model = version.model
+        let layout = try StoreLayout.actual(for: model, on: connection)
+        var objects: [String: [Int64: [Value]]] = [:]
+        let concrete = model.sortedEntityNames.filter { model.entities[$0]?.isAbstract == false }
+        for entity in concrete {
+            guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { continue }
+            let columns = model.attributes(of: entity).filter { !edited.contains("\(entity).\($0.name)") }.compactMap {
+                layout.column(of: $0.name, in: entity)?.name
+            }
+            let rows = try connection.rows(
+                "SELECT \((["Z_PK"] + columns).joined(separator: ", ")) FROM \(table.name) WHERE Z_ENT = ?",
+                [.integer(number)])
+            for row in rows {
+                guard let key = row[0].integer else { continue }
+                let own = Array(row.dropFirst())
+                objects[model.root(of: entity), default: [:]][key] = [.text(entity)] + own
+                values[entity, default: [:]][own, default: 0] += 1
+                cells += Int64(own.count)
+            }
+        }
+        for entity in concrete {
+            guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { continue }
+            for relationship in model.relationships(of: entity) where !relationship.isTransient {
+                let related: String
+                switch layout.storage(of: relationship.name, in: entity) {
+                case .foreignKey(_, let column, _, _)?:
+                    related = "SELECT Z_PK, \(column) FROM \(table.name) WHERE Z_ENT = ?"
+                case .join(let join, let first, let second, _, _)?:
+                    related =
+                        "SELECT \(first), \(second) FROM \(join) JOIN \(table.name) ON Z_PK = \(first) WHERE Z_ENT = ?"
+                case .inverseless(let other, let column)?:
+                    related =
+                        "SELECT o.Z_PK, d.Z_PK FROM \(other) d JOIN \(table.name) o ON o.Z_PK = d.\(column) WHERE o.Z_ENT = ?"
+                default: continue
+                }
+                let destination = model.root(of: relationship.destinationEntity)
+                for row in try connection.rows(related, [.integer(number)]) {
+                    guard let key = row[0].integer, let other = row[1].integer else { continue }
+                    let both =
+                        (objects[model.root(of: entity)]?[key] ?? []) + (objects[destination]?[other] ?? [])
+                    pairs["\(entity).\(relationship.name)", default: [:]][both, default: 0] += 1
+                    cells += 1
+                }
+            }
+        }
+    }
+}

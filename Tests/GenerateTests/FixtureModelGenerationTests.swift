@@ -1,0 +1,74 @@
+import FerryBase
+import FerryGenerate
+import FerryModel
+import FerrySQLite
+import FerryStore
+import FerryVerify
+import Foundation
+import TestSupport
+import Testing
+
+/// Stores generated for real models, checked by the code that checks migrated ones.
+@Suite(.enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
+struct FixtureModelGenerationTests {
+    private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
+
+    /// Every path that `ModelCatalog` takes as one model, below the fixtures.
+    private static let models: [String] = {
+        guard let files = FileManager.default.enumerator(atPath: Fixtures.root) else { return [] }
+        var models: [String] = []
+        while let file = files.nextObject() as? String {
+            guard [".xcdatamodeld", ".xcdatamodel", ".momd", ".mom"].contains(where: file.hasSuffix) else { continue }
+            models.append(file)
+            files.skipDescendants()
+        }
+        return models.sorted()
+    }()
+
+    /// One model of each collection, without the sweep.
+    private static var sample: [String] {
+        if isSweep { return models }
+        var seen: Set<String> = []
+        return models.filter { seen.insert($0.split(separator: "/").prefix(2).joined(separator: "/")).inserted }
+    }
+
+    /// What is wrong with a store generated for a version; nil when nobody can lay one out for it.
+    private static func differences(_ version: ModelVersion) throws -> [String]? {
+        guard StoreLayout.refusals(for: version.model).isEmpty else { return nil }
+        let folder = try TemporaryFolder()
+        let path = folder.file("Store.sqlite")
+        let options = GenerationOptions(rows: 23, externalFiles: 2, externalFileBytes: 10...100)
+        try StoreGenerator(version, options: options).generate(at: path, files: FileLayer())
+        let report = try StoreVerification(version: version, path: path, isNew: true, workFolder: folder.path).run()
+        return report.differences.map { "\($0.check) \($0.entity ?? "") \($0.count) \($0.example ?? "")" }
+    }
+
+    @Test("A store of any real model passes every check of a store")
+    func passesChecks() throws {
+        var (stores, refused, wrong) = (0, 0, 0)
+        for path in Self.sample {
+            let catalog: ModelCatalog
+            do {
+                catalog = try ModelCatalog(paths: [Fixtures.path(path)])
+            } catch {
+                #expect([.badModel, .badArchive].contains(error.code), "\(path): \(error.message)")
+                continue
+            }
+            for version in Self.isSweep ? catalog.versions : Array(catalog.versions.suffix(1)) {
+                do {
+                    guard let differences = try Self.differences(version) else {
+                        refused += 1
+                        continue
+                    }
+                    stores += 1
+                    if !differences.isEmpty { wrong += 1 }
+                    #expect(differences == [], "\(path) \(version.name)")
+                } catch {
+                    Issue.record("\(path) \(version.name): \(error)")
+                }
+            }
+        }
+        print("\(stores) stores generated, \(wrong) with differences; \(refused) versions have no known layout")
+        #expect(stores > 30 && refused < stores / 4)
+    }
+}

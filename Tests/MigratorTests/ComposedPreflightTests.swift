@@ -1,0 +1,80 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// What only a version on the way asks of rows is asked before anything is written.
+@Suite("Preflight of a composed chain")
+struct ComposedPreflightTests {
+    /// Three versions of one entity, the second with something that the others have not.
+    private func refusal(second: String, rows: String, composes: Bool = true) throws -> FerryError? {
+        let folder = try TemporaryFolder()
+        let bundle = folder.file("Model.xcdatamodeld")
+        let title = #"<attribute name="title" optional="YES" attributeType="String"/>"#
+        let entities = [
+            "<entity name=\"Book\">\(title)</entity>", second,
+            "<entity name=\"Book\">\(title)<attribute name=\"last\" optional=\"YES\" attributeType=\"String\"/></entity>",
+        ]
+        for (index, entity) in entities.enumerated() {
+            let version = "\(bundle)/Model \(index + 1).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: true)
+            let text = """
+                <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">\(entity)</model>
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: version + "/contents"))
+        }
+        let catalog = try ModelCatalog(paths: [bundle])
+        let store = try StoreBuilder(catalog.version(named: "Model 1").model)
+        try store.execute(rows)
+        let migrator = try Migrator(
+            store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: bundle))])
+        let plan = try migrator.plan(Configuration(target: "Model 3", composes: composes), checksRows: true)
+        #expect(plan.steps.count == (composes ? 1 : 2))
+        return plan.refusals.first
+    }
+
+    @Test("refuses duplicates under a uniqueness constraint that only a version on the way has")
+    func unique() throws {
+        let second = """
+            <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <uniquenessConstraints><uniquenessConstraint><constraint value="title"/></uniquenessConstraint>
+            </uniquenessConstraints></entity>
+            """
+        let rows = "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, 'a'), (2, 1, 1, '%')"
+        for composes in [true, false] {
+            let same = rows.replacingOccurrences(of: "%", with: "a")
+            #expect(try refusal(second: second, rows: same, composes: composes)?.code == .notUnique)
+            let other = rows.replacingOccurrences(of: "%", with: "b")
+            #expect(try refusal(second: second, rows: other, composes: composes) == nil)
+        }
+    }
+
+    @Test("refuses rows without a value that only a version on the way asks for")
+    func mandatory() throws {
+        let second = #"<entity name="Book"><attribute name="title" attributeType="String"/></entity>"#
+        for composes in [true, false] {
+            let error = try refusal(
+                second: second, rows: "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, NULL)",
+                composes: composes)
+            #expect(error?.code == .mandatoryValue && error?.place.property == "title")
+        }
+    }
+
+    @Test("refuses rows of an entity that gains a mandatory attribute and loses it again")
+    func withoutSource() throws {
+        let second = """
+            <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="code" attributeType="String"/></entity>
+            """
+        for composes in [true, false] {
+            let error = try refusal(
+                second: second, rows: "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1)", composes: composes)
+            #expect(error?.code == .mandatoryValue && error?.place.property == "code")
+        }
+    }
+}

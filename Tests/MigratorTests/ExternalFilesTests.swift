@@ -1,0 +1,134 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// The files beside a store that hold its large values.
+@Suite("External files")
+struct ExternalFilesTests {
+    private static let named = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F60"
+    private static let stray = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F61"
+
+    /// A store in which one cover's photo is in a file, with a file beside it that nobody names.
+    private func store(_ way: DamagedStore.Way, later: String, hasFile: Bool = true) throws -> DamagedStore {
+        let reference = ExternalData.reference(to: Self.named).hexadecimal
+        let store = try DamagedStore(
+            way, damage: ["UPDATE ZCOVER SET ZPHOTO = x'\(reference)' WHERE Z_PK = 2"], later: later)
+        let (files, folder) = (FileLayer(), ExternalData.folder(forStore: store.store))
+        try files.createDirectory(folder)
+        if hasFile { try files.replace(folder + "/" + Self.named, with: Array("large".utf8)) }
+        try files.replace(folder + "/" + Self.stray, with: Array("stray".utf8))
+        return store
+    }
+
+    private func names(beside store: String) throws -> [String] {
+        var names: [String] = []
+        try ExternalData.forEachFile(ofStore: store, files: FileLayer()) { names.append($0) }
+        return names.sorted()
+    }
+
+    private static let inline = #"<entity name="Atlas"></entity>"# + DamagedStore.entities(book: "", external: false)
+    /// Without covers, whose relationship goes too.
+    private static let withoutCovers: String = {
+        var entities = DamagedStore.later
+        for (start, end) in [("<entity name=\"Cover\">", "</entity>"), ("<relationship name=\"cover\"", "/>")] {
+            guard let first = entities.range(of: start),
+                let last = entities.range(of: end, range: first.upperBound..<entities.endIndex)
+            else { continue }
+            entities.removeSubrange(first.lowerBound..<last.upperBound)
+        }
+        return entities
+    }()
+
+    @Test(
+        "Files stay where values name them, and those that nobody names are kept and told",
+        arguments: DamagedStore.Way.allCases)
+    func kept(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: DamagedStore.later)
+        let report = try store.migrate()
+        #expect(report.externalFiles == .init(removed: 0, unreferenced: 1) && report.kept.isEmpty)
+        #expect(try names(beside: store.result) == [Self.named, Self.stray])
+        #expect(
+            try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK")
+                == [[.blob([1, 7])], [.blob(ExternalData.reference(to: Self.named))], [.null]])
+    }
+
+    @Test("With an output the files go along, and the store keeps its own", arguments: DamagedStore.Way.allCases)
+    func output(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.inline)
+        let output = store.folder.file("New.sqlite")
+        let report = try store.migrator().migrate(
+            Configuration(target: "App 2", output: URL(fileURLWithPath: output)))
+        #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
+        #expect(try names(beside: output) == [Self.stray])
+        #expect(try names(beside: store.store) == [Self.named, Self.stray])
+        let other = try self.store(way, later: DamagedStore.later)
+        let second = other.folder.file("New.sqlite")
+        _ = try other.migrator().migrate(Configuration(target: "App 2", output: URL(fileURLWithPath: second)))
+        #expect(try names(beside: second) == [Self.named, Self.stray])
+    }
+
+    @Test("Without the option contents go into the rows, and only their files go", arguments: DamagedStore.Way.allCases)
+    func inlined(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.inline)
+        let report = try store.migrate()
+        #expect(report.verification.differences.isEmpty)
+        #expect(
+            try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK")
+                == [[.blob([7])], [.blob(Array("large".utf8))], [.null]])
+        #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
+        #expect(try names(beside: store.result) == [Self.stray])
+    }
+
+    @Test("With the option, added, every value gets its first byte", arguments: DamagedStore.Way.allCases)
+    func added(_ way: DamagedStore.Way) throws {
+        let store = try DamagedStore(
+            way, damage: ["UPDATE ZCOVER SET ZPHOTO = x'0809' WHERE Z_PK = 1"], later: DamagedStore.later,
+            hasExternalStorage: false)
+        let report = try store.migrate()
+        #expect(report.verification.differences.isEmpty)
+        #expect(try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK") == [[.blob([1, 8, 9])], [.null], [.null]])
+    }
+
+    @Test("Files of rows that go, go with them", arguments: DamagedStore.Way.allCases)
+    func removed(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.withoutCovers)
+        let report = try store.migrate()
+        #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
+        #expect(try names(beside: store.result) == [Self.stray])
+        #expect(report.unmapped.map(\.entity) == ["Cover"])
+    }
+
+    @Test(
+        "A reference without its file is refused where its contents are needed, or left empty",
+        arguments: DamagedStore.Way.allCases)
+    func missing(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.inline, hasFile: false)
+        let before = try StoreBytes(store.store)
+        for damaged in [Configuration.Damaged.refuse, .keep] {
+            let error = #expect(throws: FerryError.self) { try store.migrate(damaged) }
+            #expect(error?.code == .damagedSource && error?.message.contains("Cover.photo") == true)
+            #expect(try StoreBytes(store.store) == before)
+        }
+        let report = try store.migrate(.drop)
+        #expect(report.verification.differences.isEmpty)
+        #expect(report.healed.map(\.kind) == ["missingFile"] && report.healed.map(\.rows) == [1])
+        #expect(try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK") == [[.blob([7])], [.null], [.null]])
+    }
+
+    @Test("A snapshot holds them, and a rollback brings them back", arguments: [DamagedStore.Way.inPlace, .copy])
+    func rollback(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.inline)
+        let original = try DatabaseDump.text(store.store)
+        _ = try store.migrator().migrate(Configuration(target: "App 2"))
+        #expect(try names(beside: store.result) == [Self.stray])
+        _ = try StoreFiles(URL(fileURLWithPath: store.store)).rollback()
+        #expect(try DatabaseDump.text(store.store) == original)
+        #expect(try names(beside: store.result) == [Self.named, Self.stray])
+        let bytes = try FileLayer().read(ExternalData.folder(forStore: store.store) + "/" + Self.named)
+        #expect(bytes == Array("large".utf8))
+    }
+}

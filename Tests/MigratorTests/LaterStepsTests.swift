@@ -1,0 +1,113 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// What a later step of a chain asks of rows: found before the run where rows tell, else when the step begins.
+@Suite("Later steps")
+struct LaterStepsTests {
+    private static let title = #"<attribute name="title" optional="YES" attributeType="String"/>"#
+    private static let heading = #"<attribute name="heading" optional="YES" attributeType="String"/>"#
+    private static let writer = #"<attribute name="writer" optional="YES" attributeType="String"/>"#
+    private static let author =
+        #"<entity name="Author"><attribute name="name" optional="YES" attributeType="String"/></entity>"#
+
+    private static let mandatory = #"<attribute name="heading" attributeType="String"/>"#
+    private static let unique =
+        heading
+        + "<uniquenessConstraints><uniquenessConstraint><constraint value=\"heading\"/></uniquenessConstraint></uniquenessConstraints>"
+
+    /// Three books, two of one title, one without a title: authors are found or created, titles become headings.
+    private func migrator(last: String, filter: String?) throws -> (
+        migrator: Migrator, store: String, folder: TemporaryFolder
+    ) {
+        let folder = try TemporaryFolder()
+        let bundle = folder.file("Model.xcdatamodeld")
+        let versions = [
+            "<entity name=\"Book\">\(Self.title)\(Self.writer)</entity>",
+            "\(Self.author)<entity name=\"Book\">\(Self.heading)</entity>",
+            "\(Self.author)<entity name=\"Book\">\(last)</entity>",
+        ]
+        for (index, entities) in versions.enumerated() {
+            let version = "\(bundle)/V\(index + 1).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: true)
+            let text =
+                "<?xml version=\"1.0\"?><model type=\"com.apple.IDECoreDataModeler.DataModel\">\(entities)</model>"
+            try text.write(toFile: "\(version)/contents", atomically: true, encoding: .utf8)
+        }
+        let condition = filter.map { ", \"where\": \"\($0)\"" } ?? ""
+        let first = """
+            { "source": "V1", "destination": "V2", "entityMappings": [
+              { "name": "Books", "source": "Book", "destination": "Book"\(condition),
+                "attributes": { "heading": "$source.title" } },
+              { "name": "Authors", "source": "Book", "destination": "Author", "unique": ["name"],
+                "attributes": { "name": "$source.writer" } } ] }
+            """
+        // A found object keeps the steps apart.
+        let second = """
+            { "source": "V2", "destination": "V3", "entityMappings": [
+              { "name": "Books", "source": "Book", "destination": "Book" },
+              { "name": "Authors", "source": "Author", "destination": "Author", "unique": ["name"] } ] }
+            """
+        try first.write(toFile: folder.file("One.json"), atomically: true, encoding: .utf8)
+        try second.write(toFile: folder.file("Two.json"), atomically: true, encoding: .utf8)
+        let store = folder.file("Store.sqlite")
+        try makeStore(store, of: ModelCatalog(paths: [bundle]).version(named: "V1"))
+        let migrator = try Migrator(
+            store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
+            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) })
+        return (migrator, store, folder)
+    }
+
+    private func makeStore(_ path: String, of version: ModelVersion) throws {
+        let connection = try Connection(path: path, mode: .create)
+        let layout = try StoreLayout.canonical(for: version.model)
+        try StoreCreation.prepare(connection)
+        try StoreCreation.createTables(of: layout, on: connection, hasModelCache: false)
+        try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": 3], on: connection)
+        try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000006").write(to: connection)
+        try connection.execute(
+            """
+            INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZWRITER) VALUES (1, 1, 1, 'A', 'x'), (2, 1, 1, 'A', 'y'),
+                (3, 1, 1, NULL, 'x')
+            """)
+    }
+
+    private static let asked = [
+        (mandatory, FerryError.Code.mandatoryValue, "has no value in 1 rows"),
+        (unique, .notUnique, "2 rows share 1 value"),
+    ]
+
+    @Test("Attributes that every step takes over are counted in the store before the run", arguments: asked)
+    func before(last: String, code: FerryError.Code, words: String) throws {
+        let (migrator, store, folder) = try migrator(last: last, filter: nil)
+        let bytes = try StoreBytes(store)
+        let plan = try migrator.plan(Configuration(target: "V3"), checksRows: true)
+        #expect(plan.steps.count == 2)
+        #expect(plan.refusals.map(\.code) == [code] && plan.refusals.first?.message.contains(words) == true)
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration(target: "V3")) }
+        #expect(error?.code == code && error?.remedy.isEmpty == false)
+        #expect(try StoreBytes(store) == bytes)
+        // Nothing was begun.
+        #expect(
+            try FileLayer().list(folder.path).map(\.name).filter { $0.hasPrefix("Store.sqlite") } == ["Store.sqlite"])
+    }
+
+    @Test("What only the run can tell stops it when the step begins, and the store stays as it was", arguments: asked)
+    func during(last: String, code: FerryError.Code, words: String) throws {
+        let (migrator, store, folder) = try migrator(last: last, filter: "writer != 'nobody'")
+        let before = try DatabaseDump.text(store)
+        #expect(try migrator.plan(Configuration(target: "V3"), checksRows: true).refusals.isEmpty)
+        let error = #expect(throws: FerryError.self) {
+            try migrator.migrate(Configuration(target: "V3", takesSnapshot: false))
+        }
+        #expect(error?.code == code && error?.message.contains(words) == true)
+        #expect(error?.message.hasPrefix("In the step to version V3") == true && error?.remedy.isEmpty == false)
+        #expect(try DatabaseDump.text(store) == before)
+        withExtendedLifetime(folder) {}
+    }
+}

@@ -1,0 +1,121 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A chain with steps in place and copied ones")
+struct MixedChainTests {
+    private let quick = Configuration(chunkSize: .rows(5), now: { Date(timeIntervalSinceReferenceDate: 0) })
+
+    /// Every n-th operation is tried; the sweep tries all.
+    static let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 1 : 53
+
+    @Test("Says in its plan which steps are in place, and why the others are not")
+    func plans() throws {
+        let mixed = try MixedMigration()
+        let plan = try mixed.migrator().plan()
+        #expect(plan.refusals.isEmpty)
+        #expect(plan.steps.map(\.mode) == ["inPlace", "copy", "inPlace", "inPlace"])
+    }
+
+    @Test(
+        "Ends in the rows of a chain of copies alone, verified, and never touches the store before the swap",
+        arguments: TinyStore.Form.allCases)
+    func agrees(_ form: TinyStore.Form) throws {
+        let copied = try MixedMigration(form: form, isAllCopies: true)
+        #expect(try copied.migrator().plan().steps.allSatisfy { $0.mode == "copy" })
+        _ = try copied.migrator().migrate(quick)
+        let mixed = try MixedMigration(form: form)
+        let inode = try FileLayer().attributes(mixed.store).inode
+        let report = try mixed.migrator().migrate(quick)
+        #expect(report.mode == "copy" && report.chain.count == 5)
+        #expect(report.verification.differences.isEmpty && !report.verification.isBeforeCommit)
+        #expect(report.entityMappings.filter { $0.destination == "Book" }.map(\.written) == [12, 12, 12, 12])
+        #expect(try MixedMigration.rows(mixed.store) == MixedMigration.rows(copied.store))
+        #expect(try FileLayer().attributes(mixed.store).inode != inode)
+        let store = try Connection(path: mixed.store, mode: .readWrite)
+        #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
+        let names = try FileLayer().list(mixed.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
+        #expect(Set(names).isSubset(of: ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"]))
+    }
+
+    @Test("Leaves the store byte for byte with an output, and takes less than a full check when asked")
+    func output() throws {
+        for verify in [Configuration.VerifyMode.full, .quick, .none] {
+            let mixed = try MixedMigration(form: .filledLog)
+            let before = try StoreBytes(mixed.store)
+            var configuration = quick
+            configuration.verify = verify
+            configuration.output = URL(fileURLWithPath: mixed.folder.file("New.sqlite"))
+            let report = try mixed.migrator().migrate(configuration)
+            #expect(report.verification.mode == verify)
+            #expect((report.verification.checked > 0) == (verify == .full))
+            #expect(try StoreBytes(mixed.store) == before)
+            let store = try Connection(path: mixed.folder.file("New.sqlite"), mode: .readWrite)
+            #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2 AND ZPAGES = 100") == 12)
+        }
+    }
+
+    @Test(
+        "Failing at any operation leaves the old store or the new one, and the same call ends it",
+        arguments: TinyStore.Form.allCases)
+    func resumes(_ form: TinyStore.Form) throws {
+        let whole = try MixedMigration(form: form)
+        let count = FaultPlan()
+        let original = try DatabaseDump.text(whole.store)
+        _ = try whole.migrator(files: FileLayer(faults: count)).migrate(quick)
+        let expected = try DatabaseDump.text(whole.store)
+        let start = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0) * Self.stride / 3
+        for operation in Swift.stride(from: start, through: count.count, by: Self.stride) {
+            let mixed = try MixedMigration(form: form)
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                try mixed.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
+            }
+            let between = try DatabaseDump.text(mixed.store)
+            #expect(between == original || between == expected, "operation \(operation)")
+            let report = try mixed.migrator().migrate(quick)
+            #expect(try DatabaseDump.text(mixed.store) == expected, "operation \(operation)")
+            #expect(report.outcome == .migrated || between == expected)
+            let names = try FileLayer().list(mixed.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
+            #expect(
+                names.sorted() == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
+                "operation \(operation)")
+        }
+    }
+
+    @Test("Verifies what a step in place made: damage after its COMMIT keeps the store as it was", arguments: [1, 3])
+    func findsDamage(step: Int) throws {
+        let mixed = try MixedMigration()
+        let before = try StoreBytes(mixed.store)
+        let error = #expect(throws: FerryError.self) {
+            try mixed.migrator().migrate(quick) { event in
+                guard case .phase(.verify, step: step) = event else { return }
+                do {
+                    let destination = try Connection(
+                        path: mixed.store + ".ferry/step-\(step)/destination.sqlite", mode: .readWrite)
+                    destination.keepWriteAheadLogOnClose()
+                    // The first such event comes from the checks within the transaction: nobody sees its result yet.
+                    let isLocked =
+                        try destination.integer("SELECT 1 FROM pragma_table_info('ZBOOK') WHERE name = 'ZCOPIES'")
+                        == nil
+                    if step == 1, isLocked { return }
+                    do throws(DatabaseError) {
+                        try destination.execute("UPDATE ZBOOK SET ZCOPIES = 3 WHERE Z_PK = 3")
+                    } catch {
+                        guard error.isBusy else { throw error }
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(error?.code == .verificationFailed)
+        #expect((error?.cause as? VerificationDifferences)?.summary.differences.isEmpty == false)
+        #expect(try StoreBytes(mixed.store) == before)
+        var again = quick
+        again.restart = true
+        #expect(try mixed.migrator().migrate(again).outcome == .migrated)
+    }
+}

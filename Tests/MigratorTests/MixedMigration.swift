@@ -1,0 +1,144 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+
+/// A store whose chain to `App 5` has steps of both modes: 1 → 2 is inferred, 2 → 3 needs a mapping file, 3 → 4 and
+/// 4 → 5 are inferred.
+struct MixedMigration {
+    let folder: TemporaryFolder
+    var store: String { folder.file("App.sqlite") }
+    /// Mapping files for all steps, so that every one of them is a copy.
+    let isAllCopies: Bool
+
+    init(rows: Int64 = 12, form: TinyStore.Form = .plain, isAllCopies: Bool = false) throws {
+        folder = try TemporaryFolder()
+        self.isAllCopies = isAllCopies
+        try writeModels()
+        try writeMappings()
+        try makeStore(rows: rows, form: form)
+    }
+
+    func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
+        let mappings = ["Two.json"] + (isAllCopies ? ["One.json", "Three.json", "Four.json"] : [])
+        return try Migrator(
+            store: URL(fileURLWithPath: store),
+            models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
+            mappings: mappings.map { .url(URL(fileURLWithPath: folder.file($0))) }, files: files)
+    }
+
+    // MARK: Files
+
+    private func write(_ text: String, to file: String) throws {
+        try FileLayer().replace(folder.file(file), with: Array(text.utf8))
+    }
+
+    private func writeModels() throws {
+        let title = #"<attribute name="title" optional="YES" attributeType="String"/>"#
+        let writer = #"<attribute name="writer" optional="YES" attributeType="String"/>"#
+        let copies = #"<attribute name="copies" optional="YES" attributeType="Integer 32" defaultValueString="2"/>"#
+        try write("App 1", #"<entity name="Book">\#(title)\#(writer)</entity>"#)
+        // A new entity gives the old one another number.
+        let archive = #"<entity name="Archive"/>"#
+        try write("App 2", #"\#(archive)<entity name="Book">\#(title)\#(writer)\#(copies)</entity>"#)
+        let author = """
+            <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>\
+            <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Book" \
+            inverseName="author" inverseEntity="Book"/></entity>
+            """
+        let link = """
+            <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
+            inverseName="books" inverseEntity="Author"/>
+            """
+        try write("App 3", #"\#(archive)\#(author)<entity name="Book">\#(title)\#(copies)\#(link)</entity>"#)
+        let heading = #"<attribute name="heading" elementID="title" optional="YES" attributeType="String"/>"#
+        try write("App 4", #"\#(author)<entity name="Book">\#(heading)\#(copies)\#(link)</entity>"#)
+        let pages =
+            #"<attribute name="pages" optional="YES" attributeType="Integer 32" defaultValueString="100"/>"#
+        let indexed =
+            #"<fetchIndex name="byHeading"><fetchIndexElement property="heading" type="Binary" order="ascending"/></fetchIndex>"#
+        try write(
+            "App 5",
+            #"\#(author)<entity name="Book">\#(heading.replacing(" elementID=\"title\"", with: ""))\#(copies)\#(pages)\#(link)\#(indexed)</entity>"#
+        )
+        try write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 5.xcdatamodel</string></dict></plist>
+            """, to: "App.xcdatamodeld/.xccurrentversion")
+    }
+
+    private func write(_ name: String, _ entities: String) throws {
+        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
+        try write(
+            """
+            <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
+            userDefinedModelVersionIdentifier="">\(entities)</model>
+            """, to: "App.xcdatamodeld/\(name).xcdatamodel/contents")
+    }
+
+    private func writeMappings() throws {
+        let book = #"{ "name": "BookToBook", "source": "Book", "destination": "Book""#
+        let author = #"{ "name": "AuthorToAuthor", "source": "Author", "destination": "Author" }"#
+        try write(#"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#, to: "One.json")
+        try write(
+            """
+            { "source": "App 2", "destination": "App 3", "entityMappings": [
+              \(book), "relationships": { "author": { "mapping": "BookAuthor", "from": "$source" } } },
+              { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "writer != nil",
+                "unique": ["name"], "attributes": { "name": "$source.writer" } } ] }
+            """, to: "Two.json")
+        let heading = #""attributes": { "heading": "$source.title" }"#
+        try write(
+            #"{ "source": "App 3", "destination": "App 4", "entityMappings": [ \#(author), \#(book), \#(heading) } ] }"#,
+            to: "Three.json")
+        try write(
+            #"{ "source": "App 4", "destination": "App 5", "entityMappings": [ \#(author), \#(book) } ] }"#,
+            to: "Four.json")
+    }
+
+    private func makeStore(rows: Int64, form: TinyStore.Form) throws {
+        let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
+        let connection = try Connection(path: store, mode: .create)
+        connection.keepWriteAheadLogOnClose()
+        try connection.execute("PRAGMA synchronous = OFF")
+        try StoreCreation.prepare(connection)
+        if form != .plain { try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
+        let layout = try StoreLayout.canonical(for: version.model)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": rows], on: connection)
+            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000004").write(to: connection)
+            for key in 1...rows {
+                try connection.run(
+                    "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZWRITER) VALUES (?, 1, 1, ?, ?)",
+                    [.integer(key), .text("Book \(key)"), key % 5 == 0 ? .null : .text("Writer \(key % 3)")])
+            }
+        }
+        if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+
+    // MARK: Comparing
+
+    /// Every row of every table by the names of its columns: their order is another one where tables were altered.
+    static func rows(_ path: String) throws -> [String] {
+        let connection = try Connection(path: path, mode: .readWrite)
+        var lines: [String] = []
+        let tables = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        for table in tables.compactMap({ $0[0].text }) {
+            let names = try connection.rows(
+                "SELECT name FROM pragma_table_info(?) ORDER BY name", [.text(table)]
+            ).compactMap { $0[0].text }
+            lines.append("\(table): \(names)")
+            let columns = names.map(Connection.quoted).joined(separator: ", ")
+            lines += try connection.rows("SELECT \(columns) FROM \(Connection.quoted(table)) ORDER BY \(columns)")
+                .map { "\($0)" }
+        }
+        let indexes = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
+        return lines + indexes.map { "\($0)" }
+    }
+}

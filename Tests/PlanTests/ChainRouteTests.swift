@@ -1,0 +1,266 @@
+import FerryBase
+import FerryExpression
+import FerryMapping
+import FerryModel
+import FerryPlan
+import Synchronization
+import Testing
+
+@Suite("The choice of a chain's versions")
+struct ChainRouteTests {
+    private let versions = PlanFixture.versions(["V1", "V2", "V3", "V4"])
+
+    private static func list(_ names: String...) -> ChainRoute {
+        ChainRoute(choice: .list(names, origin: "Chain.txt"))
+    }
+
+    // MARK: A list
+
+    @Test("A list may leave versions out; what no mapping model leads over is inferred")
+    func skips() throws {
+        let models = [PlanFixture.mappingModel("V3", "V4")]
+        let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4", route: Self.list("V1", "V3", "V4"))
+        #expect(plan.refusals.isEmpty)
+        #expect(plan.chain == ["V1", "V3", "V4"])
+        #expect(plan.steps.map(\.isInferred) == [true, false])
+        #expect(plan.explanation.links.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
+    }
+
+    @Test("A store begins at its own place in a list, and a target ends it")
+    func part() throws {
+        let list = Self.list("V1", "V2", "V3", "V4")
+        #expect(try PlanFixture.plan(versions, [], from: "V2", to: "V3", route: list).chain == ["V2", "V3"])
+    }
+
+    @Test(
+        "A list that does not lead on is refused with the version",
+        arguments: [
+            (["V2", "V4"], "version V1, which Chain.txt does not list"),
+            (["V1", "V3"], "Chain.txt does not lead from V1"),
+            (["V4", "V1"], "Chain.txt does not lead from V1"),
+            (["V1", "V9", "V4"], "In Chain.txt: There is no model version 'V9'"),
+            (["V1", "V3", "V1", "V4"], "V1 cannot follow V3"),
+        ])
+    func refusesList(names: [String], words: String) throws {
+        let route = ChainRoute(choice: .list(names, origin: "Chain.txt"))
+        let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
+        let refusal = try #require(plan.refusals.first)
+        #expect(refusal.message.contains(words), "\(refusal.message)")
+        #expect(!refusal.remedy.isEmpty)
+    }
+
+    @Test("A version that cannot follow is named with the reason")
+    func cannotFollow() throws {
+        var versions = versions
+        versions[2] = PlanFixture.version(
+            "V3", [Entity(name: "Book", attributes: [Attribute(name: "inV1", type: .date)])])
+        let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: Self.list("V1", "V3", "V4"))
+        let refusal = try #require(plan.refusals.first)
+        #expect(refusal.code == .unreachable)
+        #expect(
+            refusal.message.hasPrefix("V3 cannot follow V1, as Chain.txt says: no mapping model leads from V1 to V3"))
+        #expect(refusal.message.contains("Book.inV1"))
+    }
+
+    // MARK: Whoever is asked
+
+    @Test("Is asked for each version with what can follow, and may leave the rest to the search")
+    func asks() throws {
+        let asked = Mutex<[ChainRoute.Question]>([])
+        let route = ChainRoute(
+            choice: .ask { question in
+                asked.withLock { $0.append(question) }
+                return question.version == "V1" ? "V3" : nil
+            })
+        let models = [PlanFixture.mappingModel("V1", "V4")]
+        let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4", route: route)
+        #expect(plan.refusals.isEmpty)
+        #expect(plan.chain == ["V1", "V3", "V4"])
+        #expect(asked.withLock { $0.map(\.version) } == ["V1", "V3"])
+        #expect(asked.withLock { $0.map(\.candidates) } == [["V4", "V2"], ["V4"]])
+        #expect(asked.withLock { $0.allSatisfy { $0.target == "V4" } })
+    }
+
+    @Test("Is refused an answer that is no version, and one that goes round", arguments: ["V9", "V1"])
+    func refusesAnswer(name: String) throws {
+        let route = ChainRoute(choice: .ask { _ in name })
+        let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
+        #expect(plan.refusals.first?.message.contains(name) == true)
+    }
+
+    @Test("What it throws is the cause of the refusal")
+    func passesOnErrors() throws {
+        struct Own: Error {}
+        let plan = try PlanFixture.plan(
+            versions, [], from: "V1", to: "V4", route: ChainRoute(choice: .ask { _ in throw Own() }))
+        #expect(plan.refusals.first?.cause is Own)
+    }
+
+    // MARK: Inference turned off
+
+    @Test("Without inference a step that has no mapping model is refused, and mapping models still lead")
+    func noInference() throws {
+        let route = ChainRoute(infers: false)
+        let models = [PlanFixture.mappingModel("V1", "V2"), PlanFixture.mappingModel("V2", "V4")]
+        #expect(try PlanFixture.plan(versions, models, from: "V1", to: "V4", route: route).chain == ["V1", "V2", "V4"])
+        let plan = try PlanFixture.plan(versions, [models[0]], from: "V1", to: "V4", route: route)
+        let refusal = try #require(plan.refusals.first)
+        #expect(refusal.code == .unreachable)
+        #expect(refusal.message.contains("none may be inferred"))
+        let listed = ChainRoute(choice: .list(["V1", "V3"], origin: "Chain.txt"), infers: false)
+        let other = try PlanFixture.plan(versions, [], from: "V1", to: "V3", route: listed)
+        #expect(other.refusals.first?.message.contains("V3 cannot follow V1") == true)
+    }
+
+    // MARK: Backwards
+
+    private static let library = [
+        PlanFixture.version("V1", [Entity(name: "Book", attributes: [Attribute(name: "title", type: .string)])]),
+        PlanFixture.version(
+            "V2",
+            [
+                Entity(
+                    name: "Book",
+                    attributes: [
+                        Attribute(name: "heading", type: .string, renamingIdentifier: "title"),
+                        Attribute(name: "copies", type: .integer32, isOptional: true),
+                    ]),
+                Entity(name: "Note"),
+            ]),
+    ]
+
+    @Test("An older target is refused, also where a mapping model leads back, and names the option")
+    func backward() throws {
+        let back = PlanFixture.mappingModel("V2", "V1")
+        for models in [[], [back]] {
+            let refusal = try #require(
+                try PlanFixture.plan(Self.library, models, from: "V2", to: "V1").refusals.first)
+            #expect(refusal.code == .backward && refusal.remedy.contains("--allow-downgrade"))
+        }
+    }
+
+    @Test("When it is allowed the way back is inferred, and what is lost comes first with its rows")
+    func downgrade() throws {
+        let plan = try PlanFixture.plan(
+            Self.library, [], from: "V2", to: "V1", route: ChainRoute(allowsDowngrade: true))
+        #expect(plan.refusals.isEmpty && plan.chain == ["V2", "V1"])
+        #expect(plan.losses.map { "\($0.entity).\($0.property ?? "")" } == ["Book.copies", "Note."])
+        #expect(plan.losses.map(\.rows) == [7, 0])
+        #expect(
+            Array(plan.warnings.prefix(2)) == [
+                "Going back to V1 loses Book.copies of 7 objects.", "Going back to V1 loses Note with 0 objects.",
+            ])
+        #expect(plan.explanation.links.map(\.reason) == ["inferred backwards: no mapping model leads there"])
+        let book = try #require(plan.steps[0].resolved.entityMappings.first)
+        #expect(book.attributes.first { $0.name == "title" }?.expression != nil)
+    }
+
+    @Test("Mapping models that lead back go before inference")
+    func mappedBack() throws {
+        let plan = try PlanFixture.plan(
+            Self.library,
+            [
+                PlanFixture.mappingModel(
+                    "V2", "V1",
+                    [
+                        EntityMapping(
+                            name: "BookToBook", source: "Book", destination: "Book",
+                            attributes: ["title": .value(.keyPath(.variable("source"), [.key("heading")]))])
+                    ])
+            ], from: "V2", to: "V1", route: ChainRoute(allowsDowngrade: true))
+        #expect(plan.refusals.isEmpty, "\(plan.refusals)")
+        #expect(plan.steps.map(\.isInferred) == [false])
+        #expect(plan.losses.count == 2)
+    }
+
+    @Test("Going forward nothing changes when a way back is allowed")
+    func forward() throws {
+        let plan = try PlanFixture.plan(
+            Self.library, [], from: "V1", to: "V2", route: ChainRoute(allowsDowngrade: true))
+        #expect(plan.chain == ["V1", "V2"] && plan.losses.isEmpty)
+    }
+
+    // MARK: Nodes
+
+    @Test("Versions with equal hashes are one node; the end is the one that was asked for, else the last")
+    func equalHashes() throws {
+        var twin = versions[1]
+        twin.name = "V2b"
+        twin.path = "/models/Model.xcdatamodeld/V2b.xcdatamodel"
+        twin.model.versionIdentifiers = ["twin"]
+        let all = versions + [twin]
+        for (target, identifier) in [("V2", "V2"), ("V2b", "twin")] {
+            for models in [[], [PlanFixture.mappingModel("V1", "V2")], [PlanFixture.mappingModel("V1", "V2b")]] {
+                let plan = try PlanFixture.plan(all, models, from: "V1", to: target)
+                #expect(plan.refusals.isEmpty && plan.chain == ["V1", target])
+                #expect(plan.steps.last?.resolved.destination.model.versionIdentifiers == [identifier])
+            }
+        }
+        let through = try PlanFixture.plan(all, [], from: "V1", to: "V3")
+        #expect(through.chain == ["V1", "V2b", "V3"])
+    }
+
+    @Test("A compiled mapping model leads between the versions that have its hashes")
+    func compiled() throws {
+        var model = PlanFixture.mappingModel("", "", name: "Compiled")
+        model.sourceHashes = versions[0].hashes
+        model.destinationHashes = versions[2].hashes
+        let plan = try PlanFixture.plan(versions, [model], from: "V1", to: "V4")
+        #expect(plan.chain == ["V1", "V3", "V4"])
+        #expect(plan.steps.map(\.isInferred) == [false, true])
+        model.sourceHashes = ["Book": Array(repeating: 0, count: 32)]
+        let refusal = try #require(try PlanFixture.plan(versions, [model], from: "V1", to: "V4").refusals.first)
+        #expect(refusal.code == .noSuchVersion && refusal.message.contains("Compiled"))
+    }
+
+    // MARK: Reasons
+
+    @Test("The explanation tells what was preferred over what, and what cannot be inferred")
+    func explains() throws {
+        let models = [PlanFixture.mappingModel("V1", "V3"), PlanFixture.mappingModel("V2", "V4")]
+        let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4")
+        #expect(plan.chain == ["V1", "V3", "V4"])
+        #expect(plan.explanation.links.map(\.isInferred) == [false, true])
+        #expect(
+            plan.explanation.links.map(\.reason) == [
+                "by mapping model V1toV3", "inferred: no mapping model leads there",
+            ])
+        #expect(
+            plan.explanation.notes == [
+                "Versions follow each other by their names, bundles by their paths.",
+                "V1 → V3 → V4 was preferred to V1 → V2 → V3 → V4: fewest inferred steps (1) go first, then fewest steps (2).",
+                "Not on the way: V2toV4 (V2 → V4).",
+            ])
+    }
+
+    @Test("A new one-to-one relationship in the place of a one-to-many is warned of")
+    func oneToOne() throws {
+        func version(_ name: String, toMany: Bool) -> ModelVersion {
+            PlanFixture.version(
+                name,
+                [
+                    Entity(
+                        name: "Book",
+                        relationships: [
+                            Relationship(
+                                name: toMany ? "covers" : "cover", destinationEntity: "Cover", inverseName: "book",
+                                inverseEntity: "Cover",
+                                isOptional: true, maxCount: toMany ? 0 : 1)
+                        ]),
+                    Entity(
+                        name: "Cover",
+                        relationships: [
+                            Relationship(
+                                name: "book", destinationEntity: "Book", inverseName: toMany ? "covers" : "cover",
+                                inverseEntity: "Book",
+                                isOptional: true)
+                        ]),
+                ])
+        }
+        let pair = [version("V1", toMany: true), version("V2", toMany: false)]
+        let plan = try PlanFixture.plan(pair, [], from: "V1", to: "V2")
+        #expect(plan.warnings.count(where: { $0.contains("Book.cover and Cover.book are one to one in V2") }) == 1)
+        let wider = try PlanFixture.plan([pair[1], version("V3", toMany: true)], [], from: "V2", to: "V3")
+        #expect(!wider.warnings.contains { $0.contains("one to one") })
+    }
+}

@@ -1,0 +1,38 @@
+internal import FerryBase
+package import FerrySQLite
+internal import FerryStore
+
+/// What a store says, whatever the order of its columns and the age of its tables.
+package enum StoreRows {
+    package static func text(_ connection: Connection, leavingOut dead: Set<String> = []) throws -> String {
+        var lines: [String] = []
+        let names = try connection.rows(
+            """
+            SELECT name FROM pragma_table_list
+            WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite_%' ORDER BY name
+            """)
+        for table in names.compactMap(\.[0].text) where table != "Z_METADATA" && table != "Z_MODELCACHE" {
+            let columns = try connection.rows(
+                "SELECT name, type FROM pragma_table_info(?) ORDER BY name", [.text(table)]
+            )
+            .filter { !dead.contains($0[0].text ?? "") }
+            lines.append("table \(table): \(columns.map { "\($0[0].text ?? "") \($0[1].text ?? "")" })")
+            let keys = try connection.rows(
+                "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.text(table)])
+            let selected = columns.compactMap(\.[0].text).joined(separator: ", ")
+            let order = keys.compactMap(\.[0].text).joined(separator: ", ")
+            for row in try connection.rows(
+                "SELECT \(selected) FROM \(table) ORDER BY \(order.isEmpty ? selected : order)")
+            {
+                lines.append("  \(row)")
+            }
+        }
+        let others = try connection.rows(
+            "SELECT type, name, tbl_name FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL ORDER BY type, name"
+        )
+        lines += others.map { "\($0)" }
+        let metadata = try StoreMetadata.read(from: connection)
+        lines.append("\(metadata.uuid) \(metadata.hashes.mapValues(\.hexadecimal).sorted { $0.key < $1.key })")
+        return lines.joined(separator: "\n")
+    }
+}
