@@ -115,7 +115,8 @@ struct LaterSteps {
                 traced.sources.append(Source(entity: path.first?.mapping.source ?? source.entity, values: values))
             }
         }
-        return traced
+        // An entity that is new on the way has no rows yet.
+        return traced.sources.isEmpty ? nil : traced
     }
 
     // MARK: Tracing

@@ -146,7 +146,7 @@ package struct InPlaceRun {
         connection.allowSchemaWrites()
         for statement in plan.statements { try execute(statement) }
         try writeMetadata()
-        try removeStaleStatistics()
+        try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
         report.phaseNanoseconds[.rows] = Clock.nanoseconds() - start
         options.progress?(ProgressUpdate(phase: .verify))
@@ -186,19 +186,6 @@ package struct InPlaceRun {
         let strangers = KeptStrangers(plan: plan, source: source, destination: destination, connection: connection)
         if mayHaveStrangers, let refusal = try strangers.refusal() { throw refusal }
         return DamagedRowsRemoval.Removed()
-    }
-
-    /// What ANALYZE said about tables and indexes that have gone, or have other names.
-    private func removeStaleStatistics() throws {
-        let exists = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'")
-        guard exists != nil else { return }
-        try connection.execute(
-            """
-            DELETE FROM sqlite_stat1 WHERE tbl NOT IN (SELECT name FROM sqlite_master WHERE type = 'table')
-                OR (idx IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sqlite_master AS m
-                    WHERE m.type = 'index' AND m.name = idx AND m.tbl_name = tbl)
-                    AND idx <> tbl)
-            """)
     }
 
     /// Takes the store through the steps that the step stands for, one by one.

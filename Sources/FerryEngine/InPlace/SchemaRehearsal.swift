@@ -44,15 +44,18 @@ struct SchemaRehearsal {
 
     /// Runs the statements of a plan.
     func run(_ plan: InPlacePlan) throws {
-        for planned in plan.statements + plan.closing {
-            let statement = planned.values.isEmpty ? nil : try connection.prepare(planned.sql)
-            guard let statement else {
-                try connection.execute(planned.sql)
-                continue
-            }
-            for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
-            try statement.run()
+        for planned in plan.statements { try run(planned) }
+        try StaleStatistics.remove(on: connection)
+        for planned in plan.closing { try run(planned) }
+    }
+
+    private func run(_ planned: InPlaceStatement) throws {
+        let statement = planned.values.isEmpty ? nil : try connection.prepare(planned.sql)
+        guard let statement else {
+            return try connection.execute(planned.sql)
         }
+        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
+        try statement.run()
     }
 
     // MARK: What there is
