@@ -105,7 +105,7 @@ let package = Package(
             "MigratorTests",
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot",
+                "FerrySnapshot", "FerryEngine",
             ]),
         tests(
             "CaseTests",
