@@ -25,6 +25,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
+        // For a command line of one's own, with migration policies in it.
+        .library(name: "FerryCommand", targets: ["FerryCommand"]),
         .executable(name: "ferry", targets: ["FerryTool"]),
         .executable(name: "ferry-bench", targets: ["FerryBench"]),
     ],
@@ -103,13 +105,13 @@ let package = Package(
             "MigratorTests",
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot",
+                "FerrySnapshot", "FerryEngine",
             ]),
         tests(
             "CaseTests",
             of: [
-                "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryPlan", "FerryEngine",
-                "FerryVerify",
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
+                "FerryEngine", "FerryVerify",
             ], excluding: ["Cases"]),
         tests(
             "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],

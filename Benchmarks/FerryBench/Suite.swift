@@ -3,7 +3,8 @@ internal import BenchmarkHarness
 /// The cases, in the order in which they run.
 enum Suite {
     static let cases: [any BenchmarkCase] = [
-        CopyCase(), TransformCase(), WholeStoreCase(), FindOrCreateCase(), JSONCase(), SnapshotCase(), VerifyCase(),
+        CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), FindOrCreateCase(), JSONCase(), SnapshotCase(),
+        VerifyCase(),
         MemoryCase(), ChunkSweepCase(), WideRowsCase(), BlobsCase(), PlanCase(),
     ]
 

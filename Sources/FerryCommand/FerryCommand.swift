@@ -1,13 +1,18 @@
+public import Ferry
 internal import FerryBase
 
 /// The command line of Ferry.
 public enum FerryCommand {
     /// Runs one command line, without the program's name.
     ///
+    /// - Parameters:
+    ///   - arguments: The command line.
+    ///   - policies: The migration policies that mapping models name, by their class names. A program of one's own that
+    ///     is nothing but this call migrates stores whose mapping models have code.
     /// - Returns: The exit code for the shell.
-    public static func run(arguments: [String]) -> Int32 {
+    public static func run(arguments: [String], policies: [String: PolicyFactory] = [:]) -> Int32 {
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-        return run(arguments, on: Console(isJSON: isJSON)).rawValue
+        return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
     }
 
     /// Every command, in the order of help.
@@ -26,13 +31,15 @@ public enum FerryCommand {
     package static var commandNames: [String] { commands.map { $0.syntax.name } }
 
     /// Runs one command line on a console; never throws.
-    package static func run(_ words: [String], on console: Console) -> ExitCode {
+    package static func run(
+        _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
+    ) -> ExitCode {
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 for line in HelpText.overview(commands) { console.note(line) }
                 throw FerryError(.usage, "A command is missing.", remedy: "Start with: ferry help")
             }
-            return try call.run(on: console)
+            return try call.run(on: console, policies: policies)
         } catch {
             let error = FerryError.from(error)
             console.fail(error)

@@ -99,12 +99,14 @@ final class StepContext {
     }
 
     /// Runs a piece of work that is one unit by itself, unless an earlier call has finished it.
-    func once(_ unit: String, phase: Phase, subject: String?, _ body: () throws -> Void) throws {
+    func once(
+        _ unit: String, phase: Phase, subject: String?, writesScratch: Bool = false, _ body: () throws -> Void
+    ) throws {
         var entry = try progress.entry(unit)
         guard !entry.isDone else { return }
         try options.stop.check()
         options.progress?(ProgressUpdate(phase: phase, subject: subject))
-        try self.unit(writesScratch: false) {
+        try self.unit(writesScratch: writesScratch) {
             try body()
             entry.isDone = true
             try progress.save(entry, for: unit)

@@ -14,6 +14,8 @@ package struct StepReport: Sendable {
     package var chunkTimes: ChunkTimes
     package var phaseNanoseconds: [Phase: UInt64]
     package var resumed: Bool
+    /// What verification must know of migration policies.
+    package var policies = PolicyEvidence()
 
     package init(counts: [EntityMappingCounts] = []) {
         self.counts = counts

@@ -17,10 +17,13 @@ package struct StepRun {
     package var isSourcePrivate: Bool
     package var folder: String
     package var options: EngineOptions
+    package var policies: PolicyRegistry
 
     package init(
-        step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions
+        step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
+        policies: PolicyRegistry = PolicyRegistry()
     ) {
+        self.policies = policies
         self.step = step
         self.sourcePath = sourcePath
         self.isSourcePrivate = isSourcePrivate
@@ -43,9 +46,12 @@ package struct StepRun {
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
             let carried = try CarriedObjectsPhase(context: context)
-            try phase(.rows, in: &report) { report in try RowsPhase(context: context).run(report: &report) }
+            let policies = try PolicyRun(context, policies: policies)
+            try phase(.rows, in: &report) { report in
+                try RowsPhase(context: context, policies: policies).run(report: &report)
+            }
             try phase(.relationships, in: &report) { report in
-                try RelationshipsPhase(context: context).run(report: &report)
+                try RelationshipsPhase(context: context, policies: policies).run(report: &report)
             }
             try phase(.indexes, in: &report) { report in
                 try IndexesPhase(context: context).run()
@@ -87,8 +93,22 @@ package struct StepRun {
             counts.written = entry.written
             counts.dropped = entry.dropped
             counts.merged = entry.merged
-            report.counts.append(counts)
+            counts.created = entry.created
+            var others: [EntityMappingCounts] = []
+            for entity in mapping.policy == nil ? [] : context.destination.model.sortedEntityNames {
+                let entry = try context.progress.entry(PolicyRun.createdUnit(entity, by: mapping))
+                if entity == mapping.destination {
+                    counts.created += entry.created
+                    counts.written += entry.written
+                } else if entry.written > 0 {
+                    var other = EntityMappingCounts(name: mapping.name, source: mapping.source, destination: entity)
+                    (other.created, other.written) = (entry.created, entry.written)
+                    others.append(other)
+                }
+            }
+            report.counts += [counts] + others
         }
+        report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
         report.healed += context.sourceKeys.broken.map { ($0.kind.rawValue, $0.entity, $0.rows) }
         let mapped = Set(step.resolved.entityMappings.map(\.source))

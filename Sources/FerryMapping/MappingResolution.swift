@@ -25,9 +25,11 @@ package struct MappingResolution: Sendable {
     ///
     /// A name that two mapping models give to entity mappings is qualified in the result: `MappingModel/Name`.
     package static func resolve(
-        source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel]
+        source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
+        policies: KnownPolicies = KnownPolicies()
     ) -> MappingResolution {
-        var resolver = StepResolver(source: source, destination: destination, mappingModels: mappingModels)
+        var resolver = StepResolver(
+            source: source, destination: destination, mappingModels: mappingModels, policies: policies)
         return resolver.resolve()
     }
 }

@@ -26,6 +26,9 @@ package struct ResolvedStep: Sendable {
         self.warnings = warnings
     }
 
+    /// Whether a part of the step is code.
+    package var hasPolicies: Bool { entityMappings.contains { $0.policy != nil } }
+
     package func entityMapping(named name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.name == name }
     }
@@ -52,7 +55,20 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var relationships: [ResolvedRelationship]
     /// Whether each source object keeps its `Z_PK`: no iteration, no `unique`, and the first mapping that carries its
     /// source root into its destination root.
+    ///
+    /// It is never said of a mapping with a policy, which may make no object or several: what that one made is found in
+    /// its association only.
     package var keepsPrimaryKey: Bool
+    /// The class name of its migration policy, as it is registered.
+    package var policy: String?
+    /// What the policy offers to expressions; nil without a policy.
+    package var policyFunctions: Set<String>?
+    /// Whether the first object that a policy makes of a source object gets the `Z_PK` of that one.
+    package var policyKeepsPrimaryKeys = false
+    /// Whether objects of it may have the `Z_PK` of their sources.
+    package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
+    /// The file's own words for a policy to read.
+    package var userInfo: [String: String] = [:]
     /// What the entity is called in each of ``ResolvedStep/middle``.
     package var middle: [String] = []
 

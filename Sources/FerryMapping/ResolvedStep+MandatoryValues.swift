@@ -11,8 +11,11 @@ extension ResolvedStep {
     }
 
     /// The mandatory attributes that an entity mapping takes over.
+    ///
+    /// What a policy makes of an object without such a value only its code tells.
     package func mandatoryValues(of mapping: ResolvedEntityMapping) -> [MandatoryValue] {
-        mapping.attributes.compactMap { attribute in
+        guard mapping.policy == nil else { return [] }
+        return mapping.attributes.compactMap { attribute in
             guard let name = attribute.expression?.sourceKeys,
                 let old = source.model.attribute(name, of: mapping.source),
                 let new = destination.model.attribute(attribute.name, of: mapping.destination),

@@ -53,6 +53,13 @@ struct Partitioning {
                         "relationship \(relationship.name) takes what \(name) made"
                 }
             }
+            for other in mappings where other.position < mapping.position {
+                // A policy may ask for everything that was made before it, and make objects of any entity.
+                if mapping.policy != nil || other.policy != nil {
+                    result[mapping.position, default: [:]][other.position] =
+                        "a migration policy runs after what comes before it"
+                }
+            }
             for other in mappings where other.position != mapping.position {
                 if !mapping.unique.isEmpty, other.destination == mapping.destination {
                     if other.unique.isEmpty {

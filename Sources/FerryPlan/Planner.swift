@@ -9,19 +9,22 @@ internal import FerryStore
 package struct Planner: Sendable {
     package var catalog: ModelCatalog
     package var mappingModels: [MappingModel]
-    /// Policy class names that are registered in code; the module prefix is optional.
-    package var policyClassNames: Set<String>
+    /// The migration policies that are registered in code.
+    package var policies: KnownPolicies
+    package var executor: ExecutorChoice
     /// Whether steps become one where they can; otherwise each runs by itself, in the mode that they would have as one.
     package var composes: Bool
     /// Which way the chain may take.
     package var route = ChainRoute()
 
     package init(
-        catalog: ModelCatalog, mappingModels: [MappingModel], policyClassNames: Set<String> = [], composes: Bool = true
+        catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
+        executor: ExecutorChoice = .auto, composes: Bool = true
     ) {
         self.catalog = catalog
         self.mappingModels = mappingModels
-        self.policyClassNames = policyClassNames
+        self.policies = policies
+        self.executor = executor
         self.composes = composes
     }
 
@@ -53,7 +56,9 @@ package struct Planner: Sendable {
                 plan.refusals += problems
             }
             plan.warnings = Self.warnings(of: plan)
-            if plan.refusals.isEmpty { plan.steps = ChainComposition(plan.steps, composes: composes).steps }
+            if plan.refusals.isEmpty {
+                plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
+            }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)
             return plan
@@ -100,6 +105,7 @@ package struct Planner: Sendable {
 
     /// The rows that a step leaves of each entity; nil when only its run can tell.
     private static func rows(after step: ResolvedStep, from rows: [String: Int64]) -> [String: Int64]? {
+        guard !step.hasPolicies else { return nil }
         var left: [String: Int64] = [:]
         for mapping in step.entityMappings {
             guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty else { return nil }
@@ -110,33 +116,36 @@ package struct Planner: Sendable {
 
     private func planStep(_ edge: VersionGraph.Edge) -> (StepPlan?, [FerryError]) {
         let resolution = MappingResolution.resolve(
-            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels)
+            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
+            policies: policies)
         guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
         var step = StepPlan(
             mode: .copy, resolved: resolution.step, partitions: [], needsRowCheck: resolution.needsRowCheck,
             needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
         do throws(FerryError) {
-            try step.split()
+            try step.split(executor)
         } catch {
             return (nil, [error])
         }
-        if step.isInferred { step.needsCopyBecause = step.obstacleInPlace() }
+        if step.isInferred {
+            step.needsCopyBecause =
+                executor == .row ? "the row executor was asked for" : step.obstacleInPlace()
+        }
         return (step, [])
     }
 }
 
 extension StepPlan {
-    /// Splits the entity mappings into partitions.
+    /// Splits the entity mappings into partitions, each mapping with its executor.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` when a given split cannot work.
-    mutating func split() throws(FerryError) {
-        partitions = try Partitioning(resolved).partitions().map { mappings in
+    /// - Throws: ``FerryError`` `.badMapping` when a given split cannot work, `.unsupported` when the executor cannot.
+    mutating func split(_ choice: ExecutorChoice) throws(FerryError) {
+        partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
             PartitionPlan(
-                entityMappings: mappings.map { mapping in
-                    EntityMappingPlan(
-                        mapping: mapping, executor: .set,
-                        reason: "every value is a column, a bound parameter or a function of Ferry's",
-                        rows: 0, isEstimated: false)
+                entityMappings: try mappings.map { mapping throws(FerryError) in
+                    let (executor, reason) = try choice.executor(for: mapping)
+                    return EntityMappingPlan(
+                        mapping: mapping, executor: executor, reason: reason, rows: 0, isEstimated: false)
                 })
         }
     }

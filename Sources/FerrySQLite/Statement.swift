@@ -54,15 +54,20 @@ package final class Statement {
     }
 
     /// Binds a BLOB; SQLite keeps its own copy.
+    package func bind(blob: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
+        // A null pointer would bind NULL where an empty BLOB is meant.
+        guard !blob.isEmpty else { return try check(sqlite3_bind_zeroblob(handle, Int32(index), 0)) }
+        try check(
+            sqlite3_bind_blob64(
+                handle, Int32(index), blob.baseAddress, UInt64(blob.count), ferry_sqlite3_transient()))
+    }
+
+    /// Binds a BLOB; SQLite keeps its own copy.
     package func bind(_ value: [UInt8], at index: Int) throws(DatabaseError) {
-        let code = value.withUnsafeBytes {
-            // A null pointer would bind NULL where an empty BLOB is meant.
-            $0.isEmpty
-                ? sqlite3_bind_zeroblob(handle, Int32(index), 0)
-                : sqlite3_bind_blob64(
-                    handle, Int32(index), $0.baseAddress, UInt64($0.count), ferry_sqlite3_transient())
+        let outcome = value.withUnsafeBytes { bytes in
+            Result { () throws(DatabaseError) in try bind(blob: bytes, at: index) }
         }
-        try check(code)
+        try outcome.get()
     }
 
     package func bindNull(at index: Int) throws(DatabaseError) {

@@ -28,6 +28,8 @@ package struct Verification {
     package var isInPlace: Bool
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
+    /// What migration policies decided, and so cannot be computed again.
+    package var policies: PolicyEvidence
     /// Of a thousand rows with kept or new keys, how many are compared cell by cell; all are counted.
     package var sampledPerMille: Int64 = 1_000
     /// Names of objects that no model explains and that are left out.
@@ -49,8 +51,8 @@ package struct Verification {
     package init(
         mode: Mode, step: ResolvedStep, sourcePath: String, isSourcePrivate: Bool, destinationPath: String,
         workFolder: String, counts: [EntityMappingCounts]?, now: Double?, isInPlace: Bool = false,
-        externalFolder: String? = nil, trace: TraceHook? = nil, progress: ProgressHook? = nil,
-        stop: StopRequest = StopRequest()
+        externalFolder: String? = nil, policies: PolicyEvidence = PolicyEvidence(), trace: TraceHook? = nil,
+        progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.mode = mode
         self.step = step
@@ -62,6 +64,7 @@ package struct Verification {
         self.now = now
         self.isInPlace = isInPlace
         self.externalFolder = externalFolder
+        self.policies = policies
         self.trace = trace
         self.progress = progress
         self.stop = stop

@@ -9,6 +9,8 @@ internal import FerryStore
 /// The lookup file is the connection's `main`; the stores are attached as `source` and `destination`, for reading only.
 final class VerificationContext {
     let verification: Verification
+    /// The step; mappings whose policies kept all keys keep them here.
+    let step: ResolvedStep
     let connection: Connection
     /// The names that the source store really has.
     let source: StoreLayout
@@ -26,6 +28,7 @@ final class VerificationContext {
 
     init(_ verification: Verification, lookups: LookupFile) throws {
         self.verification = verification
+        step = verification.step.taking(verification.policies)
         report = VerificationReport(mode: verification.mode)
         // What SQLite sorts on disk goes to the same folder.
         let vfs = try VFS(temporaryFolder: verification.workFolder)
@@ -63,7 +66,6 @@ final class VerificationContext {
         try connection.run("ATTACH ? AS \(schema)", [.text(uri)])
     }
 
-    var step: ResolvedStep { verification.step }
     var sourceModel: ManagedObjectModel { verification.step.source.model }
     var destinationModel: ManagedObjectModel { verification.step.destination.model }
 
@@ -127,7 +129,7 @@ final class VerificationContext {
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepers(into root: String) -> [ResolvedEntityMapping] {
-        step.entityMappings.filter { $0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root }
+        step.entityMappings.filter { $0.mayKeepPrimaryKeys && destinationModel.root(of: $0.destination) == root }
     }
 
     /// The highest key that kept objects of a destination root table may have: new keys begin above it.
@@ -148,10 +150,11 @@ final class VerificationContext {
     /// Entity mappings that give new keys in a destination root table, in the order in which they give them.
     ///
     /// That is their own order, but a mapping that looks for objects comes after those that carry objects over into
-    /// exactly its entity.
+    /// exactly its entity. A migration policy may give keys in any root table.
     func makers(into root: String) -> [ResolvedEntityMapping] {
         var waiting = step.entityMappings.filter {
-            !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root
+            if $0.policy != nil { return verification.policies.newKeys[$0.position]?[root] != nil }
+            return !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root
         }
         var ordered: [ResolvedEntityMapping] = []
         while !waiting.isEmpty {
@@ -163,5 +166,16 @@ final class VerificationContext {
             ordered.append(waiting.remove(at: index))
         }
         return ordered
+    }
+}
+
+extension ResolvedStep {
+    /// The step in which the mappings of policies that kept all keys are said to keep them.
+    fileprivate func taking(_ policies: PolicyEvidence) -> ResolvedStep {
+        var step = self
+        for index in step.entityMappings.indices where policies.implied.contains(step.entityMappings[index].position) {
+            step.entityMappings[index].keepsPrimaryKey = true
+        }
+        return step
     }
 }

@@ -43,7 +43,8 @@ struct Case: CustomTestStringConvertible {
 
     /// Makes the source store in a folder and plans the case's step.
     func prepare(
-        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, vfs: VFS? = nil
+        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
+        vfs: VFS? = nil
     ) throws -> StepRun {
         let catalog = try ModelCatalog(paths: ["\(path)/Model 1.xcdatamodel", "\(path)/Model 2.xcdatamodel"])
         let source = try catalog.version(named: "Model 1")
@@ -53,7 +54,7 @@ struct Case: CustomTestStringConvertible {
         let mapping = "\(path)/mapping.json"
         let isInferred = !FileManager.default.fileExists(atPath: mapping)
         let mappingModels = isInferred ? [] : [try MappingFile.load(path: mapping)]
-        let plan = Planner(catalog: catalog, mappingModels: mappingModels).plan(
+        let plan = Planner(catalog: catalog, mappingModels: mappingModels, executor: executor).plan(
             from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
@@ -62,8 +63,10 @@ struct Case: CustomTestStringConvertible {
     }
 
     /// Plans, runs and verifies the case in a folder.
-    func run(in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize) throws -> Outcome {
-        try complete(prepare(in: folder, chunkSize: chunkSize))
+    func run(
+        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto
+    ) throws -> Outcome {
+        try complete(prepare(in: folder, chunkSize: chunkSize, executor: executor))
     }
 
     /// Runs and verifies what was prepared.

@@ -1,24 +1,27 @@
 import FerryEngine
 import FerryMapping
+import FerryPlan
 import FerryVerify
 import Foundation
 import TestSupport
 import Testing
 
-/// Every case through every chunk size; `FERRY_RECORD=1` writes what came out as the new expectation.
+/// Every case through both executors and every chunk size; `FERRY_RECORD=1` writes what came out as the new expectation.
 @Suite("Cases")
 struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
     static let chunkSizes: [EngineOptions.ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
 
-    @Test("A case gives the expected store, whatever the chunk size", arguments: Case.all)
-    func expected(of testCase: Case) throws {
+    @Test(
+        "A case gives the expected store, whatever the executor and the chunk size", arguments: Case.all,
+        [ExecutorChoice.set, .row])
+    func expected(of testCase: Case, by executor: ExecutorChoice) throws {
         let expectation = "\(testCase.path)/expected.txt"
         for chunkSize in Self.chunkSizes {
             let folder = try TemporaryFolder()
-            let outcome = try testCase.run(in: folder, chunkSize: chunkSize)
+            let outcome = try testCase.run(in: folder, chunkSize: chunkSize, executor: executor)
             let text = try outcome.text()
-            if Self.isRecording, chunkSize == .automatic {
+            if Self.isRecording, chunkSize == .automatic, executor == .set {
                 try text.write(toFile: expectation, atomically: true, encoding: .utf8)
             }
             #expect(text == (try String(contentsOfFile: expectation, encoding: .utf8)), "chunk size \(chunkSize)")

@@ -11,7 +11,7 @@ struct MessageTests {
         "migrate App.sqlite --models M --chunk-size many", "migrate App.sqlite --models M --verify half",
         "migrate App.sqlite --models M --progress loud", "migrate App.sqlite --models M --snapshot-level 20",
         "migrate App.sqlite --models M --budget 15s", "migrate App.sqlite --models M --hold-swap",
-        "migrate App.sqlite --models M --executor set", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",
+        "migrate App.sqlite --models M --executor rows", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",
         "plan App.sqlite --models M --sql", "plan A.sqlite B.sqlite --models M", "help frobnicate",
         "snapshot restore App.sqlite", "generate Model.xcdatamodeld --rows 10",
         "verify A.sqlite --sample 1%", "verify A.sqlite --models M --source B.sqlite --sample 200%",

@@ -97,7 +97,7 @@ import Testing
                 "a == 1 AND NOT (b == 2 OR title != nil)",
                 "(s.a IS ?1) AND (NOT ((s.b IS ?2) OR (s.title IS NOT NULL)))", ["1", "2"]
             ),
-            ("price * 2.0 > 10.0", "(?2 < (s.price * ?1)) IS TRUE", ["2.0", "10.0"]),
+            ("price * 2.0 > 10.0", "(?1 < (s.price * ?2)) IS TRUE", ["10.0", "2.0"]),
         ])
     func translatesCondition(text: String, sql: String, parameters: [String]) throws {
         var translator = SQLTranslator(scope: Library.json, resolver: TextResolver())

@@ -27,16 +27,22 @@ struct Family {
 
     func url(_ item: String) -> URL { URL(fileURLWithPath: folder.file(item)) }
 
-    func migrator(_ store: String, models: [String], mappings: [String]) throws -> Migrator {
+    func migrator(
+        _ store: String, models: [String], mappings: [String], policies: [String: PolicyFactory] = [:]
+    ) throws -> Migrator {
         try Migrator(
-            store: url(store), models: models.map { .url(url($0)) }, mappings: mappings.map { .url(url($0)) })
+            store: url(store), models: models.map { .url(url($0)) }, mappings: mappings.map { .url(url($0)) },
+            policies: policies)
     }
 
     /// Migrates and checks what every migration must leave: a sound file with the target's hashes.
     @discardableResult
-    func migrate(_ store: String, models: [String], mappings: [String], to target: String) throws -> MigrationReport {
-        let migrator = try migrator(store, models: models, mappings: mappings)
-        let report = try migrator.migrate(Configuration(target: target))
+    func migrate(
+        _ store: String, models: [String], mappings: [String], to target: String,
+        policies: [String: PolicyFactory] = [:], chunkSize: Configuration.ChunkSize = .automatic
+    ) throws -> MigrationReport {
+        let migrator = try migrator(store, models: models, mappings: mappings, policies: policies)
+        let report = try migrator.migrate(Configuration(target: target, chunkSize: chunkSize))
         let connection = try open(store)
         let catalog = try ModelCatalog(paths: models.map { folder.file($0) })
         let version = try catalog.version(named: target)

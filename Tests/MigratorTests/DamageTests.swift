@@ -93,7 +93,7 @@ struct DamageTests {
 
     @Test(
         "is migrated by rule, verified, and the report says what became of it", arguments: cases,
-        DamagedStore.Way.allCases)
+        DamagedStore.Way.allCases + [.policy])
     func rules(_ damage: Case, _ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: damage.damage)
         let plan = try store.migrator().plan(Configuration(target: "App 2"), checksRows: true)
@@ -101,8 +101,8 @@ struct DamageTests {
         #expect(plan.warnings.contains { $0.contains(damage.entity) })
         let report = try store.migrate()
         #expect(report.verification.differences.isEmpty)
-        #expect(try store.rows(damage.query) == (way == .copy ? damage.copied : damage.inPlace))
-        let isHealed = damage.kind != "missingFile" && (way == .copy || damage.isHealedInPlace)
+        #expect(try store.rows(damage.query) == (way.isCopy ? damage.copied : damage.inPlace))
+        let isHealed = damage.kind != "missingFile" && (way.isCopy || damage.isHealedInPlace)
         let healed = report.healed.filter { $0.kind == damage.kind }
         let kept = report.kept.filter { $0.kind == damage.kind }
         #expect(

@@ -1,5 +1,6 @@
 import Ferry
 import FerryBase
+import FerryEngine
 import FerryModel
 import FerrySQLite
 import FerryStore
@@ -12,8 +13,22 @@ struct DamagedStore {
     enum Way: CaseIterable {
         /// In place of the store itself, or of a copy at an output, which is verified against the store.
         case inPlace, inPlaceOutput
+        /// By a mapping model.
         case copy
+        /// The same through Swift, and as Swift does what could be done in place.
+        case rows, inferredRows
+        /// By a mapping model with a policy that does what is done anyway.
+        case policy
+
+        /// The ways that treat everything alike; what a policy makes of an object only its code tells.
+        static let allCases: [Way] = [.inPlace, .inPlaceOutput, .copy, .rows, .inferredRows]
+
+        var isCopy: Bool { self != .inPlace && self != .inPlaceOutput }
+        var hasMapping: Bool { isCopy && self != .inferredRows }
+        var executor: Configuration.Executor { self == .rows || self == .inferredRows ? .row : .automatic }
     }
+
+    struct Policy: EntityMigrationPolicy {}
 
     let folder: TemporaryFolder
     let way: Way
@@ -26,10 +41,11 @@ struct DamagedStore {
         folder = try TemporaryFolder()
         try write("App 1", Self.entities(book: "", external: hasExternalStorage))
         try write("App 2", later)
-        if way == .copy {
+        if way.hasMapping {
+            let policy = way == .policy ? #", "policy": "Policy""# : ""
             let names = ["Author", "Book", "Cover", "Person", "Tag"].filter { later.contains("name=\"\($0)\"") }
             let mappings = names.map {
-                #"{ "name": "\#($0)", "source": "\#($0)", "destination": "\#($0)" }"#
+                #"{ "name": "\#($0)", "source": "\#($0)", "destination": "\#($0)"\#(policy) }"#
             }
             try FileLayer().replace(
                 folder.file("Map.json"),
@@ -115,7 +131,8 @@ struct DamagedStore {
     func migrator() throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: way == .copy ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : [])
+            mappings: way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : [],
+            policies: ["Policy": { Policy() }])
     }
 
     /// Migrates, fully verified, without a snapshot.
@@ -124,8 +141,8 @@ struct DamagedStore {
         let report = try migrator().migrate(
             Configuration(
                 target: "App 2", output: way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil,
-                takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
-        guard report.mode == (way == .copy ? "copy" : "inPlace") else {
+                executor: way.executor, takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
+        guard report.mode == (way.isCopy ? "copy" : "inPlace") else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")
         }
         return report

@@ -61,13 +61,14 @@ struct ExternalFilesTests {
         let store = try store(way, later: Self.inline)
         let output = store.folder.file("New.sqlite")
         let report = try store.migrator().migrate(
-            Configuration(target: "App 2", output: URL(fileURLWithPath: output)))
+            Configuration(target: "App 2", output: URL(fileURLWithPath: output), executor: way.executor))
         #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
         #expect(try names(beside: output) == [Self.stray])
         #expect(try names(beside: store.store) == [Self.named, Self.stray])
         let other = try self.store(way, later: DamagedStore.later)
         let second = other.folder.file("New.sqlite")
-        _ = try other.migrator().migrate(Configuration(target: "App 2", output: URL(fileURLWithPath: second)))
+        _ = try other.migrator().migrate(
+            Configuration(target: "App 2", output: URL(fileURLWithPath: second), executor: way.executor))
         #expect(try names(beside: second) == [Self.named, Self.stray])
     }
 

@@ -65,7 +65,9 @@ struct ValuesTests {
             "SELECT Z_PK, Z_OPT, \(columns.joined(separator: ", ")) FROM ZITEM ORDER BY Z_PK")
     }
 
-    @Test("Unchanged attributes keep their values", arguments: laters, [DamagedStore.Way.inPlace, .copy])
+    @Test(
+        "Unchanged attributes keep their values", arguments: laters,
+        [DamagedStore.Way.inPlace, .copy, .rows, .inferredRows, .policy])
     private func unchanged(_ later: Later, _ way: DamagedStore.Way) throws {
         let folder = try TemporaryFolder()
         let bundle = folder.file("App.xcdatamodeld")
@@ -82,15 +84,16 @@ struct ValuesTests {
         let attributes = Self.types.indices.map { "\"a\($0)\(later.suffix.lowercased())\": \"$source.a\($0)\"" }
         let mapping = """
             { "source": "App 1", "destination": "App 2", "entityMappings": [{ "name": "Items", "source": "Item",
-              "destination": "Item", "attributes": { \(attributes.joined(separator: ", ")) } }] }
+              "destination": "Item"\(way == .policy ? ", \"policy\": \"Policy\"" : ""), "attributes": { \(attributes.joined(separator: ", ")) } }] }
             """
         try mapping.write(toFile: folder.file("Map.json"), atomically: true, encoding: .utf8)
         let mappings: [MappingSource] =
-            way == .copy ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : []
+            way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : []
         let report = try Migrator(
-            store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: mappings
-        ).migrate(Configuration(target: "App 2", takesSnapshot: false))
-        #expect(report.mode == (way == .copy ? "copy" : "inPlace") && report.verification.differences.isEmpty)
+            store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: mappings,
+            policies: ["Policy": { DamagedStore.Policy() }]
+        ).migrate(Configuration(target: "App 2", executor: way.executor, takesSnapshot: false))
+        #expect(report.mode == (way.isCopy ? "copy" : "inPlace") && report.verification.differences.isEmpty)
         let after = try dump(store, later.suffix)
         #expect(before.count == Self.values.count && after.count == before.count)
         for (row, (old, new)) in zip(before, after).enumerated() {

@@ -2,12 +2,17 @@ internal import BenchmarkHarness
 internal import Ferry
 internal import FerryBase
 internal import FerryEngine
+internal import FerryPlan
 internal import Foundation
 
 /// Ferry's side where a budget speaks of the executor: the engine alone, to the finished destination.
 enum EngineJob {
-    static func run(_ data: String, work: String, rows: Int, chunk: Int = 10_000, probe: Probe) throws {
-        let run = try Subject.stepRun(data, work: work, chunkSize: .rows(chunk), trace: probe.trace)
+    static func run(
+        _ data: String, work: String, rows: Int, chunk: Int = 10_000, executor: ExecutorChoice = .auto,
+        policy: PolicyFactory? = nil, probe: Probe
+    ) throws {
+        let run = try Subject.stepRun(
+            data, work: work, chunkSize: .rows(chunk), executor: executor, policy: policy, trace: probe.trace)
         let report = try probe.measure(rows: rows) {
             let report = try run.run()
             try run.finish()

@@ -43,16 +43,24 @@ struct Subject: Sendable {
 
     /// The engine's part alone, for the budgets that speak of an executor.
     static func stepRun(
-        _ folder: String, work: String, chunkSize: EngineOptions.ChunkSize, trace: TraceHook?
+        _ folder: String, work: String, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
+        policy: PolicyFactory? = nil, trace: TraceHook?
     ) throws -> StepRun {
         let catalog = try catalog(folder)
-        let plan = try Planner(catalog: catalog, mappingModels: [MappingFile.load(path: mapping(folder))]).plan(
+        var mapping = try MappingFile.load(path: mapping(folder))
+        let policies = PolicyRegistry(policy.map { ["Policy": $0] } ?? [:])
+        if policy != nil {
+            for index in mapping.entityMappings.indices { mapping.entityMappings[index].policyClassName = "Policy" }
+        }
+        let planner = Planner(
+            catalog: catalog, mappingModels: [mapping], policies: policies.known, executor: executor)
+        let plan = try planner.plan(
             from: catalog.version(named: "Version1"), to: catalog.version(named: "Version2"), rows: [:],
             areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store(folder), isSourcePrivate: true, folder: work,
-            options: EngineOptions(chunkSize: chunkSize, now: 0, trace: trace))
+            options: EngineOptions(chunkSize: chunkSize, now: 0, trace: trace), policies: policies)
     }
 
     /// The whole program but its command line.

@@ -25,6 +25,16 @@ public struct Configuration: Sendable {
 
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
+    /// Who carries the rows of entity mappings without a policy; the migrated store is the same.
+    public enum Executor: String, Sendable, Hashable, CaseIterable {
+        /// Statements of SQL.
+        case automatic = "auto"
+        /// Swift, one row after another.
+        case row
+        /// Statements of SQL only: a mapping with a policy is refused.
+        case set
+    }
+
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
     /// Which versions the migration passes through.
@@ -36,6 +46,7 @@ public struct Configuration: Sendable {
     /// Where the migrated store is written; nil means in place of the store.
     public var output: URL?
     public var chunkSize: ChunkSize
+    public var executor: Executor
     public var verify: VerifyMode
     /// Whether a verified snapshot is taken before anything; never with ``output``, which leaves the store alone.
     public var takesSnapshot: Bool
@@ -56,14 +67,16 @@ public struct Configuration: Sendable {
     public var trace: TraceHook?
 
     public init(
-        target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic, verify: VerifyMode = .full,
-        takesSnapshot: Bool = true, snapshotFolder: URL? = nil, snapshotLevel: Int = 1,
-        damaged: Damaged = .refuse, dropUnknown: [String] = [], composes: Bool = true, restart: Bool = false,
+        target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
+        executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
+        snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
+        composes: Bool = true, restart: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
         self.output = output
         self.chunkSize = chunkSize
+        self.executor = executor
         self.verify = verify
         self.takesSnapshot = takesSnapshot
         self.snapshotFolder = snapshotFolder

@@ -1,5 +1,6 @@
 internal import Dispatch
 public import FerryBase
+internal import FerryEngine
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
@@ -20,17 +21,28 @@ public struct Migrator: Sendable {
 
     /// Reads the models and mapping models.
     ///
+    /// - Parameters:
+    ///   - store: The store's main file.
+    ///   - models: The model versions.
+    ///   - mappings: The mapping models.
+    ///   - policies: The migration policies by the class names that the mapping models use; the module before a dot may
+    ///     be left out. An instance is made for each entity mapping, and for each call that goes on with a run.
     /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, `.badExpression`, and `.unsupported` when the
     ///   linked SQLite is too old.
-    public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
-        try self.init(store: store, models: models, mappings: mappings, files: FileLayer())
+    public init(
+        store: URL, models: [ModelSource], mappings: [MappingSource] = [], policies: [String: PolicyFactory] = [:]
+    ) throws {
+        try self.init(store: store, models: models, mappings: mappings, policies: policies, files: FileLayer())
     }
 
-    package init(store: URL, models: [ModelSource], mappings: [MappingSource], files: FileLayer) throws {
+    package init(
+        store: URL, models: [ModelSource], mappings: [MappingSource], policies: [String: PolicyFactory] = [:],
+        files: FileLayer
+    ) throws {
         try SQLiteCheck.require()
         self.store = store
         self.files = files
-        inputs = try Inputs(models: models, mappings: mappings, files: files)
+        inputs = try Inputs(models: models, mappings: mappings, policies: PolicyRegistry(policies), files: files)
     }
 
     // MARK: Looking

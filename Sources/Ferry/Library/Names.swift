@@ -1,4 +1,5 @@
 public import FerryBase
+public import FerryEngine
 
 // What a caller of the library meets by name, so that `import Ferry` is enough.
 public typealias FerryError = FerryBase.FerryError
@@ -7,3 +8,16 @@ public typealias ProgressUpdate = FerryBase.ProgressUpdate
 public typealias StopRequest = FerryBase.StopRequest
 public typealias TraceEvent = FerryBase.TraceEvent
 public typealias TraceHook = FerryBase.TraceHook
+
+// What a migration policy is written with.
+public typealias DefaultMigrationPolicy = FerryEngine.DefaultMigrationPolicy
+public typealias DestinationObject = FerryEngine.DestinationObject
+public typealias EntityMigrationPolicy = FerryEngine.EntityMigrationPolicy
+public typealias MigrationManager = FerryEngine.MigrationManager
+public typealias MigrationValue = FerryEngine.MigrationValue
+public typealias PolicyEntityMapping = FerryEngine.PolicyEntityMapping
+public typealias PolicyFactory = FerryEngine.PolicyFactory
+public typealias PolicyFunction = FerryEngine.PolicyFunction
+public typealias PolicyLookup = FerryEngine.PolicyLookup
+public typealias PolicyPropertyMapping = FerryEngine.PolicyPropertyMapping
+public typealias SourceObject = FerryEngine.SourceObject

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -7,10 +8,14 @@ internal import FerryPlan
 struct Inputs: Sendable {
     var catalog: ModelCatalog
     var mappingModels: [MappingModel]
+    var policies: PolicyRegistry
     /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
 
-    init(models: [ModelSource], mappings: [MappingSource], files: FileLayer) throws(FerryError) {
+    init(
+        models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
+    ) throws(FerryError) {
+        self.policies = policies
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
         mappingModels = []
         for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }

@@ -127,7 +127,7 @@ struct LaterSteps {
         guard index > 0 else { return [[]] }
         var found: [Path] = []
         for mapping in plan.steps[index - 1].resolved.entityMappings where mapping.destination == entity {
-            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty,
+            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty, mapping.policy == nil,
                 let before = paths(to: mapping.source, before: index - 1)
             else { return nil }
             found += before.map { $0 + [(index - 1, mapping)] }

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -49,8 +50,15 @@ extension MigrationRun {
     }
 
     var planner: Planner {
+        let executor: ExecutorChoice =
+            switch configuration.executor {
+            case .automatic: .auto
+            case .row: .row
+            case .set: .set
+            }
         var planner = Planner(
-            catalog: inputs.catalog, mappingModels: inputs.mappingModels, composes: configuration.composes)
+            catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
+            executor: executor, composes: configuration.composes)
         planner.route = configuration.route
         return planner
     }

@@ -57,7 +57,7 @@ extension MigrationRun {
             try files.createDirectory(stepFolder)
             return StepRun(
                 step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
-                options: options)
+                options: options, policies: inputs.policies)
         }
         return InPlaceStep(
             step: step, previous: previous, sourceGuard: sourceGuard,
@@ -120,7 +120,8 @@ extension MigrationRun {
             mode: configuration.verify == .full ? .full : .quick, step: step, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
             counts: report.counts, now: now, isInPlace: run.step.mode == .inPlace,
-            externalFolder: ExternalData.folder(forStore: place.store), trace: configuration.trace,
+            externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
+            trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         verification.dropping = run.options.dropping
         verification.dropsMissingContents = run.options.damaged == .drop

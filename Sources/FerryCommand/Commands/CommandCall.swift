@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// A command and the words that follow its name.
@@ -44,13 +45,15 @@ struct CommandCall {
             remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "The commands are listed by: ferry help")
     }
 
-    func run(on console: Console) throws -> ExitCode {
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let arguments = try Arguments(words, for: command.syntax)
         guard !arguments.has("--help") else {
             let text = HelpText.command(command.syntax)
             console.result([("help", .string(text.joined(separator: "\n")))], text: text)
             return .success
         }
-        return try command.init(from: arguments).run(on: console)
+        let instance = try command.init(from: arguments)
+        if let migrating = instance as? any PolicyCommand { return try migrating.run(on: console, policies: policies) }
+        return try instance.run(on: console)
     }
 }

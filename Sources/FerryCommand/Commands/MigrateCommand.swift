@@ -8,7 +8,7 @@ internal import Synchronization
     internal import Foundation
 #endif
 
-struct MigrateCommand: Command {
+struct MigrateCommand: PolicyCommand {
     static let syntax = Syntax(
         "migrate", summary: "Migrates a store, resumable at any moment.",
         discussion: """
@@ -70,12 +70,12 @@ struct MigrateCommand: Command {
         return .rows(Int(rows))
     }
 
-    func run(on console: Console) throws -> ExitCode {
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         // The version that the plan found is told also when the run fails later.
         let seen = Mutex<PlanReport?>(nil)
         do {
             let stop = StopRequest()
-            let migrator = try input.migrator()
+            let migrator = try input.migrator(policies)
             if isDryRun { return PlanCommand.show(try migrator.plan(configuration), on: console) }
             InterruptWatch.start(stop, on: console)
             let renderer = progress.renderer(on: console)

@@ -31,6 +31,7 @@ struct MigrationInput {
         .repeated(
             "--drop-unknown", "NAME",
             "Leave out an object that is not Core Data's, such as a view that cannot be carried. May be repeated."),
+        .value("--executor", "WHO", "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
     ]
 
     let store: URL
@@ -43,6 +44,8 @@ struct MigrationInput {
         store = URL(filePath: arguments.operand(0))
         var configuration = Configuration(target: arguments.value("--to"))
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
+        configuration.executor =
+            try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.damaged =
@@ -53,7 +56,9 @@ struct MigrationInput {
         mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
     }
 
-    func migrator() throws -> Migrator { try Migrator(store: store, models: models, mappings: mappings) }
+    func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
+        try Migrator(store: store, models: models, mappings: mappings, policies: policies)
+    }
 }
 
 extension URL {

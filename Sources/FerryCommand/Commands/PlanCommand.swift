@@ -1,7 +1,7 @@
 internal import Ferry
 internal import FerryBase
 
-struct PlanCommand: Command {
+struct PlanCommand: PolicyCommand {
     static let syntax = Syntax(
         "plan", summary: "Shows what a migration would do; touches nothing.",
         discussion: "Finds the store's version, the chain of versions to the target, and the work of each step. "
@@ -20,9 +20,9 @@ struct PlanCommand: Command {
         checksRows = arguments.has("--check")
     }
 
-    func run(on console: Console) throws -> ExitCode {
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         try PlanCommand.show(
-            input.migrator().plan(input.configuration, checksRows: checksRows), on: console)
+            input.migrator(policies).plan(input.configuration, checksRows: checksRows), on: console)
     }
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {

@@ -22,6 +22,8 @@ struct ProgressTable {
         var written: Int64 = 0
         var dropped: Int64 = 0
         var merged: Int64 = 0
+        /// Inserted by a policy beyond one for each object that was read.
+        var created: Int64 = 0
     }
 
     static func create(on connection: Connection) throws(DatabaseError) {
@@ -29,10 +31,10 @@ struct ProgressTable {
             """
             CREATE TABLE main.\(name) (
                 unit TEXT PRIMARY KEY, mark INTEGER, done INTEGER, chunks INTEGER, read INTEGER, written INTEGER,
-                dropped INTEGER, merged INTEGER
+                dropped INTEGER, merged INTEGER, created INTEGER
             ) WITHOUT ROWID
             """)
-        try connection.execute("INSERT INTO main.\(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0)")
+        try connection.execute("INSERT INTO main.\(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0, 0)")
     }
 
     static func exists(on connection: Connection) throws(DatabaseError) -> Bool {
@@ -42,7 +44,7 @@ struct ProgressTable {
 
     init(on connection: Connection) throws(DatabaseError) {
         self.connection = connection
-        record = try connection.prepare("REPLACE INTO main.\(Self.name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        record = try connection.prepare("REPLACE INTO main.\(Self.name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         // `mark` counts the units, `read` is the number of the last unit that wrote to scratch.
         advance = try connection.prepare(
             "UPDATE main.\(Self.name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
@@ -51,14 +53,14 @@ struct ProgressTable {
 
     func entry(_ unit: String) throws(DatabaseError) -> Entry {
         let row = try connection.rows(
-            "SELECT mark, done, chunks, read, written, dropped, merged FROM main.\(Self.name) WHERE unit = ?",
+            "SELECT mark, done, chunks, read, written, dropped, merged, created FROM main.\(Self.name) WHERE unit = ?",
             [.text(unit)]
         ).first
         guard let row else { return Entry() }
         let numbers = row.map { $0.integer ?? 0 }
         return Entry(
             mark: numbers[0], isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3], written: numbers[4],
-            dropped: numbers[5], merged: numbers[6])
+            dropped: numbers[5], merged: numbers[6], created: numbers[7])
     }
 
     /// Records a unit inside the transaction that did its work.
@@ -66,6 +68,7 @@ struct ProgressTable {
         try record.bind([
             .text(unit), .integer(entry.mark), .integer(entry.isDone ? 1 : 0), .integer(entry.chunks),
             .integer(entry.read), .integer(entry.written), .integer(entry.dropped), .integer(entry.merged),
+            .integer(entry.created),
         ])
         try record.run()
     }
@@ -86,6 +89,18 @@ struct ProgressTable {
     /// The number of the last finished unit.
     func lastUnit() throws(DatabaseError) -> Int64 {
         try connection.integer("SELECT mark FROM main.\(Self.name) WHERE unit = ''") ?? 0
+    }
+
+    /// The units whose names begin with a word, with the rest of their names.
+    func entries(_ word: String) throws(DatabaseError) -> [(name: String, entry: Entry)] {
+        let units = try connection.rows(
+            "SELECT unit FROM main.\(Self.name) WHERE substr(unit, 1, ?1) = ?2 ORDER BY unit",
+            [.integer(Int64(word.unicodeScalars.count)), .text(word)])
+        var entries: [(name: String, entry: Entry)] = []
+        for unit in units.compactMap(\.[0].text) {
+            entries.append((String(unit.dropFirst(word.count)), try entry(unit)))
+        }
+        return entries
     }
 
     /// All chunks of all calls.

@@ -113,9 +113,14 @@ struct RunDatabase {
             try dropScratch(connection)
             try ScratchDatabase.createUnit(on: connection)
             for mapping in resolved.entityMappings where assignments.associated.contains(mapping.position) {
-                try ScratchDatabase.createAssociation(of: mapping, on: connection)
+                try ScratchDatabase.createAssociation(
+                    of: mapping, isReversible: resolved.hasPolicies, on: connection)
             }
             for table in assignments.gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
+            if resolved.hasPolicies {
+                for table in assignments.gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
+                try ScratchDatabase.createPolicyTables(on: connection)
+            }
             for (entity, lists) in StepContext.lookups(of: run.step).sorted(by: { $0.key < $1.key }) {
                 for attributes in lists {
                     let columns = attributes.compactMap { destination.column(of: $0, in: entity) }

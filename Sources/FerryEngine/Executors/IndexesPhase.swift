@@ -46,7 +46,7 @@ struct IndexesPhase {
             guard let number = context.destination.number(of: root) else { continue }
             var highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
             for mapping in context.step.resolved.entityMappings
-            where mapping.keepsPrimaryKey && context.destination.model.root(of: mapping.destination) == root {
+            where mapping.mayKeepPrimaryKeys && context.destination.model.root(of: mapping.destination) == root {
                 highest = max(highest, try KeyBase.highestKey(ofSourceOf: mapping, in: context))
             }
             try context.connection.run(

@@ -6,12 +6,17 @@ internal import FerrySQLite
 /// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
 struct RowsPhase {
     let context: StepContext
+    let policies: PolicyRun
 
     static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
 
     func run(report: inout StepReport) throws {
         for partition in context.step.partitions {
-            for plan in partition.entityMappings { try carry(plan, report: &report) }
+            for plan in partition.entityMappings {
+                try policies.begin(plan.mapping)
+                try carry(plan, report: &report)
+                try policies.endInstanceCreation(plan.mapping)
+            }
         }
     }
 
@@ -21,7 +26,7 @@ struct RowsPhase {
         var entry = try context.progress.entry(unit)
         if entry.isDone { return }
         let ranges = try KeyRanges(of: mapping, in: context)
-        let executor = try SetExecutor(mapping, in: context)
+        let executor = try executor(of: plan)
         var sizer = ChunkSizer(context.options.chunkSize)
         var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
         while !entry.isDone {
@@ -37,6 +42,8 @@ struct RowsPhase {
                     entry.written += outcome.written
                     entry.merged += outcome.merged
                     entry.dropped += outcome.dropped
+                    entry.created += outcome.created
+                    try policies.recordCreated(by: mapping, isFirstPass: true)
                     precondition(
                         outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
                 }
@@ -56,17 +63,34 @@ struct RowsPhase {
         }
     }
 
+    private func executor(of plan: EntityMappingPlan) throws -> any MappingExecutor {
+        if let executor = try policies.executor(of: plan.mapping) { return executor }
+        return switch plan.executor {
+        case .set: try SetExecutor(plan.mapping, in: context)
+        case .row: try RowExecutor(plan.mapping, in: context)
+        }
+    }
+
     /// Runs the body; a failing function of ours says in which entity mapping it failed.
     private func placed<Result>(in mapping: ResolvedEntityMapping, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as DatabaseError {
-            guard var cause = context.connection.takeFunctionError() as? FerryError else { throw error }
-            cause.place.entityMapping = mapping.name
-            cause.place.entity = mapping.source
-            cause.message = "Entity mapping \(mapping.name): \(cause.message)"
-            cause.cause = error
-            throw cause
+            guard let cause = context.connection.takeFunctionError() as? FerryError else { throw error }
+            throw placed(cause, in: mapping, cause: error)
+        } catch let error as FerryError where error.code == .rowFailed {
+            throw placed(error, in: mapping, cause: error.cause)
         }
+    }
+
+    private func placed(
+        _ error: FerryError, in mapping: ResolvedEntityMapping, cause: (any Error)?
+    ) -> FerryError {
+        var error = error
+        error.place.entityMapping = mapping.name
+        error.place.entity = mapping.source
+        error.message = "Entity mapping \(mapping.name): \(error.message)"
+        error.cause = cause
+        return error
     }
 }

@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// Carries the rows of one entity mapping by prepared `INSERT … SELECT` statements, a chunk of keys at a time.
-final class SetExecutor {
+final class SetExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
     private let destinationTable: String
@@ -30,14 +30,6 @@ final class SetExecutor {
         var count: Statement
         var remember: Statement
         var cleanUp: [String]
-    }
-
-    /// What a chunk did.
-    struct Outcome {
-        var read: Int64 = 0
-        var written: Int64 = 0
-        var merged: Int64 = 0
-        var dropped: Int64 { read - written - merged }
     }
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
@@ -69,19 +61,17 @@ final class SetExecutor {
         count = needsCount ? try sql.count().prepare(on: connection) : nil
     }
 
-    /// Whether a chunk writes to the scratch database.
     var writesScratch: Bool { context.isAssociated(mapping) || !lookups.isEmpty || !mapping.unique.isEmpty }
 
-    /// Carries the rows of one range, inside the caller's transaction.
-    func carry(_ range: KeyRanges.Range) throws -> Outcome {
-        var outcome = Outcome()
+    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+        var outcome = ChunkOutcome()
         outcome.read = range.rows
         if let count {
             try bind(range, to: count)
             outcome.read = try count.step() ? count.integer(0) : 0
             count.reset()
         }
-        let last = try lastKey()
+        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
         switch body {
         case .plain(let rows, let associations):
             if let associations { try run(associations, range, last: last) }
@@ -102,8 +92,8 @@ final class SetExecutor {
 
     private func findOrCreate(
         _ statements: FindOrCreate, _ range: KeyRanges.Range, last: Int64, read: Int64
-    ) throws -> Outcome {
-        var outcome = Outcome()
+    ) throws -> ChunkOutcome {
+        var outcome = ChunkOutcome()
         outcome.read = read
         try run(statements.stage, range, last: last)
         let staged = try statements.count.step() ? statements.count.integer(0) : 0
@@ -123,13 +113,6 @@ final class SetExecutor {
             try lookup.bind(.integer(to), named: ":to")
             try lookup.run()
         }
-    }
-
-    /// The key after which the chunk's new objects count on.
-    private func lastKey() throws -> Int64 {
-        guard !mapping.keepsPrimaryKey else { return 0 }
-        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(destinationTable)")
-        return max(firstKey, highest ?? 0)
     }
 
     @discardableResult

@@ -6,6 +6,8 @@ internal import FerryStore
 struct JoinRows {
     let table: JoinTable
     let assignments: RelationshipAssignments
+    /// Whether a policy may have added links without a position.
+    let hasPolicies: Bool
 
     /// One statement, in the order of the table's primary key; positions that were not copied follow from the order in
     /// which the links came.
@@ -32,6 +34,9 @@ struct JoinRows {
         _ stored: String, of column: String, among group: String, _ parameters: inout Parameters
     ) -> String {
         let filling = assignments.assignments.filter { $0.joinTable == table.name }
+        if hasPolicies {
+            return OrderKeys.appended(to: stored, among: group, ordered: "came", parameters: &parameters)
+        }
         let isCopied = filling.allSatisfy { assignment in
             guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
             return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }

@@ -66,6 +66,7 @@ struct LinkStatements {
         let path = try end(of: contribution.rule.from, in: &scope)
         let related: String
         let part: String
+        var number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
         if other.keepsPrimaryKey {
             let keys = ForeignKeySQL(context: context, mapping: mapping)
             scope.require(try keys.carried(other, path.object, in: &scope))
@@ -78,8 +79,12 @@ struct LinkStatements {
             )
             related = "\(alias).destination"
             part = "\(alias).element"
+            if other.policy != nil {
+                // A policy may have made objects of other entities too.
+                number = "\(alias).entity"
+                scope.require("\(alias).entity IN (\(numbers(ofFamily: assignment.relationship.destinationEntity)))")
+            }
         }
-        let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
         let position = scope.parameters.add(.integer(Int64(other.position)))
         let isKept = mapping.keepsPrimaryKey
         let columns = [
@@ -96,7 +101,7 @@ struct LinkStatements {
     /// related to what the other one made of the very same object.
     private func isOwnAssociation(_ other: ResolvedEntityMapping) -> Bool {
         mapping.keepsPrimaryKey && mapping.filter == nil && other.source == mapping.source && !other.keepsPrimaryKey
-            && contribution.rule.from == .variable("source")
+            && other.policy == nil && contribution.rule.from == .variable("source")
     }
 
     private func pairsOfAssociation(
@@ -124,6 +129,9 @@ struct LinkStatements {
                 """, source: .init(alias: "s", entity: mapping.source))
         scope.parameters = parameters
         scope.require("a.source > :low AND a.source <= :high")
+        if mapping.policy != nil {
+            scope.require("a.destination = :only AND a.entity IN (\(numbers(ofFamily: assignment.declared.entity)))")
+        }
         if let iteration = mapping.iteration,
             let entity = IterationPath.entity(of: mapping, in: context.source.model)
         {
@@ -146,6 +154,12 @@ struct LinkStatements {
         var expansion = SourceScope.Expansion(object: start)
         for case .key(let name) in steps { expansion = try scope.expand(name, from: expansion.object) }
         return expansion
+    }
+
+    /// The numbers of an entity of the destination and of everything below it.
+    private func numbers(ofFamily entity: String) -> String {
+        context.destination.model.family(of: entity).compactMap { context.destination.number(of: $0) }.sorted()
+            .map(String.init).joined(separator: ", ")
     }
 
     // MARK: Forms
@@ -219,5 +233,21 @@ enum OrderKeys {
     /// - Returns: The SQL.
     static func sql(place: String, parameters: inout Parameters) -> String {
         "\(parameters.add(.integer(1024))) + \(parameters.add(.integer(1024))) * \(place)"
+    }
+
+    /// SQL of a position that is kept where there is one, and else comes after all that are.
+    ///
+    /// - Parameters:
+    ///   - stored: SQL of the position as far as it is known.
+    ///   - group: SQL of the object that the others belong to.
+    ///   - order: SQL that orders those without a position.
+    ///   - parameters: Takes the numbers.
+    /// - Returns: The SQL.
+    static func appended(
+        to stored: String, among group: String, ordered order: String, parameters: inout Parameters
+    ) -> String {
+        let step = parameters.add(.integer(1024))
+        let place = "row_number() OVER (PARTITION BY \(group) ORDER BY \(stored) IS NOT NULL, \(order))"
+        return "ifnull(\(stored), ifnull(max(\(stored)) OVER (PARTITION BY \(group)), \(step)) + \(step) * \(place))"
     }
 }

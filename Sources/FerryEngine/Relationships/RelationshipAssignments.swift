@@ -71,6 +71,12 @@ struct RelationshipAssignments {
                 gathered.append(table)
             }
         }
+        if step.resolved.hasPolicies {
+            // A policy may ask for what any mapping made, and relate objects of any many-to-many.
+            gathered = destination.joinTables
+            sorted = []
+            associated = Set(step.resolved.entityMappings.filter { !$0.keepsPrimaryKey }.map(\.position))
+        }
         for contribution in assignments.flatMap(\.contributions) {
             for name in contribution.rule.mappings {
                 if let other = builder.byName[name], !other.keepsPrimaryKey { associated.insert(other.position) }
@@ -182,11 +188,15 @@ private struct Builder {
     private func isInline(
         _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, _ storage: RelationshipStorage
     ) -> Bool {
-        guard case .foreignKey = storage, isToOnePath(rule.from, in: mapping) else { return false }
+        // A policy's objects are related in the second pass, by the policy.
+        guard case .foreignKey = storage, mapping.policy == nil, isToOnePath(rule.from, in: mapping) else {
+            return false
+        }
         return rule.mappings.allSatisfy { name in
             guard let other = byName[name] else { return false }
             if other.keepsPrimaryKey { return true }
-            guard other.iteration == nil, let first = runOrder[other.position], let second = runOrder[mapping.position]
+            guard other.iteration == nil, other.policy == nil, let first = runOrder[other.position],
+                let second = runOrder[mapping.position]
             else { return false }
             return first < second
         }

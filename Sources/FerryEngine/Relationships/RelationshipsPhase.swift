@@ -1,11 +1,13 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
 /// Relates the objects that could not be related when their rows were written.
 struct RelationshipsPhase {
     let context: StepContext
+    let policies: PolicyRun
 
     func run(report: inout StepReport) throws {
         for assignment in context.assignments.assignments {
@@ -13,15 +15,21 @@ struct RelationshipsPhase {
                 try linkAtOnce(assignment)
                 continue
             }
-            for contribution in assignment.contributions where !contribution.isInline {
+            for contribution in assignment.contributions
+            where !contribution.isInline && contribution.mapping.policy == nil {
                 try link(assignment, contribution, report: &report)
             }
-            if !isGathered(assignment) { try settle(assignment) }
         }
+        if context.step.resolved.hasPolicies { try healPositions() }
+        try policies.relate(report: &report)
+        try policies.validate()
+        for assignment in context.assignments.assignments where !isGathered(assignment) { try settle(assignment) }
+        if context.step.resolved.hasPolicies { try givePositions() }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
-                try JoinRows(table: table, assignments: context.assignments).statement()
-                    .prepare(on: context.connection).run()
+                let rows = JoinRows(
+                    table: table, assignments: context.assignments, hasPolicies: context.step.resolved.hasPolicies)
+                try rows.statement().prepare(on: context.connection).run()
             }
         }
         for assignment in context.assignments.assignments where isGathered(assignment) { try settle(assignment) }
@@ -45,40 +53,47 @@ struct RelationshipsPhase {
         }
     }
 
+    /// What the source lacks, before policies add objects that have no position yet either.
+    private func healPositions() throws {
+        for assignment in context.assignments.assignments {
+            let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+            for (index, sql) in MissingPositions(context: context, assignment: assignment).statements().enumerated() {
+                try context.once(
+                    "heal:\(name):\(index)", phase: .relationships, subject: name,
+                    writesScratch: isGathered(assignment)
+                ) { try sql.prepare(on: context.connection).run() }
+            }
+        }
+    }
+
+    /// A policy may have put objects into any ordered relationship, from either side.
+    private func givePositions() throws {
+        for (key, storage) in context.destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            guard case .foreignKey(let table, let column, _, let orderColumn?) = storage else { continue }
+            let name = "\(key.entity).\(key.property)"
+            let sql = MissingPositions.appended(table: table, column: orderColumn, among: column)
+            try context.once("positions:\(name)", phase: .relationships, subject: name) {
+                try sql.prepare(on: context.connection).run()
+            }
+        }
+    }
+
     private func link(
         _ assignment: RelationshipAssignments.Assignment, _ contribution: RelationshipAssignments.Contribution,
         report: inout StepReport
     ) throws {
         let name = "\(assignment.declared.entity).\(assignment.declared.property)"
         let unit = "links:\(name):\(contribution.mapping.position)"
-        var entry = try context.progress.entry(unit)
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
-        guard !entry.isDone, let statement = try sql.links()?.prepare(on: context.connection) else { return }
-        let isGathered = isGathered(assignment)
-        let ranges = try KeyRanges(of: contribution.mapping, in: context)
-        var sizer = ChunkSizer(context.options.chunkSize)
-        var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
-        while !entry.isDone {
-            try context.options.stop.check()
-            let start = Clock.nanoseconds()
-            let range = try ranges.next(after: low, rows: sizer.rows)
-            try context.unit(writesScratch: range != nil && isGathered) {
-                if let range {
-                    try statement.bind(.integer(range.low), named: ":low")
-                    try statement.bind(.integer(range.high), named: ":high")
-                    try statement.run()
-                    entry.mark = range.high
-                    entry.chunks += 1
-                }
-                entry.isDone = range?.isLast ?? true
-                try context.progress.save(entry, for: unit)
-            }
-            guard let range else { return }
-            low = range.high
-            let nanoseconds = Clock.nanoseconds() - start
-            sizer.chunkTook(nanoseconds)
-            report.chunkTimes.add(nanoseconds)
-            context.options.progress?(ProgressUpdate(phase: .relationships, subject: name, done: entry.chunks))
+        guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
+        else { return }
+        try context.walk(
+            KeyRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
+            writesScratch: isGathered(assignment), report: &report
+        ) { range, _ in
+            try statement.bind(.integer(range.low), named: ":low")
+            try statement.bind(.integer(range.high), named: ":high")
+            try statement.run()
         }
     }
 

@@ -1,5 +1,7 @@
 internal import FerryBase
+internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -20,14 +22,19 @@ struct SettlingStatements {
                 let others = try healing.others()
                 result = healing.agreed() + result + (others.isEmpty ? [] : others + result)
             }
-            if let orderColumn, !isOrderCopied {
+            if let orderColumn, !context.step.resolved.hasPolicies, !isOrderCopied {
                 result.append(positions(table: table, column: orderColumn, among: column))
             }
-            return result + MissingPositions(context: context, assignment: assignment).statements()
-        case .join, .inverseForeignKey:
-            return MissingPositions(context: context, assignment: assignment).statements()
+            return result + positionsThatTheSourceLacks
+        case .join, .inverseForeignKey: return positionsThatTheSourceLacks
         case .inverseless: return []
         }
+    }
+
+    /// Beside policies they are there already: what those add without a position is no damage.
+    private var positionsThatTheSourceLacks: [RowStatements.SQL] {
+        guard !context.step.resolved.hasPolicies else { return [] }
+        return MissingPositions(context: context, assignment: assignment).statements()
     }
 
     private var isOrderCopied: Bool { assignment.contributions.allSatisfy(\.copiesOrder) }

@@ -15,16 +15,19 @@ struct ExpressionSQL {
         _ attribute: Attribute, from rule: ResolvedAttribute?, in scope: inout SourceScope
     ) throws(FerryError) -> String? {
         guard let expression = rule?.expression else {
-            guard let value = rule.map({ $0.defaultValue(of: attribute) }) ?? attribute.defaultValue else { return nil }
-            // Contents that stand in the row of an attribute with external storage begin with 01.
-            if attribute.allowsExternalStorage, case .blob(let bytes) = value {
-                return scope.parameters.add(.blob([1] + bytes))
-            }
-            return scope.parameters.add(Value(value))
+            return Self.defaultValue(of: attribute, by: rule).map { scope.parameters.add($0) }
         }
         return try translate(in: &scope) { translator throws(FerryError) in
             try translator.value(expression, for: attribute)
         }
+    }
+
+    /// The default of an attribute as its column stores it.
+    static func defaultValue(of attribute: Attribute, by rule: ResolvedAttribute?) -> Value? {
+        guard let value = rule.map({ $0.defaultValue(of: attribute) }) ?? attribute.defaultValue else { return nil }
+        // Contents that stand in the row of an attribute with external storage begin with 01.
+        if attribute.allowsExternalStorage, case .blob(let bytes) = value { return .blob([1] + bytes) }
+        return Value(value)
     }
 
     /// The value of an expression in its own type.
@@ -49,35 +52,45 @@ struct ExpressionSQL {
 
     private func translate<Result>(
         in scope: inout SourceScope,
-        _ body: (inout SQLTranslator<Resolver>) throws(FerryError) -> Result
+        _ body: (inout SQLTranslator<StatementResolver>) throws(FerryError) -> Result
     ) throws(FerryError) -> Result {
-        let resolver = Resolver(scope: scope, now: context.options.now, variable: mapping.iteration?.variable)
-        var translator = SQLTranslator(scope: expressionScope, resolver: resolver)
+        var translator = SQLTranslator(scope: expressionScope, resolver: resolver(scope))
         do {
             let result = try body(&translator)
             scope = translator.resolver.scope
             return result
         } catch {
-            var error = error
-            error.place.entityMapping = mapping.name
-            error.message = "Entity mapping \(mapping.name): \(error.message)"
-            throw error
+            throw placed(error)
         }
     }
 
-    private var expressionScope: ExpressionScope {
+    func resolver(_ scope: SourceScope) -> StatementResolver {
+        StatementResolver(scope: scope, now: context.options.now, variable: mapping.iteration?.variable)
+    }
+
+    /// The error with the entity mapping that it is about.
+    func placed(_ error: FerryError) -> FerryError {
+        var error = error
+        error.place.entityMapping = mapping.name
+        error.message = "Entity mapping \(mapping.name): \(error.message)"
+        return error
+    }
+
+    var expressionScope: ExpressionScope {
         let iteration = mapping.iteration.map { iteration in
             ExpressionScope.Iteration(
                 variable: iteration.variable,
                 element: IterationPath.entity(of: mapping, in: context.source.model).map { .object(entity: $0) }
                     ?? .json)
         }
-        return ExpressionScope(model: context.source.model, entity: mapping.source, iteration: iteration)
+        return ExpressionScope(
+            model: context.source.model, entity: mapping.source, iteration: iteration,
+            policyFunctions: mapping.policyFunctions)
     }
 }
 
 /// Finds the columns of paths in the statement under construction.
-private struct Resolver: PathResolver {
+struct StatementResolver: PathResolver {
     var scope: SourceScope
     let now: Double
     let variable: String?

@@ -1,10 +1,10 @@
 internal import FerryBase
 internal import FerryExpression
-internal import FerrySQLite
+package import FerrySQLite
 
 /// Makes the functions of the expression language known to a connection.
-enum FunctionRegistry {
-    static func register(on connection: Connection) throws(DatabaseError) {
+package enum FunctionRegistry {
+    package static func register(on connection: Connection) throws(DatabaseError) {
         for function in ScalarFunction.all {
             let call = Call(function)
             try connection.register(

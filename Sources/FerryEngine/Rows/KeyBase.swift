@@ -10,13 +10,32 @@ enum KeyBase {
     /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
     /// mappings have ever handed out; 0 when nobody keeps keys there.
     static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        let root = context.destination.model.root(of: mapping.destination)
+        try lastKeptKey(inTableOf: context.destination.model.root(of: mapping.destination), context)
+    }
+
+    /// The same for the table of a root entity of the destination.
+    static func lastKeptKey(inTableOf root: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
         for other in context.step.resolved.entityMappings
-        where other.keepsPrimaryKey && context.destination.model.root(of: other.destination) == root {
+        where other.mayKeepPrimaryKeys && context.destination.model.root(of: other.destination) == root {
             last = max(last, try highestKey(ofSourceOf: other, in: context))
         }
         return last
+    }
+
+    /// The key after which a chunk's new objects count on; 0 where the mapping makes none.
+    ///
+    /// - Parameters:
+    ///   - mapping: The entity mapping.
+    ///   - table: Its destination table.
+    ///   - firstKey: What ``lastKeptKey(below:in:)`` said.
+    ///   - context: The step.
+    static func lastKey(
+        of mapping: ResolvedEntityMapping, in table: String, above firstKey: Int64, _ context: StepContext
+    ) throws -> Int64 {
+        guard !mapping.keepsPrimaryKey else { return 0 }
+        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
+        return max(firstKey, highest ?? 0)
     }
 
     /// The highest key in use or ever handed out in the source table of a mapping.

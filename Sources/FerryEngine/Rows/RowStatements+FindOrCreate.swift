@@ -126,7 +126,7 @@ extension RowStatements {
     private var groups: String { "groups_\(mapping.position)" }
     private var valueNames: [String] { mapping.unique.indices.map { "v\($0)" } }
 
-    private func uniqueColumns() throws(FerryError) -> [Column] {
+    func uniqueColumns() throws(FerryError) -> [Column] {
         var columns: [Column] = []
         for name in mapping.unique {
             guard let column = context.destination.column(of: name, in: mapping.destination) else {

@@ -99,6 +99,16 @@ struct RowStatements {
         return columns
     }
 
+    /// The statement that writes one row whose values are bound: key, entity number, version, then the columns.
+    func insert(columns: [String]) throws(FerryError) -> String {
+        let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
+        let values = names.indices.map { "?\($0 + 1)" }
+        return """
+            INSERT INTO main.\(try context.destinationTable(of: mapping)) (\(names.joined(separator: ", ")))
+            VALUES (\(values.joined(separator: ", ")))
+            """
+    }
+
     func insert(key: String, version: String, from scope: inout SourceScope) throws(FerryError) -> String {
         let columns = try columns(in: &scope)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
@@ -153,9 +163,11 @@ struct RowStatements {
     // MARK: Lookups
 
     /// Makes the objects between two keys known to the lookups of their entity, in the order of the lookup's index.
-    func lookups() throws(FerryError) -> [SQL] {
+    ///
+    /// - Parameter exceptOwn: Whether the one by the mapping's own `unique` is left out.
+    func lookups(exceptOwn: Bool = false) throws(FerryError) -> [SQL] {
         var result: [SQL] = []
-        for attributes in context.lookups[mapping.destination] ?? [] {
+        for attributes in context.lookups[mapping.destination] ?? [] where !exceptOwn || attributes != mapping.unique {
             var columns: [String] = []
             for name in attributes {
                 guard let column = context.destination.column(of: name, in: mapping.destination) else {

@@ -25,6 +25,7 @@ struct SourceScope {
     }
 
     private let layout: StoreLayout
+    private let schema: String
     private(set) var from: String
     private(set) var conditions: [String] = []
     var parameters = Parameters()
@@ -42,8 +43,10 @@ struct SourceScope {
     ///   - layout: The names that the source store really has.
     ///   - table: The first table of the FROM clause, with its alias.
     ///   - object: What `$source` and `SELF` stand for.
-    init(layout: StoreLayout, from table: String, source object: Object) {
+    ///   - schema: The database that the names are of.
+    init(layout: StoreLayout, from table: String, source object: Object, schema: String = "source") {
         self.layout = layout
+        self.schema = schema
         from = table
         objects["source"] = object
     }
@@ -85,7 +88,7 @@ struct SourceScope {
         guard let table = layout.table(of: entity) else {
             throw FerryError(.internalError, "The source store has no table for entity \(entity).")
         }
-        return "source.\(table.name)"
+        return "\(schema).\(table.name)"
     }
 
     func number(of entity: String) throws(FerryError) -> Int64 {
@@ -146,7 +149,7 @@ struct SourceScope {
             from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.alias).Z_PK"
         case .join(let joinTable, let own, let other, let otherOrder, let ownOrder):
             let join = newAlias("j")
-            from += " JOIN source.\(joinTable) AS \(join) ON \(join).\(own) = \(object.alias).Z_PK"
+            from += " JOIN \(schema).\(joinTable) AS \(join) ON \(join).\(own) = \(object.alias).Z_PK"
             from += " JOIN \(table) AS \(next.alias) ON \(key) = \(join).\(other)"
             expansion.order = otherOrder.map { "\(join).\($0)" }
             expansion.inverseOrder = ownOrder.map { "\(join).\($0)" }

@@ -19,16 +19,37 @@ struct ScratchDatabase {
         "scratch.\"lookup_\(entity)_\(attributes.joined(separator: "_"))\""
     }
 
-    static func createAssociation(of mapping: ResolvedEntityMapping, on connection: Connection) throws(DatabaseError) {
-        // Without an iteration a source object has one row, and its key is the row's own.
+    static func createAssociation(
+        of mapping: ResolvedEntityMapping, isReversible: Bool, on connection: Connection
+    ) throws(DatabaseError) {
+        // What a policy associates may be of any entity, and several of one source object.
+        let columns = "element INTEGER, object INTEGER, destination INTEGER"
         let (key, end) =
-            mapping.iteration == nil
-            ? ("source INTEGER PRIMARY KEY, element INTEGER, object INTEGER, destination INTEGER", "")
-            : (
-                "source INTEGER, element INTEGER, object INTEGER, destination INTEGER, PRIMARY KEY (source, element)",
-                " WITHOUT ROWID"
-            )
+            mapping.policy != nil
+            ? ("source INTEGER, \(columns), entity INTEGER, PRIMARY KEY (source, element)", " WITHOUT ROWID")
+            : mapping.iteration != nil
+                ? ("source INTEGER, \(columns), PRIMARY KEY (source, element)", " WITHOUT ROWID")
+                // Without an iteration a source object has one row, and its key is the row's own.
+                : ("source INTEGER PRIMARY KEY, \(columns)", "")
         try connection.execute("CREATE TABLE \(association(of: mapping)) (\(key))\(end)")
+        guard isReversible else { return }
+        try connection.execute(
+            "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
+    }
+
+    // MARK: What policies keep
+
+    static let policyLookup = "scratch.policy_lookup"
+    static let userInfo = "scratch.user_info"
+
+    /// Creates the tables of lookups by name, and of the user info.
+    static func createPolicyTables(on connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            """
+            CREATE TABLE \(policyLookup) (name TEXT, key, entity INTEGER, destination INTEGER, PRIMARY KEY (name, key))
+            WITHOUT ROWID
+            """)
+        try connection.execute("CREATE TABLE \(userInfo) (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
     }
 
     /// Creates a lookup, whose columns have the affinity of the destination's.
@@ -56,6 +77,14 @@ struct ScratchDatabase {
     static func createLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
         try connection.execute(
             "CREATE TABLE \(links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)")
+    }
+
+    /// Lets a policy find the links of one object.
+    static func indexLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
+        for column in ["first", "second"] {
+            try connection.execute(
+                "CREATE INDEX scratch.\"\(column)_\(table.name)\" ON \"links_\(table.name)\" (\(column))")
+        }
     }
 
     // MARK: The last unit

@@ -3,7 +3,7 @@ package import FerryModel
 
 /// Checks expressions against the models before any row is read.
 ///
-/// The check is the translation itself, with a statement that only counts: what passes here can be translated.
+/// The check is the translation itself: what passes here can be evaluated.
 package struct ExpressionChecker: Sendable {
     package let scope: ExpressionScope
 
@@ -13,16 +13,14 @@ package struct ExpressionChecker: Sendable {
     ///
     /// - Throws: ``FerryError`` naming the expression, the entity and the property, with names that are near.
     package func check(_ expression: Expression, for attribute: Attribute) throws(FerryError) {
-        var translator = SQLTranslator(scope: scope, resolver: Probe())
-        _ = try translator.value(expression, for: attribute)
+        _ = try ExpressionTranslation(scope: scope).value(expression, for: attribute)
     }
 
     /// Checks a filter.
     ///
     /// - Throws: As ``check(_:for:)``.
     package func check(_ predicate: Predicate) throws(FerryError) {
-        var translator = SQLTranslator(scope: scope, resolver: Probe())
-        _ = try translator.condition(predicate)
+        _ = try ExpressionTranslation(scope: scope).condition(predicate)
     }
 
     /// Checks what a relationship takes its objects from.
@@ -47,8 +45,7 @@ package struct ExpressionChecker: Sendable {
             }
             return .object(entity: entity)
         }
-        var translator = SQLTranslator(scope: scope, resolver: Probe())
-        let type = try translator.value(text).type
+        let type = try ExpressionTranslation(scope: scope).value(text).type
         guard type.isText || type == .null || type == .attribute(.binary), !(try isExternal(text)) else {
             throw FerryError(
                 .badExpression, "`\(expression)` reads JSON from \(type.title).",
@@ -64,10 +61,4 @@ package struct ExpressionChecker: Sendable {
         return attribute.allowsExternalStorage
     }
 
-    /// Stands in for a statement.
-    private struct Probe: PathResolver {
-        mutating func column(_ path: ResolvedPath) throws(FerryError) -> String { "column" }
-        mutating func elementText() throws(FerryError) -> String { "element" }
-        mutating func parameter(_ value: SQLParameter) -> String { "?" }
-    }
 }

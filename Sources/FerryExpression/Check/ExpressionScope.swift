@@ -22,8 +22,13 @@ package struct ExpressionScope: Sendable {
     /// The entity of `$source` and `SELF`.
     package var entity: String
     package var iteration: Iteration?
+    /// The functions that the mapping's migration policy offers to expressions; nil without a policy.
+    package var policyFunctions: Set<String>?
 
-    package init(model: ManagedObjectModel, entity: String, iteration: Iteration? = nil) {
+    package init(
+        model: ManagedObjectModel, entity: String, iteration: Iteration? = nil, policyFunctions: Set<String>? = nil
+    ) {
+        self.policyFunctions = policyFunctions
         self.model = model
         self.entity = entity
         self.iteration = iteration

@@ -53,7 +53,7 @@ extension ScalarFunction {
         }
     }
 
-    private static func isEqual(_ left: FunctionValue, _ right: FunctionValue) -> Bool {
+    static func isEqual(_ left: FunctionValue, _ right: FunctionValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
         case (.integer(let left), .integer(let right)): left == right
@@ -66,7 +66,7 @@ extension ScalarFunction {
     }
 
     /// Negative, zero or positive, for two values of which neither is null.
-    private static func order(
+    static func order(
         _ left: FunctionValue, _ right: FunctionValue, _ title: String
     ) throws(FerryError) -> Int {
         switch (left, right) {

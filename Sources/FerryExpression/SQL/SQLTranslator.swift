@@ -7,12 +7,12 @@ package import FerryModel
 /// equality and nil tests, AND, OR and NOT; everything else is one of the scalar functions, which the connection must
 /// have. No literal is ever written into it.
 package struct SQLTranslator<Resolver: PathResolver> {
-    package let scope: ExpressionScope
+    private let translation: ExpressionTranslation
     /// The statement under construction.
     package var resolver: Resolver
 
     package init(scope: ExpressionScope, resolver: Resolver) {
-        self.scope = scope
+        translation = ExpressionTranslation(scope: scope)
         self.resolver = resolver
     }
 
@@ -21,239 +21,59 @@ package struct SQLTranslator<Resolver: PathResolver> {
     /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
     ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
     package mutating func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> String {
-        // An advice to the fetch, without a value of its own.
-        if case .predefined("noindex:", let operands) = expression, operands.count == 1 {
-            return try value(operands[0], for: attribute)
-        }
-        if case .constant(let constant) = expression {
-            let converted = resolver.parameter(.constant(try ConstantConversion.convert(constant, to: attribute)))
-            // Its bytes have no form as a constant; that the text is one was checked by the conversion.
-            return attribute.type == .uuid && constant != .null ? "ferry_to_uuid(\(converted))" : converted
-        }
-        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2 {
-            let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
-            return "ifnull(\(value), \(substitute))"
-        }
-        var storageChange: String?
-        if case .keyPath(let base, let steps) = expression {
-            storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
-        } else if attribute.allowsExternalStorage {
-            throw FerryError(
-                .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside of the database.",
-                remedy: "Only the value of an attribute that is stored outside itself can be taken over.")
-        }
-        let fragment = try value(expression)
-        switch Conversion(from: fragment.type, to: attribute.type) {
-        case .unchanged: return storageChange.map { "\($0)(\(fragment.sql))" } ?? fragment.sql
-        case .function(let name): return "\(name)(\(fragment.sql))"
-        case .none(let reason):
-            throw FerryError(
-                .badExpression,
-                "`\(expression)` yields \(fragment.type.title), and \(attribute.name) is \(attribute.type.sourceName): \(reason).",
-                place: FerryError.Place(property: attribute.name))
-        }
+        try sql(translation.value(expression, for: attribute))
     }
 
     /// The value of an expression in its own type.
     package mutating func value(_ expression: Expression) throws(FerryError) -> SQLFragment {
-        switch expression {
-        case .constant(let constant):
-            return SQLFragment(sql: resolver.parameter(.constant(constant)), type: constant.type)
-        case .evaluatedObject, .variable: return try column(try scope.resolve(expression), expression)
-        case .keyPath(let base, let steps): return try column(try scope.resolve(base, steps), expression)
-        case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
-        case .function(let receiver, let selector, let arguments):
-            return try call(receiver, selector, arguments, expression)
-        case .json:
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a list of elements.", remedy: "JSON(…) belongs in `forEach`.")
-        }
+        let typed = try translation.value(expression)
+        return SQLFragment(sql: try sql(typed.computation), type: typed.type)
     }
 
-    // MARK: Paths
-
-    private mutating func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> SQLFragment {
-        if path.isToMany {
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Follow to-one relationships only, or iterate with `forEach`.")
-        }
-        switch path.end {
-        case .object(let entity): return SQLFragment(sql: try resolver.column(path), type: .object(entity: entity))
-        case .json(let keys) where keys.isEmpty: return SQLFragment(sql: try resolver.column(path), type: .dynamic)
-        case .json(let keys):
-            let names = keys.map { resolver.parameter(.constant(.string($0))) }
-            let arguments = [try resolver.elementText()] + names
-            return SQLFragment(sql: "ferry_json_get(\(arguments.joined(separator: ", ")))", type: .dynamic)
-        case .attribute(let attribute, _):
-            if attribute.type == .composite {
-                throw FerryError(
-                    .badExpression, "`\(expression)` yields a whole composite.", remedy: "Name one of its elements.")
-            }
-            var sourcePath = path
-            sourcePath.valueKeys = []
-            var fragment = SQLFragment(sql: try resolver.column(sourcePath), type: .attribute(attribute.type))
-            for key in path.valueKeys { fragment = try keyed(fragment, key, expression) }
-            return fragment
-        }
-    }
-
-    /// A key of a string's value.
-    private func keyed(
-        _ fragment: SQLFragment, _ key: String, _ expression: Expression
-    ) throws(FerryError) -> SQLFragment {
-        guard let known = StringKey(rawValue: key), fragment.type.isText else {
-            throw FerryError(
-                .badExpression, "`\(expression)` asks \(fragment.type.title) for \(key), which it does not have.",
-                remedy: "Keys of a string are \(StringKey.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
-        return switch known {
-        case .length: SQLFragment(sql: "ferry_length(\(fragment.sql))", type: .attribute(.integer64))
-        case .uppercaseString: SQLFragment(sql: "ferry_uppercase(\(fragment.sql))", type: .attribute(.string))
-        case .lowercaseString: SQLFragment(sql: "ferry_lowercase(\(fragment.sql))", type: .attribute(.string))
-        }
-    }
-
-    /// The function that changes the stored form where only one of two attributes may keep its values in files.
+    /// A predicate as SQL that yields 1 or 0, never NULL.
     ///
-    /// Every value of such an attribute begins with a byte that says where its contents are.
-    private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
-        guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
-        else { return nil }
-        return attribute.allowsExternalStorage ? "ferry_to_external" : ScalarFunction.fromExternalName
+    /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
+    package mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
+        try sql(translation.condition(predicate))
     }
 
-    // MARK: Functions
-
-    private mutating func predefined(
-        _ selector: String, _ arguments: [Expression], _ expression: Expression
-    ) throws(FerryError) -> SQLFragment {
-        switch (selector, arguments.count) {
-        case ("now", 0): return SQLFragment(sql: resolver.parameter(.now), type: .attribute(.date))
-        case ("noindex:", 1): return try value(arguments[0])
-        case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
-        case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
-        default: break
-        }
-        guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
-            let function = known.function
-        else {
+    /// A computation as SQL.
+    ///
+    /// - Throws: What the resolver throws; ``FerryError`` `.unsupported` for what only code can run.
+    package mutating func sql(_ computation: Computation) throws(FerryError) -> String {
+        switch computation {
+        case .column(let path): return try resolver.column(path)
+        case .elementText: return try resolver.elementText()
+        case .parameter(let value): return resolver.parameter(value)
+        case .call(let name, let arguments): return "\(name)(\(try list(arguments, ", ")))"
+        case .real(let symbol, let left, let right): return "(\(try list([left, right], " \(symbol.rawValue) ")))"
+        case .ifNull(let value, let substitute): return "ifnull(\(try list([value, substitute], ", ")))"
+        case .same(let left, let right): return try list([left, right], " IS ")
+        case .isNull(let value, let negated): return try sql(value) + (negated ? " IS NOT NULL" : " IS NULL")
+        case .precedes(let left, let right, let orEqual):
+            return "(\(try list([left, right], orEqual ? " <= " : " < "))) IS TRUE"
+        case .all(let conditions): return try joined(conditions, "AND", whenEmpty: true)
+        case .any(let conditions): return try joined(conditions, "OR", whenEmpty: false)
+        case .not(let condition): return "NOT (\(try sql(condition)))"
+        case .policy(let name, _):
             throw FerryError(
-                .unsupported, "`\(expression)` uses the function \(selector), which Ferry does not evaluate.",
-                remedy: "Compute the value in a migration policy.")
-        }
-        if ["uppercase:", "lowercase:", "canonical:"].contains(selector) {
-            let operand = try value(arguments[0])
-            guard operand.type.isText || operand.type == .dynamic || operand.type == .null else {
-                throw mismatch("text", operand, expression)
-            }
-            return SQLFragment(sql: "\(function)(\(operand.sql))", type: .attribute(.string))
-        }
-        var operands: [SQLFragment] = []
-        for argument in arguments { operands.append(try number(argument, expression)) }
-        if let symbol = Self.realOperators[selector], operands.allSatisfy({ $0.type.isReal }) {
-            let sql = operands.map(\.sql).joined(separator: " \(symbol) ")
-            return SQLFragment(sql: "(\(sql))", type: .attribute(.double))
-        }
-        let sql = "\(function)(\(operands.map(\.sql).joined(separator: ", ")))"
-        return SQLFragment(sql: sql, type: Self.resultType(selector, operands.map(\.type)))
-    }
-
-    /// A value, or another one where it is nil; both of one type.
-    private mutating func substituted(
-        _ operand: Expression, _ substitute: Expression, _ expression: Expression
-    ) throws(FerryError) -> SQLFragment {
-        var fragments = [try value(operand), try value(substitute)]
-        let types = fragments.map(\.type).filter { $0 != .null }
-        if types.count == 2, types[0] != types[1] {
-            fragments = [try number(operand, expression), try number(substitute, expression)]
-            // A whole number in the place of a fraction would be divided as a whole number.
-            guard fragments[0].type.isInteger == fragments[1].type.isInteger else {
-                throw mismatch(fragments[0].type.title, fragments[1], expression)
-            }
-        }
-        let type = fragments.first { $0.type != .null }?.type ?? .null
-        return SQLFragment(sql: "ifnull(\(fragments[0].sql), \(fragments[1].sql))", type: type)
-    }
-
-    private static var realOperators: [String: String] {
-        ["add:to:": "+", "from:subtract:": "-", "multiply:by:": "*"]
-    }
-
-    /// The type of what a function of numbers yields.
-    private static func resultType(_ selector: String, _ operands: [ValueType]) -> ValueType {
-        switch selector {
-        case "sqrt:", "log:", "ln:", "exp:", "raise:toPower:": return .attribute(.double)
-        case _ where PredefinedFunction.all[selector]?.function?.hasPrefix("ferry_bitwise") == true,
-            "leftshift:by:", "rightshift:by:", "onesComplement:":
-            return .attribute(.integer64)
-        default:
-            if operands.contains(.null) { return .null }
-            if operands.contains(.dynamic) { return operands.contains { $0.isReal } ? .attribute(.double) : .dynamic }
-            return operands.allSatisfy { $0.isInteger } ? .attribute(.integer64) : .attribute(.double)
+                .unsupported, "\(name) of the migration policy is code, which no statement of SQL can call.",
+                remedy: "Leave the choice of the executor to Ferry.")
         }
     }
 
-    /// An operand of arithmetic: a number whose storage class its type tells.
-    private mutating func number(
-        _ argument: Expression, _ expression: Expression
-    ) throws(FerryError) -> SQLFragment {
-        let operand = try value(argument)
-        switch operand.type {
-        case .null, .dynamic: return operand
-        case .attribute(let type) where type.isInteger || type == .boolean || type == .double || type == .float:
-            return operand
-        case .attribute(.decimal), .attribute(.date):
-            // Their columns hold whole values as integers.
-            return SQLFragment(sql: "ferry_to_double(\(operand.sql))", type: .attribute(.double))
-        case .attribute, .object: throw mismatch("a number", operand, expression)
-        }
+    private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
+        var parts: [String] = []
+        for computation in computations { parts.append(try sql(computation)) }
+        return parts.joined(separator: separator)
     }
 
-    private func mismatch(_ wanted: String, _ operand: SQLFragment, _ expression: Expression) -> FerryError {
-        FerryError(
-            .badExpression, "`\(expression)` needs \(wanted) where it has \(operand.type.title).",
-            remedy: "Check the attribute's type in the source model.")
-    }
-
-    private mutating func cast(
-        _ operand: Expression, _ type: Expression, _ expression: Expression
-    ) throws(FerryError) -> SQLFragment {
-        guard case .constant(.string(let name)) = type, let target = Self.castTypes[name] else {
-            throw FerryError(
-                .badExpression, "`\(expression)` casts to a type that Ferry does not know.",
-                remedy: "Types are \(Self.castTypes.keys.sorted().joined(separator: ", ")).")
-        }
-        let fragment = try value(operand)
-        if name == "NSNumber", case .attribute(let source) = fragment.type, source.isNumeric { return fragment }
-        switch Conversion(from: fragment.type, to: target) {
-        case .unchanged: return SQLFragment(sql: fragment.sql, type: .attribute(target))
-        case .function(let function):
-            return SQLFragment(sql: "\(function)(\(fragment.sql))", type: .attribute(target))
-        case .none(let reason):
-            throw FerryError(
-                .badExpression, "`\(expression)` casts \(fragment.type.title) to \(target.sourceName): \(reason).")
-        }
-    }
-
-    private static var castTypes: [String: AttributeType] {
-        ["NSDate": .date, "NSNumber": .double, "NSDecimalNumber": .decimal, "NSString": .string, "NSUUID": .uuid]
-    }
-
-    private mutating func call(
-        _ receiver: Expression, _ selector: String, _ arguments: [Expression], _ expression: Expression
-    ) throws(FerryError) -> SQLFragment {
-        if case .variable("entityPolicy") = receiver {
-            throw FerryError(
-                .missingPolicy,
-                "`\(expression)` calls \(selector) of the migration policy, which is code and not in the mapping model.",
-                remedy: "Give the attribute an expression of its own in a mapping file, or register the policy.")
-        }
-        if arguments.isEmpty, StringKey(rawValue: selector) != nil {
-            return try keyed(try value(receiver), selector, expression)
-        }
-        throw FerryError(
-            .unsupported, "`\(expression)` calls \(selector), which Ferry does not evaluate.",
-            remedy: "Compute the value in a migration policy, or by a predefined function.")
+    private mutating func joined(
+        _ conditions: [Computation], _ word: String, whenEmpty: Bool
+    ) throws(FerryError) -> String {
+        if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
+        var parts: [String] = []
+        for condition in conditions { parts.append("(\(try sql(condition)))") }
+        return parts.joined(separator: " \(word) ")
     }
 }

@@ -9,6 +9,8 @@ struct LiveMapping {
     var model: Int
     var source: String
     var destination: String
+    /// The registered name of its migration policy.
+    var policy: String?
     /// What the names in its expressions mean.
     var scope: ExpressionScope
 }

@@ -71,6 +71,8 @@ extension StepResolver {
             !sourceAttribute.isTransient
         else { return nil }
         guard sourceAttribute.type.converts(to: attribute.type) else {
+            // What cannot be carried over as it is is as a rule why there is a policy.
+            if mapping.policy != nil { return nil }
             report(
                 .badMapping,
                 "\(mapping.source).\(attribute.name) is of type \(sourceAttribute.type), but "

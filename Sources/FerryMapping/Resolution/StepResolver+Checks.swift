@@ -52,7 +52,9 @@ extension StepResolver {
     private func source(
         of constraint: [String], in mapping: ResolvedEntityMapping
     ) -> MappingResolution.UniquenessCheck.Source? {
-        guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty else { return nil }
+        guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty, mapping.policy == nil else {
+            return nil
+        }
         var values: [MappingResolution.UniquenessCheck.Value] = []
         for name in constraint {
             guard let rule = mapping.attributes.first(where: { $0.name == name }),

@@ -45,7 +45,8 @@ extension StepResolver {
 
     /// Reports what is wrong with an expression, with the mapping and the part of it where it stands.
     mutating func reportExpression(_ error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping) {
-        let remedy = error.code == .missingPolicy ? standIn(for: mapping.mapping, model: mapping.model) : error.remedy
+        let lacksPolicy = error.code == .missingPolicy && mapping.policy == nil
+        let remedy = lacksPolicy ? standIn(for: mapping.mapping, model: mapping.model) : error.remedy
         report(error.code, "\(part): \(error.message)", mapping, property: property, remedy: remedy)
     }
 }

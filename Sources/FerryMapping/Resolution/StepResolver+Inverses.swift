@@ -25,6 +25,14 @@ extension StepResolver {
         for sides in pairs {
             let comeToTheSame =
                 sides.inverseValue.mappings.contains(mappings[sides.mapping].name) && mirror(sides)
+            let isCode = (mappings[sides.mapping].policy != nil, mappings[sides.inverseMapping].policy != nil)
+            if isCode.0 || isCode.1 {
+                // Whether a policy sets its side only its code tells: the other side stays, whoever it is.
+                if comeToTheSame, isCode.0, !isCode.1 {
+                    removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
+                }
+                continue
+            }
             if comeToTheSame {
                 if stays(sides, first) { continue }
             } else {

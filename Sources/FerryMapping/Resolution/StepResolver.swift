@@ -7,6 +7,7 @@ struct StepResolver {
     let source: ModelVersion
     let destination: ModelVersion
     let mappingModels: [MappingModel]
+    let policies: KnownPolicies
 
     /// In processing order.
     var live: [LiveMapping] = []
@@ -17,7 +18,10 @@ struct StepResolver {
     var needsRowCheck: [MappingResolution.RowCheck] = []
     private var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
-    init(source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel]) {
+    init(
+        source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel], policies: KnownPolicies
+    ) {
+        self.policies = policies
         self.source = source
         self.destination = destination
         self.mappingModels = mappingModels
@@ -76,7 +80,8 @@ struct StepResolver {
     /// The mapping, if it makes objects and its entities fit.
     private mutating func livingMapping(_ mapping: EntityMapping, name: String, model: Int) -> LiveMapping? {
         let problemsBefore = problems.count
-        if let policy = mapping.policyClassName { reportPolicy(policy, mapping, model: model) }
+        let policy = mapping.policyClassName.flatMap { policies.registeredName(of: $0) }
+        if let missing = mapping.policyClassName, policy == nil { reportPolicy(missing, mapping, model: model) }
         if let source = mapping.source, self.source.model.entities[source] == nil {
             let near = nearNameHint(source, among: self.source.model.entities.keys)
             report(
@@ -105,12 +110,21 @@ struct StepResolver {
                     mapping, model: model, remedy: "Correct the destination entity's name.")
             }
         }
+        if let policy, mapping.source == nil || mapping.iteration != nil || !mapping.unique.isEmpty {
+            report(
+                .unsupported,
+                "its migration policy \(policy) has no source objects of its own to be called for.", mapping,
+                model: model,
+                remedy: "Let the policy of another entity mapping make these objects, or use a mapping without "
+                    + "\"forEach\" and \"unique\".")
+        }
         guard let source = mapping.source, let destination = mapping.destination else { return nil }
-        let hasPolicyOnly = problems.count == problemsBefore + 1 && mapping.policyClassName != nil
+        let hasPolicyOnly = problems.count == problemsBefore + 1 && mapping.policyClassName != nil && policy == nil
         guard problems.count == problemsBefore || hasPolicyOnly else { return nil }
         return LiveMapping(
-            name: name, mapping: mapping, model: model, source: source, destination: destination,
-            scope: ExpressionScope(model: self.source.model, entity: source))
+            name: name, mapping: mapping, model: model, source: source, destination: destination, policy: policy,
+            scope: ExpressionScope(
+                model: self.source.model, entity: source, policyFunctions: policy.map { policies.functions(of: $0) }))
     }
 
     /// The mappings meant by a name in a mapping model: its own, else those of the step's other mapping models.
@@ -138,16 +152,22 @@ struct StepResolver {
                 remedy: standIn(for: mapping.mapping, model: mapping.model))
         }
         checkFilter(of: mapping)
-        let resolved = ResolvedEntityMapping(
+        var resolved = ResolvedEntityMapping(
             position: position, mappingModel: mapping.model, name: mapping.name, source: mapping.source,
             destination: mapping.destination, filter: mapping.mapping.filter, iteration: mapping.mapping.iteration,
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
-            keepsPrimaryKey: keepsPrimaryKey)
-        if mapping.mapping.policyClassName != nil {
+            keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
+        resolved.policy = mapping.policy
+        resolved.policyFunctions = mapping.scope.policyFunctions
+        resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil
+        resolved.userInfo = mapping.mapping.userInfo
+        if mapping.mapping.policyClassName != nil, mapping.policy == nil {
             // Code or a stand-in takes this mapping's place; what else it lacks is no complaint of its own.
             problems.removeSubrange(problemsBefore...)
             needsRowCheck.removeSubrange(checksBefore...)
         }
+        // What the mapping leaves empty may be the policy's to fill.
+        if mapping.policy != nil { needsRowCheck.removeSubrange(checksBefore...) }
         return resolved
     }
 

@@ -7,8 +7,9 @@ struct ChainComposition {
 
     /// - Parameters:
     ///   - singles: One step for each edge of the chain.
+    ///   - executor: Who carries the rows of a composed step.
     ///   - composes: Whether what can be one becomes one; otherwise only the modes are those of the composed chain.
-    init(_ singles: [StepPlan], composes: Bool) {
+    init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
         var groups: [[StepPlan]] = []
         for single in singles {
             guard let before = steps.last else {
@@ -17,7 +18,7 @@ struct ChainComposition {
                 continue
             }
             do throws(CompositionObstacle) {
-                steps[steps.count - 1] = try Self.composed(before, single)
+                steps[steps.count - 1] = try Self.composed(before, single, executor)
                 groups[groups.count - 1].append(single)
             } catch {
                 var single = single
@@ -31,12 +32,14 @@ struct ChainComposition {
     }
 
     /// What makes a copy of one step makes a copy of the whole; what is done in place by parts is not copied as one.
-    private static func composed(_ first: StepPlan, _ second: StepPlan) throws(CompositionObstacle) -> StepPlan {
+    private static func composed(
+        _ first: StepPlan, _ second: StepPlan, _ executor: ExecutorChoice
+    ) throws(CompositionObstacle) -> StepPlan {
         var step = try Composition.compose(first, second)
         step.versions = first.versions + second.versions.dropFirst()
         step.isApartBecause = first.isApartBecause
         do throws(FerryError) {
-            try step.split()
+            try step.split(executor)
         } catch {
             throw CompositionObstacle(error.message)
         }

@@ -85,6 +85,9 @@ struct Composition {
         for step in [first, second] {
             var sources: Set<String> = []
             for mapping in step.resolved.entityMappings {
+                if let policy = mapping.policy {
+                    throw CompositionObstacle("entity mapping \(mapping.name) has the migration policy \(policy)")
+                }
                 guard mapping.iteration == nil, mapping.unique.isEmpty, mapping.keepsPrimaryKey else {
                     throw CompositionObstacle("the objects of entity mapping \(mapping.name) get new keys")
                 }

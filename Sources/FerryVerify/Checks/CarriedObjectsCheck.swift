@@ -92,7 +92,7 @@ struct CarriedObjectsCheck: Check {
         let table = history.changes.quotedName
         var expected: Int64 = 0
         var seen: Set<String> = []
-        for mapping in context.step.entityMappings where mapping.keepsPrimaryKey {
+        for mapping in context.step.entityMappings where mapping.keepsPrimaryKey && mapping.policy == nil {
             guard seen.insert(mapping.source).inserted else { continue }
             let (from, to) = (
                 try context.sourceNumber(of: mapping.source), try context.destinationNumber(of: mapping.destination)

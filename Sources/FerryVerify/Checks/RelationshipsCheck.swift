@@ -10,7 +10,9 @@ struct RelationshipsCheck: Check {
 
     func run(in context: VerificationContext) throws {
         let related = RelatedObjects(context)
-        let relations = try StoredRelation.all(in: context).enumerated().map { number, relation in
+        let (made, known) = PolicyRelations(context).split(try StoredRelation.all(in: context))
+        for relation in made { context.report.notRecomputed += try PolicyRelations.count(of: relation, in: context) }
+        let relations = try known.enumerated().map { number, relation in
             DirectKeys.suffice(for: relation, in: context)
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation
                 : try RelationPairs(relation, number: number, in: context)

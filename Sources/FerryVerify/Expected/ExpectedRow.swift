@@ -26,7 +26,7 @@ struct ExpectedRow {
     /// In the order of the destination table's columns.
     let cells: [Cell]
     let columns: [Column]
-    /// How many cells cannot be computed again.
+    /// How many cells cannot be computed again: only a policy knows them, or the time of the run.
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
@@ -48,6 +48,12 @@ struct ExpectedRow {
             if attribute.isComputedByStore {
                 // Not copied from the source but computed anew: a check of its own looks at it.
                 cells[place] = .notCompared
+            } else if mapping.policy != nil,
+                context.verification.policies.isTouched(attribute.name, of: mapping.destination)
+                    || mapping.attributes.first(where: { $0.name == attribute.name })?.expression?.callsPolicy == true
+            {
+                cells[place] = .notCompared
+                notRecomputed += 1
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
                 if context.verification.now == nil, rule.expression?.asksForTime == true {
                     cells[place] = .notCompared
@@ -228,6 +234,21 @@ private struct SourceAttribute {
             }
             return entity
         default: return nil
+        }
+    }
+}
+
+extension Expression {
+    /// Whether a part of it is a call of the migration policy.
+    fileprivate var callsPolicy: Bool {
+        switch self {
+        case .variable(let name): name == "entityPolicy"
+        case .keyPath(let base, _): base.callsPolicy
+        case .function(let receiver, _, let arguments):
+            receiver.callsPolicy || arguments.contains(where: \.callsPolicy)
+        case .predefined(_, let arguments): arguments.contains(where: \.callsPolicy)
+        case .json(let text, _): text.callsPolicy
+        case .constant, .evaluatedObject: false
         }
     }
 }

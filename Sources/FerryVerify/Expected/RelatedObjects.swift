@@ -1,4 +1,6 @@
 internal import FerryMapping
+internal import FerrySQLite
+internal import FerryStore
 
 /// What the rules of relationships yield: for each object of an entity mapping the objects it is related to.
 final class RelatedObjects {
@@ -6,6 +8,7 @@ final class RelatedObjects {
     private let objects: SourceObjects
     private let evaluator: PlainEvaluator
     private let mappings: [String: ResolvedEntityMapping]
+    private var finders: [Int: Statement] = [:]
 
     /// A candidate, and what decides which of several comes first: the mapping, the source object, the element.
     struct Candidate {
@@ -38,6 +41,7 @@ final class RelatedObjects {
                 try instances.each(of: object) { scope, element, passes in
                     guard passes else { return }
                     if mapping.keepsPrimaryKey {
+                        if mapping.policy != nil, try !isMade(object.key, by: mapping) { return }
                         try body(object.key, scope)
                     } else if let key = try context.associations.key(
                         mapping, source: object.key, element: element)
@@ -86,8 +90,23 @@ final class RelatedObjects {
     }
 
     private func isCarried(_ object: PlainObject, by mapping: ResolvedEntityMapping) throws -> Bool {
+        if mapping.policy != nil, try !isMade(object.key, by: mapping) { return false }
         guard let filter = mapping.filter else { return true }
         return try evaluator.holds(filter, in: PlainScope(source: object))
+    }
+
+    /// Whether a policy made an object of the key: only the destination tells.
+    private func isMade(_ key: Int64, by mapping: ResolvedEntityMapping) throws -> Bool {
+        let table = try context.destinationTable(of: mapping.destination).name
+        let find =
+            try finders[mapping.position]
+            ?? context.connection.prepare(
+                "SELECT 1 FROM destination.\(table) WHERE Z_PK = ? AND Z_ENT = ?")
+        finders[mapping.position] = find
+        try find.bind(key, at: 1)
+        try find.bind(try context.destinationNumber(of: mapping.destination), at: 2)
+        defer { find.reset() }
+        return try find.step()
     }
 
     /// An object whose values cannot be computed was reported with its row.

@@ -57,8 +57,15 @@ final class RowWalk {
         try compareKept(&counts)
         try passExtra(before: base + 1)
         var next = base + 1
-        for mapping in makers { try compareNew(mapping, next: &next, &counts) }
-        try passExtra(before: nil)
+        for mapping in makers {
+            if mapping.policy == nil {
+                try compareNew(mapping, next: &next, &counts)
+            } else {
+                next += context.verification.policies.newKeys[mapping.position]?[root] ?? 0
+                try passMade(before: next)
+            }
+        }
+        if context.step.hasPolicies { try passMade(before: nil) } else { try passExtra(before: nil) }
         context.report.checked += checked
     }
 
@@ -97,6 +104,7 @@ final class RowWalk {
         counts[mapping].read += 1
         try orReport(mapping, object) {
             let scope = PlainScope(source: object)
+            if mapping.policy != nil { return try compareMade(expected, object, scope, row) }
             if let filter = mapping.filter, try !evaluator.holds(filter, in: scope) {
                 counts[mapping].dropped += 1
                 return
@@ -108,6 +116,42 @@ final class RowWalk {
                 }
             }
             try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
+        }
+    }
+
+    // MARK: Objects of policies
+
+    /// Compares what a policy left as the mapping has it, where it made an object with the key of its source.
+    private func compareMade(
+        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: Statement
+    ) throws {
+        try passExtra(before: object.key)
+        guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
+        try makeKnown()
+        try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
+    }
+
+    /// Passes objects that policies made from nothing, up to a key; all their values are the policies' own.
+    private func passMade(before key: Int64?) throws {
+        while let actualKey, key.map({ actualKey < $0 }) ?? true {
+            context.report.notRecomputed += Int64((0..<table.columns.count).filter { !actual.isNull($0 + 3) }.count)
+            try makeKnown()
+            done += 1
+            try advance()
+            try context.advance(table.name, done: done, total: total)
+        }
+    }
+
+    /// Lets mappings that look for objects find the current one.
+    private func makeKnown() throws {
+        guard let key = actualKey, let entity = entityNames[actual.integer(1)], lookups.isNeeded(for: entity) else {
+            return
+        }
+        try lookups.add(entity: entity, key: key) { attribute in
+            guard let column = context.destination.column(of: attribute, in: entity),
+                let place = table.columns.firstIndex(where: { $0.name == column.name })
+            else { return .null }
+            return StoredValue.raw(actual, place + 3)
         }
     }
 

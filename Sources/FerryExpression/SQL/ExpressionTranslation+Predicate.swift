@@ -1,34 +1,24 @@
 package import FerryBase
 internal import FerryModel
 
-extension SQLTranslator {
-    /// A predicate as SQL that yields 1 or 0, never NULL.
+extension ExpressionTranslation {
+    /// A predicate as a computation that yields 1 or 0, never nil.
     ///
     /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
-    package mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
+    package func condition(_ predicate: Predicate) throws(FerryError) -> Computation {
         switch predicate {
-        case .constant(let holds): return resolver.parameter(.constant(.boolean(holds)))
-        case .not(let operand): return "NOT (\(try condition(operand)))"
-        case .and(let operands): return try joined(operands, "AND", whenEmpty: true)
-        case .or(let operands): return try joined(operands, "OR", whenEmpty: false)
+        case .constant(let holds): return .parameter(.constant(.boolean(holds)))
+        case .not(let operand): return .not(try condition(operand))
+        case .and(let operands): return .all(try operands.map { operand throws(FerryError) in try condition(operand) })
+        case .or(let operands): return .any(try operands.map { operand throws(FerryError) in try condition(operand) })
         case .comparison(let comparison): return try condition(comparison)
         }
     }
 
-    private mutating func joined(
-        _ operands: [Predicate], _ word: String, whenEmpty: Bool
-    ) throws(FerryError) -> String {
-        if operands.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
-        var parts: [String] = []
-        for operand in operands { parts.append("(\(try condition(operand)))") }
-        return parts.joined(separator: " \(word) ")
-    }
-
-    private mutating func condition(_ comparison: Predicate.Comparison) throws(FerryError) -> String {
+    private func condition(_ comparison: Predicate.Comparison) throws(FerryError) -> Computation {
         let isEquality = comparison.comparator == .equal || comparison.comparator == .notEqual
         if isEquality, let other = comparison.comparedWithNil {
-            let test = comparison.comparator == .equal ? "IS NULL" : "IS NOT NULL"
-            return "\(try value(other).sql) \(test)"
+            return .isNull(try value(other).computation, negated: comparison.comparator == .notEqual)
         }
         if comparison.options.contains("l") {
             throw FerryError(
@@ -40,7 +30,7 @@ extension SQLTranslator {
         switch comparison.comparator {
         case .matches: return try matches(left, right, comparison)
         case .equal: return try equal(left, right, comparison)
-        case .notEqual: return "NOT (\(try equal(left, right, comparison)))"
+        case .notEqual: return .not(try equal(left, right, comparison))
         case .less: return try less(left, right, "<", comparison)
         case .lessOrEqual: return try less(left, right, "<=", comparison)
         case .greater: return try less(right, left, "<", comparison)
@@ -48,53 +38,59 @@ extension SQLTranslator {
         }
     }
 
-    private mutating func equal(
-        _ left: SQLFragment, _ right: SQLFragment, _ comparison: Predicate.Comparison
-    ) throws(FerryError) -> String {
+    private func equal(
+        _ left: Typed, _ right: Typed, _ comparison: Predicate.Comparison
+    ) throws(FerryError) -> Computation {
         if left.type == .null || right.type == .null || left.type.isNumber && right.type.isNumber {
-            return "\(left.sql) IS \(right.sql)"
+            return .same(left.computation, right.computation)
         }
         if left.type.isText, right.type.isText {
-            if comparison.options.trimmingNeutral.isEmpty { return "\(left.sql) IS \(right.sql)" }
-            return "ferry_text_equal(\(left.sql), \(right.sql), \(options(comparison)))"
+            if comparison.options.trimmingNeutral.isEmpty { return .same(left.computation, right.computation) }
+            return .call("ferry_text_equal", [left.computation, right.computation, options(comparison)])
         }
-        if left.type == .dynamic || right.type == .dynamic { return "ferry_equal(\(left.sql), \(right.sql))" }
-        if left.type == .attribute(.uuid), right.type == .attribute(.uuid) { return "\(left.sql) IS \(right.sql)" }
+        if left.type == .dynamic || right.type == .dynamic {
+            return .call("ferry_equal", [left.computation, right.computation])
+        }
+        if left.type == .attribute(.uuid), right.type == .attribute(.uuid) {
+            return .same(left.computation, right.computation)
+        }
         throw incomparable(left, right, comparison)
     }
 
-    private mutating func less(
-        _ left: SQLFragment, _ right: SQLFragment, _ sign: String, _ comparison: Predicate.Comparison
-    ) throws(FerryError) -> String {
+    private func less(
+        _ left: Typed, _ right: Typed, _ sign: String, _ comparison: Predicate.Comparison
+    ) throws(FerryError) -> Computation {
         if left.type == .null || right.type == .null || left.type.isNumber && right.type.isNumber {
-            return "(\(left.sql) \(sign) \(right.sql)) IS TRUE"
+            return .precedes(left.computation, right.computation, orEqual: sign == "<=")
         }
         let suffix = sign == "<" ? "less" : "less_equal"
         if left.type.isText, right.type.isText {
-            return "ferry_text_\(suffix)(\(left.sql), \(right.sql), \(options(comparison)))"
+            return .call("ferry_text_\(suffix)", [left.computation, right.computation, options(comparison)])
         }
-        if left.type == .dynamic || right.type == .dynamic { return "ferry_\(suffix)(\(left.sql), \(right.sql))" }
+        if left.type == .dynamic || right.type == .dynamic {
+            return .call("ferry_\(suffix)", [left.computation, right.computation])
+        }
         throw incomparable(left, right, comparison)
     }
 
-    private mutating func matches(
-        _ left: SQLFragment, _ right: SQLFragment, _ comparison: Predicate.Comparison
-    ) throws(FerryError) -> String {
+    private func matches(
+        _ left: Typed, _ right: Typed, _ comparison: Predicate.Comparison
+    ) throws(FerryError) -> Computation {
         for fragment in [left, right] where !(fragment.type.isText || fragment.type == .dynamic) {
             if fragment.type != .null { throw incomparable(left, right, comparison) }
         }
         if case .constant(.string(let pattern)) = comparison.right {
             _ = try PatternCache.compile(pattern, TextOptions(comparison.options))
         }
-        return "ferry_matches(\(left.sql), \(right.sql), \(options(comparison)))"
+        return .call("ferry_matches", [left.computation, right.computation, options(comparison)])
     }
 
-    private mutating func options(_ comparison: Predicate.Comparison) -> String {
-        resolver.parameter(.constant(.string(comparison.options.trimmingNeutral)))
+    private func options(_ comparison: Predicate.Comparison) -> Computation {
+        .parameter(.constant(.string(comparison.options.trimmingNeutral)))
     }
 
     private func incomparable(
-        _ left: SQLFragment, _ right: SQLFragment, _ comparison: Predicate.Comparison
+        _ left: Typed, _ right: Typed, _ comparison: Predicate.Comparison
     ) -> FerryError {
         FerryError(
             .badExpression, "`\(comparison)` compares \(left.type.title) with \(right.type.title).",

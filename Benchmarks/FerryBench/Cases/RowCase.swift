@@ -1,0 +1,46 @@
+internal import BenchmarkHarness
+internal import FerryEngine
+internal import FerryPlan
+
+/// The row executor over the books of ``CopyCase``: as it is, and with a migration policy that edits each object.
+struct RowCase: BenchmarkCase {
+    let name = "row"
+    let summary = "the books of copy through Swift: by the row executor, and by a policy, chunks of 10,000"
+    let sides = [
+        Side("ferry", "the row executor, crash-safe, with its progress", isCounted: true),
+        Side("policy", "a policy that makes each object by the default and sets one value", isCounted: true),
+        Side("loop", "step, bind each column, step in C, one durable transaction"),
+    ]
+    let measures: [Measure] = [
+        .speed(against: "loop", budget: 0.8), .speed(of: "policy", against: "loop", isGate: false), .peak(),
+        .peak(of: "policy"), .statements(), .allocationsPerRow(), .allocationsPerRow(of: "policy"),
+    ]
+
+    func prepare(_ point: Point, in folder: String) throws { try Subject.books.write(rows: point.rows, to: folder) }
+
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        switch side {
+        case "ferry": try EngineJob.run(data, work: work, rows: point.rows, executor: .row, probe: probe)
+        case "policy":
+            try EngineJob.run(data, work: work, rows: point.rows, policy: { TitlePolicy() }, probe: probe)
+        default:
+            let plan = try SQLFloor.Plan(data)
+            let loop = try BookSQL.loop(plan)
+            try probe.measure(rows: point.rows) {
+                try SQLFloor(plan, work: work).carry(loop.read, loop.write, scaled: loop.price, by: 1.2)
+            }
+            try SQLFloor.require(point.rows, in: "ZBOOK", work: work)
+        }
+    }
+}
+
+/// What most policies do: the default object, with one value set.
+private struct TitlePolicy: EntityMigrationPolicy {
+    func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+        let book = try manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [source])[0]
+        try book.setValue(.string(source.string(forKey: "title") ?? ""), forKey: "heading")
+    }
+}

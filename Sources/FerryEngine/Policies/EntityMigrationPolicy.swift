@@ -1,0 +1,131 @@
+/// The code behind an entity mapping, in place of an `NSEntityMigrationPolicy`.
+///
+/// It has Core Data's hooks under Core Data's names; what it does not implement does what Core Data's own class does.
+/// An implementation that would call `super` calls ``defaultPolicy`` instead:
+///
+/// ```swift
+/// struct BookPolicy: EntityMigrationPolicy {
+///     func createDestinationInstances(
+///         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+///     ) throws {
+///         try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+///         let book = try manager.destinationInstances(
+///             forEntityMappingName: mapping.name, sourceInstances: [source])[0]
+///         try book.setValue(.string(source.string(forKey: "title") ?? "Untitled"), forKey: "heading")
+///     }
+/// }
+/// ```
+///
+/// A run that was stopped goes on in another process, with another instance of the policy, and ``begin(_:with:)`` is
+/// not called again. What later calls need belongs into ``MigrationManager/setUserInfo(_:forKey:)`` or a
+/// ``MigrationManager/lookup(_:)``, not into properties. Everything that the hooks write is committed with the chunk.
+public protocol EntityMigrationPolicy {
+    /// Before the first object of the mapping.
+    func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws
+
+    /// Makes what is to be made of one source object, and associates it.
+    func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws
+
+    /// After the last object of the mapping.
+    func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
+
+    /// Relates one object that is associated with the mapping, once all objects of all mappings are there.
+    func createRelationships(
+        forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws
+
+    /// After the last object of the mapping is related.
+    func endRelationshipCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
+
+    /// Once all objects are related.
+    func performCustomValidation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
+
+    /// After everything else.
+    func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws
+
+    /// What expressions can call: `FUNCTION($entityPolicy, "selector:", …)` by its selector, `$entityPolicy.key` by its
+    /// key.
+    var functions: [String: PolicyFunction] { get }
+}
+
+/// A function of a policy that expressions call.
+///
+/// The arguments come as SQLite holds them: a date in seconds since 2001-01-01 UTC, a Boolean as an integer, a UUID as
+/// its 16 bytes.
+public typealias PolicyFunction = (_ arguments: [MigrationValue]) throws -> MigrationValue
+
+extension EntityMigrationPolicy {
+    /// What Core Data's own class does, for an implementation that adds to it.
+    public var defaultPolicy: DefaultMigrationPolicy { DefaultMigrationPolicy() }
+
+    public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {
+        try defaultPolicy.begin(mapping, with: manager)
+    }
+
+    public func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+    }
+
+    public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {
+        try defaultPolicy.endInstanceCreation(forMapping: mapping, manager: manager)
+    }
+
+    public func createRelationships(
+        forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try defaultPolicy.createRelationships(forDestination: destination, in: mapping, manager: manager)
+    }
+
+    public func endRelationshipCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {
+        try defaultPolicy.endRelationshipCreation(forMapping: mapping, manager: manager)
+    }
+
+    public func performCustomValidation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {
+        try defaultPolicy.performCustomValidation(forMapping: mapping, manager: manager)
+    }
+
+    public func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws {
+        try defaultPolicy.end(mapping, manager: manager)
+    }
+
+    public var functions: [String: PolicyFunction] { [:] }
+}
+
+/// What Core Data's own migration policy does.
+public struct DefaultMigrationPolicy: EntityMigrationPolicy {
+    public init() {}
+
+    /// Does nothing.
+    public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {}
+
+    /// Inserts an object of the destination entity with the values of the attribute mappings, and associates it.
+    public func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        let destination = try manager.insertDefault(forSource: source, in: mapping)
+        try manager.associate(sourceInstance: source, withDestinationInstance: destination, for: mapping)
+    }
+
+    /// Does nothing.
+    public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
+
+    /// Sets the relationships that the relationship mappings give.
+    public func createRelationships(
+        forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try manager.relateDefault(destination, in: mapping)
+    }
+
+    /// Does nothing.
+    public func endRelationshipCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
+
+    /// Does nothing.
+    public func performCustomValidation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
+
+    /// Does nothing.
+    public func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
+}

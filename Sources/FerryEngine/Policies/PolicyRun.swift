@@ -1,0 +1,199 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// The migration policies of a step through the three passes of Core Data.
+///
+/// Each hook that is called once is a unit of its own, so that a run which goes on does not call it again.
+final class PolicyRun {
+    private let context: StepContext
+    private let manager: MigrationManager
+    private let calls: [Int: PolicyCalls]
+
+    init(_ context: StepContext, policies: PolicyRegistry) throws {
+        self.context = context
+        manager = MigrationManager(context)
+        var calls: [Int: PolicyCalls] = [:]
+        for mapping in context.step.resolved.entityMappings {
+            guard let name = mapping.policy else { continue }
+            guard let policy = policies.make(name) else {
+                throw FerryError(
+                    .missingPolicy,
+                    "Entity mapping \(mapping.name) has the migration policy \(name), which is not registered.",
+                    remedy: "Register it where the migration is started.", place: .init(entityMapping: mapping.name))
+            }
+            calls[mapping.position] = PolicyCalls(policy, try manager.mapping(at: mapping.position), manager)
+        }
+        self.calls = calls
+    }
+
+    // MARK: First pass
+
+    func executor(of mapping: ResolvedEntityMapping) throws -> (any MappingExecutor)? {
+        try calls[mapping.position].map { try PolicyExecutor($0, in: context) }
+    }
+
+    func begin(_ mapping: ResolvedEntityMapping) throws {
+        try hook("begin", of: mapping, .rows) { try $0.policy.begin($0.mapping, with: manager) }
+    }
+
+    func endInstanceCreation(_ mapping: ResolvedEntityMapping) throws {
+        try hook("endInstances", of: mapping, .rows) {
+            try $0.policy.endInstanceCreation(forMapping: $0.mapping, manager: manager)
+        }
+    }
+
+    /// Records what policies inserted beyond the objects that their mappings count; in the unit's transaction.
+    func recordCreated(by mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
+        guard mapping.policy != nil else { return }
+        try recordEvidence(of: mapping, isFirstPass: isFirstPass)
+        for (entity, count) in manager.created.sorted(by: { $0.key < $1.key }) {
+            let unit = Self.createdUnit(entity, by: mapping)
+            var entry = try context.progress.entry(unit)
+            entry.created += count
+            entry.written += count
+            try context.progress.save(entry, for: unit)
+        }
+        manager.created.removeAll(keepingCapacity: true)
+    }
+
+    private func recordEvidence(of mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
+        for mark in manager.marks {
+            var entry = ProgressTable.Entry()
+            entry.isDone = true
+            try context.progress.save(entry, for: Self.touched + mark)
+        }
+        manager.marksAreRecorded()
+        guard isFirstPass else { return }
+        for (root, count) in manager.newKeys {
+            let unit = "\(Self.newKeys)\(mapping.position):\(root)"
+            var entry = try context.progress.entry(unit)
+            entry.created += count
+            try context.progress.save(entry, for: unit)
+        }
+        manager.newKeys.removeAll(keepingCapacity: true)
+    }
+
+    private static let touched = "touched:"
+    private static let newKeys = "keys:"
+    private static let related = "related:"
+
+    /// What verification must know of the policies.
+    static func evidence(in context: StepContext) throws -> PolicyEvidence {
+        var evidence = PolicyEvidence()
+        guard context.step.resolved.hasPolicies else { return evidence }
+        evidence.touched = Set(try context.progress.entries(touched).map(\.name))
+        for (name, entry) in try context.progress.entries(newKeys) {
+            let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let position = Int(parts[0]) else { continue }
+            evidence.newKeys[position, default: [:]][parts[1]] = entry.created
+        }
+        let other = Set(try context.progress.entries(related).map(\.name))
+        for mapping in context.step.resolved.entityMappings
+        where mapping.policyKeepsPrimaryKeys && !other.contains("\(mapping.position)") {
+            let differing = try context.connection.integer(
+                """
+                SELECT 1 FROM \(ScratchDatabase.association(of: mapping))
+                WHERE source <> destination OR element <> 1 OR entity <> ?1 LIMIT 1
+                """, [.integer(try context.destinationNumber(of: mapping))])
+            if differing == nil { evidence.implied.insert(mapping.position) }
+        }
+        return evidence
+    }
+
+    static func createdUnit(_ entity: String, by mapping: ResolvedEntityMapping) -> String {
+        "created:\(mapping.position):\(entity)"
+    }
+
+    // MARK: Second and third pass
+
+    func relate(report: inout StepReport) throws {
+        for mapping in context.step.resolved.entityMappings {
+            guard let calls = calls[mapping.position] else { continue }
+            try relate(calls, report: &report)
+            try hook("endRelationships", of: mapping, .relationships) {
+                try $0.policy.endRelationshipCreation(forMapping: $0.mapping, manager: manager)
+            }
+        }
+    }
+
+    func validate() throws {
+        for mapping in context.step.resolved.entityMappings {
+            try hook("validate", of: mapping, .relationships) {
+                try $0.policy.performCustomValidation(forMapping: $0.mapping, manager: manager)
+            }
+            try hook("end", of: mapping, .relationships) { try $0.policy.end($0.mapping, manager: manager) }
+        }
+    }
+
+    private func relate(_ calls: PolicyCalls, report: inout StepReport) throws {
+        let mapping = calls.mapping.resolved
+        manager.links = try links(of: mapping)
+        defer { manager.links = [] }
+        // New rows of the table that is read come after the ones at hand, or are met on the next page.
+        let page = try context.connection.prepare(
+            """
+            SELECT source, element, destination, entity FROM \(ScratchDatabase.association(of: mapping))
+            WHERE (source, element) > (?1, ?2) AND source <= ?3 ORDER BY source, element LIMIT 256
+            """)
+        let ranges = try KeyRanges(of: mapping, in: context)
+        try context.walk(
+            ranges, unit: "relate:\(mapping.position)", phase: .relationships, subject: mapping.name,
+            writesScratch: true, report: &report
+        ) { range, entry in
+            manager.beginUnit()
+            var isByDefault = true
+            var position = (source: range.low, element: Int64.max)
+            while true {
+                try page.bind([.integer(position.source), .integer(position.element), .integer(range.high)])
+                var rows: [[Int64]] = []
+                while try page.step() { rows.append((0..<4).map { page.integer($0) }) }
+                for row in rows {
+                    let destination = try manager.destinationObject(number: row[3], key: row[2])
+                    manager.origin = row[0]
+                    manager.isRelatedByDefault = false
+                    defer { manager.origin = nil }
+                    try calls.call {
+                        try calls.policy.createRelationships(
+                            forDestination: destination, in: calls.mapping, manager: manager)
+                    }
+                    isByDefault = isByDefault && manager.isRelatedByDefault
+                }
+                guard let last = rows.last else { break }
+                position = (last[0], last[1])
+            }
+            if !isByDefault {
+                var mark = ProgressTable.Entry()
+                mark.isDone = true
+                try context.progress.save(mark, for: "\(Self.related)\(mapping.position)")
+            }
+            try recordCreated(by: mapping, isFirstPass: false)
+        }
+    }
+
+    private func links(of mapping: ResolvedEntityMapping) throws -> [Statement] {
+        var links: [Statement] = []
+        for assignment in context.assignments.assignments {
+            for contribution in assignment.contributions where contribution.mapping.position == mapping.position {
+                let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+                if let statement = try sql.links()?.prepare(on: context.connection) { links.append(statement) }
+            }
+        }
+        return links
+    }
+
+    private func hook(
+        _ name: String, of mapping: ResolvedEntityMapping, _ phase: Phase, _ body: (PolicyCalls) throws -> Void
+    ) throws {
+        guard let calls = calls[mapping.position] else { return }
+        let unit = "policy:\(name):\(mapping.position)"
+        try context.once(unit, phase: phase, subject: mapping.name, writesScratch: true) {
+            manager.beginUnit()
+            try calls.call { try body(calls) }
+            try recordCreated(by: mapping, isFirstPass: phase == .rows)
+        }
+    }
+}

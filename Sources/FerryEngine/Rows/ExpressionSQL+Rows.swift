@@ -1,0 +1,118 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+
+/// The columns that a statement reads for Swift, by their places.
+struct RowSelection {
+    private(set) var columns: [String] = []
+
+    /// The place of a column; equal columns share one.
+    mutating func place(of sql: String) -> Int {
+        if let known = columns.firstIndex(of: sql) { return known }
+        columns.append(sql)
+        return columns.count - 1
+    }
+}
+
+/// What a row of the row executor gives for a destination column.
+enum RowValue {
+    /// The source's own value, never decoded.
+    case column(Int)
+    case evaluated(RowEvaluator)
+    /// The same for all rows.
+    case constant(Value)
+}
+
+extension ExpressionSQL {
+    /// The value of a destination attribute for Swift, or nil when it has neither an expression nor a default.
+    ///
+    /// What has to come from files is asked of SQL, whose function for that knows the folder.
+    func rowValue(
+        of attribute: Attribute, from rule: ResolvedAttribute, in scope: inout SourceScope,
+        _ selection: inout RowSelection
+    ) throws(FerryError) -> RowValue? {
+        guard let expression = rule.expression else {
+            return Self.defaultValue(of: attribute, by: rule).map { .constant($0) }
+        }
+        let computation: Computation
+        do {
+            computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)
+        } catch {
+            throw placed(error)
+        }
+        if case .call(ScalarFunction.fromExternalName, _) = computation,
+            let sql = try self.attribute(attribute, from: rule, in: &scope)
+        {
+            return .column(selection.place(of: sql))
+        }
+        let evaluator = try evaluator(computation, in: &scope, &selection)
+        return evaluator.place.map { .column($0) } ?? .evaluated(evaluator)
+    }
+
+    /// A predicate for Swift.
+    func rowCondition(
+        _ predicate: Predicate, in scope: inout SourceScope, _ selection: inout RowSelection
+    ) throws(FerryError) -> RowEvaluator {
+        do {
+            let condition = try ExpressionTranslation(scope: expressionScope).condition(predicate)
+            return try evaluator(condition, in: &scope, &selection)
+        } catch {
+            throw placed(error)
+        }
+    }
+
+    private func evaluator(
+        _ computation: Computation, in scope: inout SourceScope, _ selection: inout RowSelection
+    ) throws(FerryError) -> RowEvaluator {
+        var places = SelectedPlaces(resolver: resolver(scope), selection: selection)
+        let evaluator = try RowEvaluator(computation, now: context.options.now, places: &places)
+        scope = places.resolver.scope
+        selection = places.selection
+        return evaluator
+    }
+}
+
+/// Adds to a statement the columns that a computation needs.
+private struct SelectedPlaces: PlaceResolver {
+    var resolver: StatementResolver
+    var selection: RowSelection
+
+    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int {
+        selection.place(of: try resolver.column(path))
+    }
+
+    mutating func elementTextPlace() throws(FerryError) -> Int { selection.place(of: try resolver.elementText()) }
+}
+
+/// A statement's current row, for the evaluation of expressions.
+final class StatementRow: RowValues {
+    let statement: Statement
+
+    init(_ statement: Statement) { self.statement = statement }
+
+    func value(at place: Int) -> FunctionValue {
+        switch statement.storageClass(place) {
+        case .null: .null
+        case .integer: .integer(statement.integer(place))
+        case .real: .real(statement.real(place))
+        // SQLite's memory stays where it is until the statement goes on.
+        case .text: .text(statement.withBytes(place) { $0 })
+        case .blob: .blob(statement.withBytes(place) { $0 })
+        }
+    }
+}
+
+extension Statement {
+    /// Binds what a computation yielded.
+    func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
+        switch value {
+        case .null: try bindNull(at: index)
+        case .integer(let integer): try bind(integer, at: index)
+        case .real(let real): try bind(real, at: index)
+        case .text(let bytes): try bind(text: bytes, at: index)
+        case .blob(let bytes): try bind(blob: bytes, at: index)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+package import FerryBase
+
+/// Evaluates a computation for one row after another, by the code that SQL calls too.
+///
+/// Nothing is allocated per row: each call keeps its buffers. It belongs to one thread.
+package final class RowEvaluator {
+    private let root: Node
+
+    fileprivate indirect enum Node {
+        case place(Int)
+        case constant(FunctionValue, ByteHolder?)
+        case call(Call)
+        case real(Computation.RealOperator, Node, Node)
+        case ifNull(Node, Node)
+        case same(Node, Node)
+        case isNull(Node, negated: Bool)
+        case precedes(Node, Node, orEqual: Bool)
+        case all([Node])
+        case any([Node])
+        case not(Node)
+        case policy(String, [Node], ByteHolder)
+    }
+
+    /// One call with the memory that it uses from row to row.
+    fileprivate final class Call {
+        let function: ScalarFunction
+        let arguments: [Node]
+        var values: [FunctionValue] = []
+        var result = FunctionResult()
+        let holder = ByteHolder()
+
+        init(_ function: ScalarFunction, _ arguments: [Node]) {
+            self.function = function
+            self.arguments = arguments
+        }
+    }
+
+    /// - Parameters:
+    ///   - computation: What to evaluate.
+    ///   - now: `now()` of the run.
+    ///   - places: The place in the row of each column that the computation names; asked once per occurrence.
+    /// - Throws: What `places` throws; ``FerryError`` `.internalError` for a function that does not exist here.
+    package init(_ computation: Computation, now: Double, places: inout some PlaceResolver) throws(FerryError) {
+        root = try Self.node(computation, now, &places)
+        callsPolicy = computation.callsPolicy
+    }
+
+    /// The place of the value where the computation is nothing else than a column: it need not be decoded at all.
+    package var place: Int? { if case .place(let place) = root { place } else { nil } }
+
+    /// Whether the computation is nothing else than a call of the policy, whose value comes as it is.
+    package var isPolicyCall: Bool { if case .policy = root { true } else { false } }
+
+    /// Whether a part of the computation is a call of the policy.
+    package let callsPolicy: Bool
+
+    /// The value for one row; text and BLOBs are borrowed until the next call or until the row is left.
+    package func value(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> FunctionValue {
+        try evaluate(root, row, policy)
+    }
+
+    /// Whether a condition holds for one row.
+    package func holds(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> Bool {
+        if case .integer(let flag) = try evaluate(root, row, policy) { flag != 0 } else { false }
+    }
+
+    // MARK: Building
+
+    private static func node(
+        _ computation: Computation, _ now: Double, _ places: inout some PlaceResolver
+    ) throws(FerryError) -> Node {
+        switch computation {
+        case .column(let path):
+            if case .json = path.end {
+                return .call(Call(try function("ferry_json_get"), [.place(try places.elementTextPlace())]))
+            }
+            return .place(try places.place(of: path))
+        case .elementText: return .place(try places.elementTextPlace())
+        case .parameter(let value): return constant(value, now)
+        case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
+        case .real(let symbol, let left, let right):
+            return .real(symbol, try node(left, now, &places), try node(right, now, &places))
+        case .ifNull(let value, let substitute):
+            return .ifNull(try node(value, now, &places), try node(substitute, now, &places))
+        case .same(let left, let right): return .same(try node(left, now, &places), try node(right, now, &places))
+        case .isNull(let value, let negated): return .isNull(try node(value, now, &places), negated: negated)
+        case .precedes(let left, let right, let orEqual):
+            return .precedes(try node(left, now, &places), try node(right, now, &places), orEqual: orEqual)
+        case .all(let conditions): return .all(try nodes(conditions, now, &places))
+        case .any(let conditions): return .any(try nodes(conditions, now, &places))
+        case .not(let condition): return .not(try node(condition, now, &places))
+        case .policy(let name, let arguments): return .policy(name, try nodes(arguments, now, &places), ByteHolder())
+        }
+    }
+
+    private static func nodes(
+        _ computations: [Computation], _ now: Double, _ places: inout some PlaceResolver
+    ) throws(FerryError) -> [Node] {
+        var nodes: [Node] = []
+        for computation in computations { nodes.append(try node(computation, now, &places)) }
+        return nodes
+    }
+
+    private static func function(_ name: String) throws(FerryError) -> ScalarFunction {
+        guard let function = ScalarFunction.named(name) else {
+            throw FerryError(.internalError, "The row executor has no function \(name).")
+        }
+        return function
+    }
+
+    private static func constant(_ value: SQLParameter, _ now: Double) -> Node {
+        switch value {
+        case .now: return .constant(.real(now), nil)
+        case .constant(.null): return .constant(.null, nil)
+        case .constant(.boolean(let flag)): return .constant(.integer(flag ? 1 : 0), nil)
+        case .constant(.integer(let integer)): return .constant(.integer(integer), nil)
+        // As everywhere in SQLite, what is no number is nil.
+        case .constant(.double(let real)): return .constant(real.isNaN ? .null : .real(real), nil)
+        case .constant(.string(let string)):
+            let holder = ByteHolder()
+            return .constant(.text(holder.hold(Array(string.utf8))), holder)
+        }
+    }
+
+    // MARK: Evaluating
+
+    private func evaluate(
+        _ node: Node, _ row: any RowValues, _ policy: (any PolicyFunctions)?
+    ) throws -> FunctionValue {
+        switch node {
+        case .place(let place): return row.value(at: place)
+        case .constant(let value, _): return value
+        case .call(let call): return try evaluate(call, row, policy)
+        case .real(let symbol, let left, let right):
+            return try Self.compute(symbol, evaluate(left, row, policy), evaluate(right, row, policy))
+        case .ifNull(let value, let substitute):
+            let value = try evaluate(value, row, policy)
+            return value.isNull ? try evaluate(substitute, row, policy) : value
+        case .same(let left, let right):
+            return Self.flag(
+                ScalarFunction.isEqual(try evaluate(left, row, policy), try evaluate(right, row, policy)))
+        case .isNull(let value, let negated): return Self.flag(try evaluate(value, row, policy).isNull != negated)
+        case .precedes(let left, let right, let orEqual):
+            let (left, right) = (try evaluate(left, row, policy), try evaluate(right, row, policy))
+            guard !left.isNull, !right.isNull else { return Self.flag(false) }
+            let order = try ScalarFunction.order(left, right, orEqual ? "<=" : "<")
+            return Self.flag(orEqual ? order <= 0 : order < 0)
+        case .all(let conditions):
+            for condition in conditions where !Self.isTrue(try evaluate(condition, row, policy)) {
+                return Self.flag(false)
+            }
+            return Self.flag(true)
+        case .any(let conditions):
+            for condition in conditions where Self.isTrue(try evaluate(condition, row, policy)) {
+                return Self.flag(true)
+            }
+            return Self.flag(false)
+        case .not(let condition): return Self.flag(!Self.isTrue(try evaluate(condition, row, policy)))
+        case .policy(let name, let arguments, let holder):
+            guard let policy else {
+                throw FerryError(.internalError, "An expression calls \(name) where there is no migration policy.")
+            }
+            let values = try arguments.map { try evaluate($0, row, policy) }
+            switch try policy.call(name, values) {
+            case .null: return .null
+            case .integer(let integer): return .integer(integer)
+            case .real(let real): return real.isNaN ? .null : .real(real)
+            case .text(let bytes): return .text(holder.hold(bytes))
+            case .blob(let bytes): return .blob(holder.hold(bytes))
+            }
+        }
+    }
+
+    private func evaluate(
+        _ call: Call, _ row: any RowValues, _ policy: (any PolicyFunctions)?
+    ) throws -> FunctionValue {
+        call.values.removeAll(keepingCapacity: true)
+        for argument in call.arguments { call.values.append(try evaluate(argument, row, policy)) }
+        let outcome = call.values.withUnsafeBufferPointer { values in
+            Result { () throws(FerryError) in try call.function.call(values, result: &call.result) }
+        }
+        try outcome.get()
+        switch call.result.value {
+        case .null: return .null
+        case .integer(let integer): return .integer(integer)
+        case .real(let real): return .real(real)
+        case .text: return .text(call.holder.hold(call.result.bytes))
+        case .blob: return .blob(call.holder.hold(call.result.bytes))
+        case .borrowedText(let bytes): return .text(bytes)
+        case .argument(let index): return call.values[index]
+        }
+    }
+
+    /// Nil where one operand is nil, and where the result is no number.
+    private static func compute(
+        _ symbol: Computation.RealOperator, _ left: FunctionValue, _ right: FunctionValue
+    ) throws(FerryError) -> FunctionValue {
+        guard let left = try left.number(symbol.rawValue), let right = try right.number(symbol.rawValue) else {
+            return .null
+        }
+        let result =
+            switch symbol {
+            case .plus: left.real + right.real
+            case .minus: left.real - right.real
+            case .times: left.real * right.real
+            }
+        return result.isNaN ? .null : .real(result)
+    }
+
+    private static func flag(_ holds: Bool) -> FunctionValue { .integer(holds ? 1 : 0) }
+
+    private static func isTrue(_ value: FunctionValue) -> Bool {
+        if case .integer(let integer) = value { integer != 0 } else { false }
+    }
+}

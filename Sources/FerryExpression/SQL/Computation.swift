@@ -1,0 +1,46 @@
+/// What an expression comes to: columns, values and functions of ours, with the model's types already looked at.
+///
+/// It has two forms, which must not differ in any value: text of SQL (``SQLTranslator``), and the same run by Swift
+/// (``RowEvaluator``).
+package indirect enum Computation: Sendable, Hashable {
+    /// SQL's own arithmetic, which is used on operands that are always stored as reals.
+    package enum RealOperator: String, Sendable, Hashable {
+        case plus = "+"
+        case minus = "-"
+        case times = "*"
+    }
+
+    /// The column at the end of a path.
+    case column(ResolvedPath)
+    /// The JSON text of the iteration's element.
+    case elementText
+    case parameter(SQLParameter)
+    /// A scalar function of ours, by its name in SQL.
+    case call(String, [Computation])
+    case real(RealOperator, Computation, Computation)
+    case ifNull(Computation, Computation)
+    /// Equality in which two nils are equal.
+    case same(Computation, Computation)
+    case isNull(Computation, negated: Bool)
+    /// `<` and `<=` of numbers; false where one is nil.
+    case precedes(Computation, Computation, orEqual: Bool)
+    case all([Computation])
+    case any([Computation])
+    case not(Computation)
+    /// A function of the migration policy, which only code can run.
+    case policy(String, [Computation])
+}
+
+extension Computation {
+    var callsPolicy: Bool {
+        switch self {
+        case .policy: true
+        case .column, .elementText, .parameter: false
+        case .call(_, let parts), .all(let parts), .any(let parts): parts.contains(where: \.callsPolicy)
+        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
+            .precedes(let left, let right, _):
+            left.callsPolicy || right.callsPolicy
+        case .isNull(let part, _), .not(let part): part.callsPolicy
+        }
+    }
+}

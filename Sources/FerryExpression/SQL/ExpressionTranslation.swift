@@ -1,0 +1,280 @@
+package import FerryBase
+package import FerryModel
+
+/// Turns expressions and predicates into computations on columns and parameters, with the types that the model proves.
+package struct ExpressionTranslation {
+    package let scope: ExpressionScope
+
+    package init(scope: ExpressionScope) { self.scope = scope }
+
+    /// A computation and what it yields.
+    package struct Typed {
+        package var computation: Computation
+        package var type: ValueType
+    }
+
+    /// The value of an expression as a destination attribute stores it.
+    ///
+    /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
+    ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
+    package func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
+        // An advice to the fetch, without a value of its own.
+        if case .predefined("noindex:", let operands) = expression, operands.count == 1 {
+            return try value(operands[0], for: attribute)
+        }
+        if case .constant(let constant) = expression {
+            let converted = Computation.parameter(.constant(try ConstantConversion.convert(constant, to: attribute)))
+            // Its bytes have no form as a constant; that the text is one was checked by the conversion.
+            return attribute.type == .uuid && constant != .null ? .call("ferry_to_uuid", [converted]) : converted
+        }
+        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2 {
+            let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
+            return .ifNull(value, substitute)
+        }
+        if let call = try policyCall(expression) { return call }
+        var storageChange: String?
+        if case .keyPath(let base, let steps) = expression {
+            storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
+        } else if attribute.allowsExternalStorage {
+            throw FerryError(
+                .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside of the database.",
+                remedy: "Only the value of an attribute that is stored outside itself can be taken over.")
+        }
+        let fragment = try value(expression)
+        switch Conversion(from: fragment.type, to: attribute.type) {
+        case .unchanged: return storageChange.map { .call($0, [fragment.computation]) } ?? fragment.computation
+        case .function(let name): return .call(name, [fragment.computation])
+        case .none(let reason):
+            throw FerryError(
+                .badExpression,
+                "`\(expression)` yields \(fragment.type.title), and \(attribute.name) is \(attribute.type.sourceName): \(reason).",
+                place: FerryError.Place(property: attribute.name))
+        }
+    }
+
+    /// The value of an expression in its own type.
+    package func value(_ expression: Expression) throws(FerryError) -> Typed {
+        if let call = try policyCall(expression) { return Typed(computation: call, type: .dynamic) }
+        switch expression {
+        case .constant(let constant):
+            return Typed(computation: .parameter(.constant(constant)), type: constant.type)
+        case .evaluatedObject, .variable: return try column(try scope.resolve(expression), expression)
+        case .keyPath(let base, let steps): return try column(try scope.resolve(base, steps), expression)
+        case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
+        case .function(let receiver, let selector, let arguments):
+            return try call(receiver, selector, arguments, expression)
+        case .json:
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a list of elements.", remedy: "JSON(…) belongs in `forEach`.")
+        }
+    }
+
+    // MARK: Paths
+
+    private func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
+        if path.isToMany {
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a collection, not one value.",
+                remedy: "Follow to-one relationships only, or iterate with `forEach`.")
+        }
+        switch path.end {
+        case .object(let entity): return Typed(computation: .column(path), type: .object(entity: entity))
+        case .json(let keys) where keys.isEmpty: return Typed(computation: .column(path), type: .dynamic)
+        case .json(let keys):
+            let names = keys.map { Computation.parameter(.constant(.string($0))) }
+            return Typed(computation: .call("ferry_json_get", [.elementText] + names), type: .dynamic)
+        case .attribute(let attribute, _):
+            if attribute.type == .composite {
+                throw FerryError(
+                    .badExpression, "`\(expression)` yields a whole composite.", remedy: "Name one of its elements.")
+            }
+            var sourcePath = path
+            sourcePath.valueKeys = []
+            var fragment = Typed(computation: .column(sourcePath), type: .attribute(attribute.type))
+            for key in path.valueKeys { fragment = try keyed(fragment, key, expression) }
+            return fragment
+        }
+    }
+
+    /// A key of a string's value.
+    private func keyed(
+        _ fragment: Typed, _ key: String, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        guard let known = StringKey(rawValue: key), fragment.type.isText else {
+            throw FerryError(
+                .badExpression, "`\(expression)` asks \(fragment.type.title) for \(key), which it does not have.",
+                remedy: "Keys of a string are \(StringKey.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+        return switch known {
+        case .length: Typed(computation: .call("ferry_length", [fragment.computation]), type: .attribute(.integer64))
+        case .uppercaseString:
+            Typed(computation: .call("ferry_uppercase", [fragment.computation]), type: .attribute(.string))
+        case .lowercaseString:
+            Typed(computation: .call("ferry_lowercase", [fragment.computation]), type: .attribute(.string))
+        }
+    }
+
+    /// The function that changes the stored form where only one of two attributes may keep its values in files.
+    ///
+    /// Every value of such an attribute begins with a byte that says where its contents are.
+    private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
+        guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
+        else { return nil }
+        return attribute.allowsExternalStorage ? "ferry_to_external" : ScalarFunction.fromExternalName
+    }
+
+    // MARK: Functions
+
+    private func predefined(
+        _ selector: String, _ arguments: [Expression], _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        switch (selector, arguments.count) {
+        case ("now", 0): return Typed(computation: .parameter(.now), type: .attribute(.date))
+        case ("noindex:", 1): return try value(arguments[0])
+        case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
+        case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
+        default: break
+        }
+        guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
+            let function = known.function
+        else {
+            throw FerryError(
+                .unsupported, "`\(expression)` uses the function \(selector), which Ferry does not evaluate.",
+                remedy: "Compute the value in a migration policy.")
+        }
+        if ["uppercase:", "lowercase:", "canonical:"].contains(selector) {
+            let operand = try value(arguments[0])
+            guard operand.type.isText || operand.type == .dynamic || operand.type == .null else {
+                throw mismatch("text", operand, expression)
+            }
+            return Typed(computation: .call(function, [operand.computation]), type: .attribute(.string))
+        }
+        var operands: [Typed] = []
+        for argument in arguments { operands.append(try number(argument, expression)) }
+        if let symbol = Self.realOperators[selector], operands.allSatisfy({ $0.type.isReal }) {
+            return Typed(
+                computation: .real(symbol, operands[0].computation, operands[1].computation), type: .attribute(.double))
+        }
+        return Typed(
+            computation: .call(function, operands.map(\.computation)),
+            type: Self.resultType(selector, operands.map(\.type)))
+    }
+
+    /// A value, or another one where it is nil; both of one type.
+    private func substituted(
+        _ operand: Expression, _ substitute: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        var fragments = [try value(operand), try value(substitute)]
+        let types = fragments.map(\.type).filter { $0 != .null }
+        if types.count == 2, types[0] != types[1] {
+            fragments = [try number(operand, expression), try number(substitute, expression)]
+            // A whole number in the place of a fraction would be divided as a whole number.
+            guard fragments[0].type.isInteger == fragments[1].type.isInteger else {
+                throw mismatch(fragments[0].type.title, fragments[1], expression)
+            }
+        }
+        let type = fragments.first { $0.type != .null }?.type ?? .null
+        return Typed(computation: .ifNull(fragments[0].computation, fragments[1].computation), type: type)
+    }
+
+    private static var realOperators: [String: Computation.RealOperator] {
+        ["add:to:": .plus, "from:subtract:": .minus, "multiply:by:": .times]
+    }
+
+    /// The type of what a function of numbers yields.
+    private static func resultType(_ selector: String, _ operands: [ValueType]) -> ValueType {
+        switch selector {
+        case "sqrt:", "log:", "ln:", "exp:", "raise:toPower:": return .attribute(.double)
+        case _ where PredefinedFunction.all[selector]?.function?.hasPrefix("ferry_bitwise") == true,
+            "leftshift:by:", "rightshift:by:", "onesComplement:":
+            return .attribute(.integer64)
+        default:
+            if operands.contains(.null) { return .null }
+            if operands.contains(.dynamic) { return operands.contains { $0.isReal } ? .attribute(.double) : .dynamic }
+            return operands.allSatisfy { $0.isInteger } ? .attribute(.integer64) : .attribute(.double)
+        }
+    }
+
+    /// An operand of arithmetic: a number whose storage class its type tells.
+    private func number(
+        _ argument: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let operand = try value(argument)
+        switch operand.type {
+        case .null, .dynamic: return operand
+        case .attribute(let type) where type.isInteger || type == .boolean || type == .double || type == .float:
+            return operand
+        case .attribute(.decimal), .attribute(.date):
+            // Their columns hold whole values as integers.
+            return Typed(computation: .call("ferry_to_double", [operand.computation]), type: .attribute(.double))
+        case .attribute, .object: throw mismatch("a number", operand, expression)
+        }
+    }
+
+    private func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
+        FerryError(
+            .badExpression, "`\(expression)` needs \(wanted) where it has \(operand.type.title).",
+            remedy: "Check the attribute's type in the source model.")
+    }
+
+    private func cast(
+        _ operand: Expression, _ type: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        guard case .constant(.string(let name)) = type, let target = Self.castTypes[name] else {
+            throw FerryError(
+                .badExpression, "`\(expression)` casts to a type that Ferry does not know.",
+                remedy: "Types are \(Self.castTypes.keys.sorted().joined(separator: ", ")).")
+        }
+        let fragment = try value(operand)
+        if name == "NSNumber", case .attribute(let source) = fragment.type, source.isNumeric { return fragment }
+        switch Conversion(from: fragment.type, to: target) {
+        case .unchanged: return Typed(computation: fragment.computation, type: .attribute(target))
+        case .function(let function):
+            return Typed(computation: .call(function, [fragment.computation]), type: .attribute(target))
+        case .none(let reason):
+            throw FerryError(
+                .badExpression, "`\(expression)` casts \(fragment.type.title) to \(target.sourceName): \(reason).")
+        }
+    }
+
+    private static var castTypes: [String: AttributeType] {
+        ["NSDate": .date, "NSNumber": .double, "NSDecimalNumber": .decimal, "NSString": .string, "NSUUID": .uuid]
+    }
+
+    /// A function of the migration policy: `FUNCTION($entityPolicy, "selector:", …)` or `$entityPolicy.key`.
+    ///
+    /// What it yields is converted by whoever stores it, since only the call tells.
+    private func policyCall(_ expression: Expression) throws(FerryError) -> Computation? {
+        let (name, arguments): (String, [Expression])
+        switch expression {
+        case .function(.variable("entityPolicy"), let selector, let given): (name, arguments) = (selector, given)
+        case .keyPath(.variable("entityPolicy"), let steps):
+            guard steps.count == 1, case .key(let key) = steps[0] else { return nil }
+            (name, arguments) = (key, [])
+        default: return nil
+        }
+        guard let functions = scope.policyFunctions else {
+            throw FerryError(
+                .missingPolicy,
+                "`\(expression)` calls \(name) of the migration policy, which is code and not in the mapping model.",
+                remedy: "Give the attribute an expression of its own in a mapping file, or register the policy.")
+        }
+        guard functions.contains(name) else {
+            throw FerryError(
+                .missingPolicy, "`\(expression)` calls \(name), which the registered migration policy does not offer.",
+                remedy: "Add it to the policy's functions. " + NearNames.remedy(for: name, among: Array(functions)))
+        }
+        return .policy(name, try arguments.map { argument throws(FerryError) in try value(argument).computation })
+    }
+
+    private func call(
+        _ receiver: Expression, _ selector: String, _ arguments: [Expression], _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        if arguments.isEmpty, StringKey(rawValue: selector) != nil {
+            return try keyed(try value(receiver), selector, expression)
+        }
+        throw FerryError(
+            .unsupported, "`\(expression)` calls \(selector), which Ferry does not evaluate.",
+            remedy: "Compute the value in a migration policy, or by a predefined function.")
+    }
+}
