@@ -113,17 +113,7 @@ struct PolicyTests {
         let report = try library.complete(run)
         let plain = try library.step([:], library.mapping(policy: nil), in: other, chunkSize: .rows(5))
         let verified = try library.complete(plain)
-        // Both have the order of the source, the policy's with positions of its own.
-        let dumps = try [run, plain].map { step in
-            try Connection(path: step.destinationPath, mode: .readWrite).execute(
-                """
-                UPDATE ZBOOK SET Z_FOK_SHELF = p.n FROM (
-                    SELECT Z_PK AS k, row_number() OVER (PARTITION BY ZSHELF ORDER BY Z_FOK_SHELF) AS n FROM ZBOOK) AS p
-                WHERE Z_PK = p.k
-                """)
-            return try DatabaseDump.text(step.destinationPath)
-        }
-        #expect(dumps[0] == dumps[1])
+        #expect(try DatabaseDump.text(run.destinationPath) == DatabaseDump.text(plain.destinationPath))
         #expect(report.counts == verified.counts)
     }
 
