@@ -47,6 +47,10 @@ struct PolicyTests {
         let order = "SELECT Z_PK FROM ZBOOK WHERE ZSHELF = 1 ORDER BY Z_FOK_SHELF"
         let first = try new.rows(order).compactMap(\.[0].integer)
         #expect(first.filter { $0 <= 20 } == [12, 10, 8, 6, 4, 2])
+        #expect(
+            try new.integer(
+                "SELECT count(*) - count(DISTINCT ZSHELF || ' ' || Z_FOK_SHELF) FROM ZBOOK WHERE ZSHELF > 0")
+                == 0)
         let join = try #require(try StoreLayout.canonical(for: library.target.model).joinTables.first)
         // Six even books, four that three divides, and as many copies of these as of their tags: what a tag's books
         // became is all that was associated with them.
