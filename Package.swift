@@ -114,7 +114,8 @@ let package = Package(
                 "FerryEngine", "FerryVerify",
             ], excluding: ["Cases"]),
         tests(
-            "CommandTests", of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore"],
+            "CommandTests",
+            of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore", "FerryEngine"],
             excluding: ["Goldens"]),
         tests(
             "FixtureTests",

@@ -8,8 +8,21 @@ internal import FerryModel
 /// that it related to, the objects that it finds by `unique`, and the keys that come before its own.
 struct Partitioning {
     private let step: ResolvedStep
-    /// Position of a mapping to the positions it depends on, with the reason.
-    private let dependencies: [Int: [Int: String]]
+    /// Position of a mapping to the positions it depends on.
+    private let dependencies: [Int: [Int: Need]]
+
+    /// Why a mapping depends on another one.
+    private struct Need: ExpressibleByStringInterpolation {
+        var reason: String
+        /// Whether it is only related to what the other one made, which a cycle may leave for later.
+        var isRelationship = false
+
+        init(stringLiteral reason: String) { self.reason = reason }
+        init(relationship: String) {
+            reason = relationship
+            isRelationship = true
+        }
+    }
 
     init(_ step: ResolvedStep) {
         self.step = step
@@ -38,8 +51,8 @@ struct Partitioning {
 
     // MARK: Dependencies
 
-    private static func dependencies(of step: ResolvedStep) -> [Int: [Int: String]] {
-        var result: [Int: [Int: String]] = [:]
+    private static func dependencies(of step: ResolvedStep) -> [Int: [Int: Need]] {
+        var result: [Int: [Int: Need]] = [:]
         let mappings = step.entityMappings
         let byName = Dictionary(mappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let destinationModel = step.destination.model
@@ -49,11 +62,11 @@ struct Partitioning {
                     guard let other = byName[name], other.position != mapping.position,
                         !other.keepsPrimaryKey || other.filter != nil
                     else { continue }
-                    result[mapping.position, default: [:]][other.position] =
-                        "relationship \(relationship.name) takes what \(name) made"
+                    result[mapping.position, default: [:]][other.position] = Need(
+                        relationship: "relationship \(relationship.name) takes what \(name) made")
                 }
             }
-            for other in mappings where other.position < mapping.position {
+            for other in mappings where keyRank(of: other, in: mappings) < keyRank(of: mapping, in: mappings) {
                 // A policy may ask for everything that was made before it, and make objects of any entity.
                 if mapping.policy != nil || other.policy != nil {
                     result[mapping.position, default: [:]][other.position] =
@@ -109,16 +122,18 @@ struct Partitioning {
 
     /// The members so that each comes after what it depends on, otherwise by position.
     ///
-    /// Relationships are assigned after all rows of a partition, so a cycle among them is no obstacle: it is cut at
-    /// the mapping of the lowest position.
+    /// Relationships are assigned after all rows of a partition, so a cycle with them is no obstacle: it is cut at the
+    /// mapping of the lowest position that needs nothing else.
     private func ordered(_ members: [Int]) -> [Int] {
         var result: [Int] = []
         var waiting = members.sorted()
         while !waiting.isEmpty {
-            let free = waiting.first { member in
-                (dependencies[member] ?? [:]).keys.allSatisfy { result.contains($0) || !waiting.contains($0) }
+            let isFree = { (member: Int, relationships: Bool) in
+                (dependencies[member] ?? [:]).allSatisfy { other, need in
+                    !waiting.contains(other) || (need.isRelationship && !relationships)
+                }
             }
-            let next = free ?? waiting[0]
+            let next = waiting.first { isFree($0, true) } ?? waiting.first { isFree($0, false) } ?? waiting[0]
             result.append(next)
             waiting.removeAll { $0 == next }
         }
@@ -130,13 +145,13 @@ struct Partitioning {
         for members in partitions {
             done.formUnion(members)
             for member in members {
-                for (other, reason) in (dependencies[member] ?? [:]).sorted(by: { $0.key < $1.key })
+                for (other, need) in (dependencies[member] ?? [:]).sorted(by: { $0.key < $1.key })
                 where !done.contains(other) {
                     let mapping = step.entityMappings[member]
                     let needed = step.entityMappings[other]
                     throw FerryError(
                         .badMapping,
-                        "Entity mapping \(mapping.name) runs in an earlier partition than \(needed.name), but needs it: \(reason).",
+                        "Entity mapping \(mapping.name) runs in an earlier partition than \(needed.name), but needs it: \(need.reason).",
                         remedy: "Put \(needed.name) into the same partition or an earlier one.")
                 }
             }

@@ -44,29 +44,36 @@ struct Case: CustomTestStringConvertible {
     /// Makes the source store in a folder and plans the case's step.
     func prepare(
         in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
-        vfs: VFS? = nil
+        policy: PolicyFactory? = nil, vfs: VFS? = nil
     ) throws -> StepRun {
         let catalog = try ModelCatalog(paths: ["\(path)/Model 1.xcdatamodel", "\(path)/Model 2.xcdatamodel"])
         let source = try catalog.version(named: "Model 1")
         let target = try catalog.version(named: "Model 2")
         let store = folder.file("source.sqlite")
         if !FileManager.default.fileExists(atPath: store) { try makeStore(at: store, version: source) }
-        let mapping = "\(path)/mapping.json"
-        let isInferred = !FileManager.default.fileExists(atPath: mapping)
-        let mappingModels = isInferred ? [] : [try MappingFile.load(path: mapping)]
-        let plan = Planner(catalog: catalog, mappingModels: mappingModels, executor: executor).plan(
-            from: source, to: target, rows: [:], areRowsEstimated: true)
+        var mappingModels = isInferred ? [] : [try MappingFile.load(path: mapping)]
+        let registry = PolicyRegistry(policy.map { ["Policy": $0] } ?? [:])
+        if policy != nil {
+            for index in mappingModels.indices { mappingModels[index].givePolicies("Policy") }
+        }
+        let planner = Planner(
+            catalog: catalog, mappingModels: mappingModels, policies: registry.known, executor: executor)
+        let plan = planner.plan(from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs))
+            options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs), policies: registry)
     }
+
+    private var mapping: String { "\(path)/mapping.json" }
+    var isInferred: Bool { !FileManager.default.fileExists(atPath: mapping) }
 
     /// Plans, runs and verifies the case in a folder.
     func run(
-        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto
+        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
+        policy: PolicyFactory? = nil
     ) throws -> Outcome {
-        try complete(prepare(in: folder, chunkSize: chunkSize, executor: executor))
+        try complete(prepare(in: folder, chunkSize: chunkSize, executor: executor, policy: policy))
     }
 
     /// Runs and verifies what was prepared.
@@ -74,7 +81,8 @@ struct Case: CustomTestStringConvertible {
         let report = try run.run()
         let verification = try Verification(
             mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
-            destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now
+            destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now,
+            policies: report.policies
         ).run()
         try run.finish()
         return Outcome(destination: run.destinationPath, counts: report.counts, verification: verification)
@@ -91,5 +99,17 @@ struct Case: CustomTestStringConvertible {
         for index in layout.indexes { try StoreCreation.create(index, on: connection) }
         try StoreMetadata.new(for: version, uuid: "6F0E4A5C-0B0E-4C35-9B51-6C9A0B8C3E11").write(to: connection)
         try connection.execute(try String(contentsOfFile: "\(self.path)/source.sql", encoding: .utf8))
+    }
+}
+
+extension MappingModel {
+    /// Gives a policy to every mapping that can have one.
+    fileprivate mutating func givePolicies(_ name: String) {
+        for index in entityMappings.indices
+        where entityMappings[index].source != nil && entityMappings[index].iteration == nil
+            && entityMappings[index].unique.isEmpty
+        {
+            entityMappings[index].policyClassName = name
+        }
     }
 }

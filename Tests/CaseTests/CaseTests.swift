@@ -29,4 +29,15 @@ struct CaseTests {
             #expect(outcome.verification.differences.isEmpty, "\(outcome.verification.differences)")
         }
     }
+
+    @Test(
+        "A policy that does what is done anyway leaves the same store",
+        arguments: Case.all.filter { !$0.isInferred })
+    func policies(of testCase: Case) throws {
+        struct Policy: EntityMigrationPolicy {}
+        let folder = try TemporaryFolder()
+        let outcome = try testCase.run(in: folder, chunkSize: .rows(7), policy: { Policy() })
+        #expect(try outcome.text() == String(contentsOfFile: "\(testCase.path)/expected.txt", encoding: .utf8))
+        #expect(outcome.verification.differences.isEmpty, "\(outcome.verification.differences)")
+    }
 }

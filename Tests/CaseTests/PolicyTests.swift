@@ -47,6 +47,10 @@ struct PolicyTests {
         let order = "SELECT Z_PK FROM ZBOOK WHERE ZSHELF = 1 ORDER BY Z_FOK_SHELF"
         let first = try new.rows(order).compactMap(\.[0].integer)
         #expect(first.filter { $0 <= 20 } == [12, 10, 8, 6, 4, 2])
+        #expect(
+            try new.integer(
+                "SELECT count(*) - count(DISTINCT ZSHELF || ' ' || Z_FOK_SHELF) FROM ZBOOK WHERE ZSHELF > 0")
+                == 0)
         let join = try #require(try StoreLayout.canonical(for: library.target.model).joinTables.first)
         // Six even books, four that three divides, and as many copies of these as of their tags: what a tag's books
         // became is all that was associated with them.
@@ -113,17 +117,7 @@ struct PolicyTests {
         let report = try library.complete(run)
         let plain = try library.step([:], library.mapping(policy: nil), in: other, chunkSize: .rows(5))
         let verified = try library.complete(plain)
-        // Both have the order of the source, the policy's with positions of its own.
-        let dumps = try [run, plain].map { step in
-            try Connection(path: step.destinationPath, mode: .readWrite).execute(
-                """
-                UPDATE ZBOOK SET Z_FOK_SHELF = p.n FROM (
-                    SELECT Z_PK AS k, row_number() OVER (PARTITION BY ZSHELF ORDER BY Z_FOK_SHELF) AS n FROM ZBOOK) AS p
-                WHERE Z_PK = p.k
-                """)
-            return try DatabaseDump.text(step.destinationPath)
-        }
-        #expect(dumps[0] == dumps[1])
+        #expect(try DatabaseDump.text(run.destinationPath) == DatabaseDump.text(plain.destinationPath))
         #expect(report.counts == verified.counts)
     }
 

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryCommand
 internal import Synchronization
 
@@ -8,12 +9,14 @@ struct Captured {
     var diagnostics: String
 
     /// Runs a command line inside this process.
-    static func run(_ words: [String], isJSON: Bool = false) -> Captured {
+    static func run(
+        _ words: [String], isJSON: Bool = false, policies: [String: PolicyFactory] = [:]
+    ) -> Captured {
         let texts = Texts()
         let console = Console(
             isJSON: isJSON, isTerminal: false, output: { text in texts.output.withLock { $0 += text } },
             diagnostics: { text in texts.diagnostics.withLock { $0 += text } })
-        let code = FerryCommand.run(words, on: console)
+        let code = FerryCommand.run(words, on: console, policies: policies)
         return Captured(
             exitCode: code, output: texts.output.withLock { $0 }, diagnostics: texts.diagnostics.withLock { $0 })
     }

@@ -1,4 +1,6 @@
+internal import Ferry
 internal import FerryCommand
+internal import FerryEngine
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -113,6 +115,19 @@ struct MappingCommandTests {
             #expect(!told.problems.isEmpty && told.problems.allSatisfy { !$0.message.isEmpty }, "\(mapping)")
             if let code { #expect(told.problems.contains { $0.code == code }, "\(told.problems.map(\.code))") }
         }
+        // The last one lacks nothing but the class, which a program of one's own has.
+        struct BookPolicy: EntityMigrationPolicy {}
+        let served = Captured.run(words, policies: ["BookPolicy": { BookPolicy() }])
+        #expect(served.exitCode == .success, "\(served.output)")
+        let (store, result) = (folder.file("Old.sqlite"), folder.file("New.sqlite"))
+        #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
+        let sources = ["--models", old, "--models", new, "--mappings", file]
+        let migrated = Captured.run(
+            ["migrate", store, "--to", "New", "--output", result, "--progress", "none"] + sources,
+            policies: ["BookPolicy": { BookPolicy() }])
+        #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
+        let verified = Captured.run(["verify", result, "--source", store] + sources)
+        #expect(verified.exitCode == .refused && verified.diagnostics.contains("without --source"))
         let missing = Captured.run(["mapping", "check", folder.file("none.json"), "--models", old])
         #expect(missing.exitCode == .refused && missing.diagnostics.contains("no mapping model"))
     }

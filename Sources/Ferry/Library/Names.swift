@@ -1,5 +1,6 @@
 public import FerryBase
 public import FerryEngine
+package import FerryMapping
 
 // What a caller of the library meets by name, so that `import Ferry` is enough.
 public typealias FerryError = FerryBase.FerryError
@@ -21,3 +22,8 @@ public typealias PolicyFunction = FerryEngine.PolicyFunction
 public typealias PolicyLookup = FerryEngine.PolicyLookup
 public typealias PolicyPropertyMapping = FerryEngine.PolicyPropertyMapping
 public typealias SourceObject = FerryEngine.SourceObject
+
+extension KnownPolicies {
+    /// What registered policies offer to mapping models.
+    package init(registered policies: [String: PolicyFactory]) { self = PolicyRegistry(policies).known }
+}

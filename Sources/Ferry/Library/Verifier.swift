@@ -73,8 +73,8 @@ public struct Verifier: Sendable {
     ///   - stop: Asks for a stop.
     ///   - onProgress: Receives how far it is.
     /// - Returns: What was found.
-    /// - Throws: ``FerryError`` `.unsupported` when more than one step lies between the two; what keeps a migration from
-    ///   being planned.
+    /// - Throws: ``FerryError`` `.unsupported` when more than one step lies between the two, or a migration policy; what
+    ///   keeps a migration from being planned.
     public func verifyMigration(
         from source: URL, _ options: Options = Options(), stop: StopRequest = StopRequest(),
         onProgress: ProgressHook? = nil
@@ -129,6 +129,13 @@ public struct Verifier: Sendable {
         }
         let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels).plan(
             from: version, to: target, rows: [:], areRowsEstimated: true)
+        if let refusal = plan.refusals.first(where: { $0.code == .missingPolicy }) {
+            throw FerryError(
+                .unsupported,
+                "From \(old.path) to \(new.path) a migration policy made objects, and only its code tells which.",
+                remedy: "Verify the store by itself, without --source. What a policy leaves to the mapping is compared "
+                    + "by the migration itself, before it ends.", place: refusal.place)
+        }
         if plan.steps.isEmpty, let refusal = plan.refusals.first { throw refusal }
         guard plan.steps.count == 1 else {
             throw FerryError(

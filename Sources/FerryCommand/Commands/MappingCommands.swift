@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
@@ -80,7 +81,7 @@ struct MappingInitCommand: Command {
     }
 }
 
-struct MappingCheckCommand: Command {
+struct MappingCheckCommand: PolicyCommand {
     static let syntax = Syntax(
         "mapping check", summary: "Finds what is wrong with a mapping model, before any store is at hand.",
         discussion: "Reads the file and checks every name and expression against both model versions, and the order of "
@@ -102,8 +103,9 @@ struct MappingCheckCommand: Command {
         models = arguments.values("--models")
     }
 
-    func run(on console: Console) throws -> ExitCode {
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let catalog = try ModelCatalog(paths: models)
+        let known = KnownPolicies(registered: policies)
         var warnings: [String] = []
         var problems: [FerryError] = []
         do throws(FerryError) {
@@ -114,12 +116,12 @@ struct MappingCheckCommand: Command {
                 try version(mapping.destinationVersion, mapping.destinationHashes, in: catalog)
             )
             let resolution = MappingResolution.resolve(
-                source: source, destination: destination, mappingModels: [mapping])
+                source: source, destination: destination, mappingModels: [mapping], policies: known)
             problems = resolution.problems
             warnings += resolution.step.warnings + resolution.needsRowCheck.map(\.problem.message)
             if problems.isEmpty {
                 let plan = Planner(
-                    catalog: ModelCatalog(versions: [source, destination]), mappingModels: [mapping]
+                    catalog: ModelCatalog(versions: [source, destination]), mappingModels: [mapping], policies: known
                 ).plan(from: source, to: destination, rows: [:], areRowsEstimated: false)
                 problems = plan.refusals
             }

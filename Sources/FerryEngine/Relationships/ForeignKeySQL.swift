@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -24,7 +25,7 @@ struct ForeignKeySQL {
                 let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
                 columns.append((entityColumn, "CASE WHEN s.\(copied) IS NOT NULL THEN \(number) END"))
             }
-            return columns + order(orderColumn, of: contribution, key: columns[0].value)
+            return columns + order(orderColumn, of: contribution, key: columns[0].value, in: &scope)
         }
         let target = try self.target(of: contribution.rule.from, in: &scope)
         var keys: [String] = []
@@ -39,18 +40,23 @@ struct ForeignKeySQL {
         guard !keys.isEmpty else { return [] }
         var columns = [(column: column, value: "CASE \(keys.joined(separator: " ")) END")]
         if let entityColumn { columns.append((entityColumn, "CASE \(numbers.joined(separator: " ")) END")) }
-        return columns + order(orderColumn, of: contribution, key: columns[0].value)
+        return columns + order(orderColumn, of: contribution, key: columns[0].value, in: &scope)
     }
 
     /// The position among the inverse's objects, where it is passed on as it is.
     private func order(
-        _ column: String?, of contribution: RelationshipAssignments.Contribution, key: String
+        _ column: String?, of contribution: RelationshipAssignments.Contribution, key: String,
+        in scope: inout SourceScope
     ) -> [(column: String, value: String)] {
         guard let column, contribution.copiesOrder,
             case .foreignKey(_, _, _, let sourceOrder?)? = context.source.storage(
                 of: contribution.rule.sourceRelationship ?? contribution.rule.name, in: mapping.source)
         else { return [] }
-        return [(column, "CASE WHEN \(key) IS NOT NULL THEN s.\(sourceOrder) END")]
+        var position = "s.\(sourceOrder)"
+        if context.step.resolved.hasPolicies {
+            position = OrderKeys.noted(position, parameters: &scope.parameters)
+        }
+        return [(column, "CASE WHEN \(key) IS NOT NULL THEN \(position) END")]
     }
 
     /// The object at the end of a to-one path.

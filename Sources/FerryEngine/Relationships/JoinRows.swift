@@ -23,11 +23,23 @@ struct JoinRows {
         return RowStatements.SQL(
             text: """
                 INSERT INTO main.\(table.name) (\(columns.map(\.name).joined(separator: ", ")))
-                SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (
-                    SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
-                    FROM \(ScratchDatabase.links(of: table)) GROUP BY first, second)
+                SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (\(rows))
                 ORDER BY first, second
                 """, parameters: parameters)
+    }
+
+    /// Each pair as it came first.
+    private var rows: String {
+        let pairs = """
+            SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
+            FROM \(ScratchDatabase.links(of: table)) GROUP BY first, second
+            """
+        guard hasPolicies else { return pairs }
+        return """
+            SELECT *, \(OrderKeys.isShared("firstOrder", among: "second")) AS firstOrderShared,
+                \(OrderKeys.isShared("secondOrder", among: "first")) AS secondOrderShared
+            FROM (\(pairs))
+            """
     }
 
     private func position(
@@ -35,7 +47,8 @@ struct JoinRows {
     ) -> String {
         let filling = assignments.assignments.filter { $0.joinTable == table.name }
         if hasPolicies {
-            return OrderKeys.appended(to: stored, among: group, ordered: "came", parameters: &parameters)
+            return OrderKeys.settled(
+                stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)
         }
         let isCopied = filling.allSatisfy { assignment in
             guard case .join(_, let own, _, _, _) = assignment.storage else { return false }

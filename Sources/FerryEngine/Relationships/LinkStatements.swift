@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -28,19 +29,22 @@ struct LinkStatements {
         switch assignment.storage {
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
             if let gathered = context.assignments.gathered.first(where: { $0.name == table }) {
-                text = gatheredRows(pairs, of: gathered, own: own)
+                text = gatheredRows(pairs, of: gathered, own: own, &parameters)
             } else {
                 let comesFirst = context.destination.joinTables.contains { $0.name == table && $0.firstColumn == own }
                 text = joinRows(
                     pairs, table: table, own: own, other: other, orders: (otherOrder, ownOrder),
                     key: comesFirst ? "d1, d2" : "d2, d1")
             }
-        case .foreignKey(let table, let column, let entityColumn, _):
+        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             let one = parameters.add(.integer(1))
-            let numbers = entityColumn.map { ", \($0) = p.number" } ?? ""
+            var numbers = entityColumn.map { ", \($0) = p.number" } ?? ""
+            if let orderColumn, contribution.copied.own {
+                numbers += ", \(orderColumn) = \(copiedPosition("p.inverse", &parameters))"
+            }
             text = """
                 UPDATE main.\(table) SET \(column) = p.d2\(numbers) FROM (
-                    SELECT d1, d2, number, row_number() OVER (
+                    SELECT d1, d2, number, inverse, row_number() OVER (
                         PARTITION BY d1 ORDER BY origin, element, mapping, target, part) AS n
                     FROM (\(pairs))) AS p
                 WHERE \(table).Z_PK = p.d1 AND p.n = \(one) AND \(table).\(column) IS NULL
@@ -177,8 +181,15 @@ struct LinkStatements {
     }
 
     /// Rows of a join table that are put in order later; their row ids tell which came first.
-    private func gatheredRows(_ pairs: String, of table: JoinTable, own: String) -> String {
-        let values = own == table.firstColumn ? "d1, d2, inverse, stored" : "d2, d1, stored, inverse"
+    private func gatheredRows(
+        _ pairs: String, of table: JoinTable, own: String, _ parameters: inout Parameters
+    ) -> String {
+        var (stored, inverse) = ("stored", "inverse")
+        if context.step.resolved.hasPolicies {
+            stored = contribution.copied.related ? copiedPosition(stored, &parameters) : "NULL"
+            inverse = contribution.copied.own ? copiedPosition(inverse, &parameters) : "NULL"
+        }
+        let values = own == table.firstColumn ? "d1, d2, \(inverse), \(stored)" : "d2, d1, \(stored), \(inverse)"
         return """
             INSERT INTO \(ScratchDatabase.links(of: table)) (first, second, firstOrder, secondOrder)
             SELECT \(values) FROM (\(pairs)) ORDER BY origin, element, stored, target, mapping, part
@@ -209,8 +220,13 @@ struct LinkStatements {
             """
     }
 
+    /// A position of the source, which beside policies is settled later.
+    private func copiedPosition(_ position: String, _ parameters: inout Parameters) -> String {
+        context.step.resolved.hasPolicies ? OrderKeys.noted(position, parameters: &parameters) : position
+    }
+
     private func position(_ parameters: inout Parameters) throws(FerryError) -> String {
-        if contribution.copiesOrder { return "p.stored" }
+        if contribution.copiesOrder { return copiedPosition("p.stored", &parameters) }
         guard mapping.unique.isEmpty else {
             // Its objects gather related ones from all over the source, so no range knows their positions.
             throw FerryError(
@@ -220,34 +236,5 @@ struct LinkStatements {
                 place: .init(entityMapping: mapping.name, property: contribution.rule.name))
         }
         return OrderKeys.sql(place: "p.place", parameters: &parameters)
-    }
-}
-
-/// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
-enum OrderKeys {
-    /// SQL of a position.
-    ///
-    /// - Parameters:
-    ///   - place: SQL of the place among the others, from 1.
-    ///   - parameters: Takes the numbers.
-    /// - Returns: The SQL.
-    static func sql(place: String, parameters: inout Parameters) -> String {
-        "\(parameters.add(.integer(1024))) + \(parameters.add(.integer(1024))) * \(place)"
-    }
-
-    /// SQL of a position that is kept where there is one, and else comes after all that are.
-    ///
-    /// - Parameters:
-    ///   - stored: SQL of the position as far as it is known.
-    ///   - group: SQL of the object that the others belong to.
-    ///   - order: SQL that orders those without a position.
-    ///   - parameters: Takes the numbers.
-    /// - Returns: The SQL.
-    static func appended(
-        to stored: String, among group: String, ordered order: String, parameters: inout Parameters
-    ) -> String {
-        let step = parameters.add(.integer(1024))
-        let place = "row_number() OVER (PARTITION BY \(group) ORDER BY \(stored) IS NOT NULL, \(order))"
-        return "ifnull(\(stored), ifnull(max(\(stored)) OVER (PARTITION BY \(group)), \(step)) + \(step) * \(place))"
     }
 }

@@ -11,6 +11,8 @@ internal import FerryStore
 struct OneSidedInverses {
     let context: StepContext
     let assignment: RelationshipAssignments.Assignment
+    /// What policies did so far.
+    let policies: PolicyEvidence
 
     /// The other side of the relationship in the source, as far as an entity mapping takes it over as it is.
     private struct Side {
@@ -20,10 +22,17 @@ struct OneSidedInverses {
         var column: String
     }
 
+    /// Whether a mapping's objects have the keys of their sources, and no policy related them otherwise.
+    private func keepsPrimaryKeys(_ mapping: ResolvedEntityMapping) -> Bool {
+        mapping.keepsPrimaryKey || policies.implied.contains(mapping.position)
+    }
+
     private var sides: [Side] {
-        assignment.contributions.compactMap { contribution in
+        // What a policy set is not to be healed.
+        guard !policies.isTouched(assignment.declared.property, of: assignment.declared.entity) else { return [] }
+        return assignment.contributions.compactMap { contribution in
             guard let name = contribution.rule.sourceRelationship, contribution.rule.isAutomatic,
-                contribution.mapping.keepsPrimaryKey,
+                keepsPrimaryKeys(contribution.mapping),
                 context.sourceKeys.has(.oneSidedInverse, name, of: contribution.mapping.source),
                 let relationship = context.source.model.relationship(name, of: contribution.mapping.source),
                 let inverse = relationship.inverseName,
@@ -59,7 +68,7 @@ struct OneSidedInverses {
             let number = try context.destinationNumber(of: side.mapping)
             for name in side.others {
                 let other = try context.mapping(named: name)
-                guard other.keepsPrimaryKey else { continue }
+                guard keepsPrimaryKeys(other) else { continue }
                 statements.append(
                     take(
                         from: (side.table, side.column, try context.sourceNumber(of: other)),

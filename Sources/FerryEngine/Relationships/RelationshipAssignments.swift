@@ -230,12 +230,13 @@ private struct Builder {
             && contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder)
     }
 
-    /// The positions that can be passed on as they are: the same objects with the same keys.
+    /// The positions that can be passed on as they are: the same objects with the same keys, or what policies make of
+    /// them.
     private func copiedOrders(
         _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship
     ) -> RelationshipAssignments.CopiedOrders {
-        guard mapping.keepsPrimaryKey, rule.isAutomatic,
-            rule.mappings.allSatisfy({ byName[$0]?.keepsPrimaryKey ?? false }),
+        guard mapping.mayKeepPrimaryKeys, rule.isAutomatic,
+            rule.mappings.allSatisfy({ byName[$0]?.mayKeepPrimaryKeys ?? false }),
             let storage = source.storage(of: rule.sourceRelationship ?? rule.name, in: mapping.source)
         else { return .init() }
         return switch storage {

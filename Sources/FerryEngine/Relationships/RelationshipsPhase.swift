@@ -20,11 +20,13 @@ struct RelationshipsPhase {
                 try link(assignment, contribution, report: &report)
             }
         }
-        if context.step.resolved.hasPolicies { try healPositions() }
         try policies.relate(report: &report)
         try policies.validate()
-        for assignment in context.assignments.assignments where !isGathered(assignment) { try settle(assignment) }
-        if context.step.resolved.hasPolicies { try givePositions() }
+        let evidence = try PolicyRun.evidence(in: context)
+        for assignment in context.assignments.assignments where !isGathered(assignment) {
+            try settle(assignment, evidence)
+        }
+        if context.step.resolved.hasPolicies { try settlePositions() }
         for table in context.assignments.gathered {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
                 let rows = JoinRows(
@@ -32,7 +34,9 @@ struct RelationshipsPhase {
                 try rows.statement().prepare(on: context.connection).run()
             }
         }
-        for assignment in context.assignments.assignments where isGathered(assignment) { try settle(assignment) }
+        for assignment in context.assignments.assignments where isGathered(assignment) {
+            try settle(assignment, evidence)
+        }
     }
 
     private func isGathered(_ assignment: RelationshipAssignments.Assignment) -> Bool {
@@ -53,25 +57,12 @@ struct RelationshipsPhase {
         }
     }
 
-    /// What the source lacks, before policies add objects that have no position yet either.
-    private func healPositions() throws {
-        for assignment in context.assignments.assignments {
-            let name = "\(assignment.declared.entity).\(assignment.declared.property)"
-            for (index, sql) in MissingPositions(context: context, assignment: assignment).statements().enumerated() {
-                try context.once(
-                    "heal:\(name):\(index)", phase: .relationships, subject: name,
-                    writesScratch: isGathered(assignment)
-                ) { try sql.prepare(on: context.connection).run() }
-            }
-        }
-    }
-
     /// A policy may have put objects into any ordered relationship, from either side.
-    private func givePositions() throws {
+    private func settlePositions() throws {
         for (key, storage) in context.destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             guard case .foreignKey(let table, let column, _, let orderColumn?) = storage else { continue }
             let name = "\(key.entity).\(key.property)"
-            let sql = MissingPositions.appended(table: table, column: orderColumn, among: column)
+            let sql = OrderKeys.settle(orderColumn, of: table, among: column)
             try context.once("positions:\(name)", phase: .relationships, subject: name) {
                 try sql.prepare(on: context.connection).run()
             }
@@ -97,9 +88,12 @@ struct RelationshipsPhase {
         }
     }
 
-    private func settle(_ assignment: RelationshipAssignments.Assignment) throws {
+    private func settle(
+        _ assignment: RelationshipAssignments.Assignment, _ policies: PolicyEvidence
+    ) throws {
         let name = "\(assignment.declared.entity).\(assignment.declared.property)"
-        let statements = try SettlingStatements(context: context, assignment: assignment).statements()
+        let statements = try SettlingStatements(context: context, assignment: assignment, policies: policies)
+            .statements()
         for (index, sql) in statements.enumerated() {
             try context.once("settle:\(name):\(index)", phase: .relationships, subject: name) {
                 try sql.prepare(on: context.connection).run()

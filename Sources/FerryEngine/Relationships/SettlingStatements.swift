@@ -12,13 +12,15 @@ internal import FerryStore
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignments.Assignment
+    /// What policies did so far.
+    let policies: PolicyEvidence
 
     func statements() throws(FerryError) -> [RowStatements.SQL] {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var result = mirror(table: table, column: column, entityColumn: entityColumn)
             if !result.isEmpty {
-                let healing = OneSidedInverses(context: context, assignment: assignment)
+                let healing = OneSidedInverses(context: context, assignment: assignment, policies: policies)
                 let others = try healing.others()
                 result = healing.agreed() + result + (others.isEmpty ? [] : others + result)
             }
@@ -31,7 +33,7 @@ struct SettlingStatements {
         }
     }
 
-    /// Beside policies they are there already: what those add without a position is no damage.
+    /// Beside policies all positions are settled together.
     private var positionsThatTheSourceLacks: [RowStatements.SQL] {
         guard !context.step.resolved.hasPolicies else { return [] }
         return MissingPositions(context: context, assignment: assignment).statements()

@@ -77,10 +77,23 @@ struct StoredRelation {
             var rules = rules(for: key, isInverse: false, in: context)
             if let inverse, inverse != key { rules += StoredRelation.rules(for: inverse, isInverse: true, in: context) }
             rules.sort { $0.mapping.position < $1.mapping.position }
-            if case .oneToOne = relation, let inverse { rules += echoes(of: rules, key, inverse, in: context) }
+            if case .oneToOne = relation, let inverse {
+                rules = rules.filter { [rules] in !isEcho($0, of: rules) }
+                rules += echoes(of: rules, key, inverse, in: context)
+            }
             relations.append(StoredRelation(key: key, storage: relation, rules: rules))
         }
         return relations
+    }
+
+    /// Whether a rule only says what one of the first side says too: mappings with policies may have both.
+    private static func isEcho(_ rule: Rule, of rules: [Rule]) -> Bool {
+        guard rule.isInverse, rule.mapping.policy != nil, rule.relationship.isAutomatic else { return false }
+        return rules.contains { other in
+            !other.isInverse && other.relationship.isAutomatic
+                && other.relationship.mappings.contains(rule.mapping.name)
+                && rule.relationship.mappings.contains(other.mapping.name)
+        }
     }
 
     /// The other sides of one-to-one relationships that are taken over as they are.

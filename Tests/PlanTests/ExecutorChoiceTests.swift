@@ -1,0 +1,46 @@
+import FerryBase
+import FerryMapping
+import FerryModel
+import FerryPlan
+import Testing
+
+@Suite("The choice of executors")
+struct ExecutorChoiceTests {
+    /// From V1 to V3, the first step by a mapping model with a policy, the second inferred.
+    private func plan(policy: String? = nil, _ executor: ExecutorChoice) throws -> MigrationPlan {
+        let versions = PlanFixture.versions(["V1", "V2", "V3"])
+        var mapping = EntityMapping(name: "BookToBook", source: "Book", destination: "Book")
+        mapping.policyClassName = policy
+        let models = policy == nil ? [] : [PlanFixture.mappingModel("V1", "V2", [mapping])]
+        let planner = Planner(
+            catalog: ModelCatalog(versions: versions), mappingModels: models,
+            policies: KnownPolicies(["BookPolicy": []]), executor: executor)
+        return planner.plan(from: versions[0], to: versions[2], rows: ["Book": 7], areRowsEstimated: false)
+    }
+
+    @Test("A policy's step is not one with its neighbour, and says why; what comes after it is not known")
+    func apart() throws {
+        let plan = try plan(policy: "App.BookPolicy", .auto)
+        #expect(plan.refusals.isEmpty && plan.steps.count == 2)
+        #expect(plan.steps[1].isApartBecause?.contains("migration policy BookPolicy") == true)
+        let mapping = try #require(plan.steps[0].partitions.first?.entityMappings.first)
+        #expect(mapping.executor == .row && mapping.reason.contains("BookPolicy"))
+        #expect(plan.steps[1].sourceRows == nil && plan.steps[1].mode == .inPlace)
+    }
+
+    @Test("Rows through Swift make a copy of what could be done in place, in as few steps")
+    func copied() throws {
+        let plan = try plan(.row)
+        #expect(plan.refusals.isEmpty && plan.steps.count == 1)
+        let step = try #require(plan.steps.first)
+        #expect(step.mode == .copy && step.needsCopyBecause == "the row executor was asked for")
+        #expect(step.partitions.flatMap(\.entityMappings).map(\.executor) == [.row])
+        #expect(try self.plan(.auto).isInPlace)
+    }
+
+    @Test("Statements of SQL are refused for a policy")
+    func refused() throws {
+        let refusal = try #require(try plan(policy: "BookPolicy", .set).refusals.first)
+        #expect(refusal.code == .unsupported && refusal.place.entityMapping == "BookToBook")
+    }
+}
