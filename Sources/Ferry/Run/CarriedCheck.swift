@@ -27,9 +27,10 @@ struct CarriedCheck {
 
     /// Refusals, and what is left behind.
     func check(_ outcome: inout PreflightOutcome) throws {
-        guard let carried = try carried() else { return }
+        let carried = try carried()
         let refusals = try refusals(of: carried)
         outcome.refusals += refusals
+        guard let carried else { return }
         // Only tables that stay as they are keep what no model explains.
         let kept =
             isInPlace && refusals.isEmpty
