@@ -43,6 +43,14 @@ package enum Derivation: Sendable, Hashable {
         }
     }
 
+    /// The properties that lead to one value; nil for the forms that count, sum or tell the time.
+    package var path: [String]? {
+        switch self {
+        case .value(let path), .function(_, let path): path
+        case .count, .sum, .now: nil
+        }
+    }
+
     /// Whether two derivations differ in names only.
     package func isSameForm(as other: Derivation) -> Bool {
         switch (self, other) {
@@ -69,9 +77,4 @@ package enum Derivation: Sendable, Hashable {
 extension Attribute {
     /// The derivation, or nil when the attribute is not derived or in no form that is known.
     package var derivation: Derivation? { derivationExpression.flatMap { Derivation($0) } }
-
-    /// Whether the value follows from the rows of a store alone, so that it is computed and not carried over.
-    ///
-    /// The time of saving (`now()`) is derived, but says something that no row says.
-    package var isComputedByStore: Bool { isDerived && derivation != .now }
 }

@@ -119,6 +119,8 @@ package struct Planner: Sendable {
             source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
             policies: policies)
         guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
+        let derivations = CarriedDerivations(step: resolution.step).refusals()
+        guard derivations.isEmpty else { return (nil, derivations) }
         var step = StepPlan(
             mode: .copy, resolved: resolution.step, partitions: [], needsRowCheck: resolution.needsRowCheck,
             needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
@@ -153,8 +155,9 @@ extension StepPlan {
     /// Why the step cannot be taken in place, as far as the models tell; nil when it can.
     func obstacleInPlace() -> String? {
         do throws(FerryError) {
-            let source = try StoreLayout.canonical(for: resolved.source.model)
-            let destination = try StoreLayout.canonical(for: resolved.destination.model)
+            let source = try StoreLayout.canonical(for: resolved.source.model, foundTriggers: .assumed)
+            let destination = try StoreLayout.canonical(
+                for: resolved.destination.model, foundTriggers: .assumed)
             do throws(InPlaceObstacle) {
                 _ = try InPlacePlan(
                     resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)

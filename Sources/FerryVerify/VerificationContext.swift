@@ -55,7 +55,7 @@ final class VerificationContext {
         destination =
             verification.isDestinationAsFound
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
-            : try StoreLayout.canonical(for: model)
+            : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
     }
 

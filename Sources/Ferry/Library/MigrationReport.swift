@@ -157,7 +157,7 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
     public var isBeforeCommit = false
     /// Rows compared; before COMMIT, rows counted.
     public var checked: Int64
-    /// Values made by a policy in code, which cannot be recomputed.
+    /// Values that cannot be recomputed: made by a policy in code, or derived by Core Data alone.
     public var notRecomputed: Int64
     public var differences: [Difference]
 

@@ -27,9 +27,10 @@ struct CarriedCheck {
 
     /// Refusals, and what is left behind.
     func check(_ outcome: inout PreflightOutcome) throws {
-        guard let carried = try carried() else { return }
+        let carried = try carried()
         let refusals = try refusals(of: carried)
         outcome.refusals += refusals
+        guard let carried else { return }
         // Only tables that stay as they are keep what no model explains.
         let kept =
             isInPlace && refusals.isEmpty
@@ -46,23 +47,28 @@ struct CarriedCheck {
 
     /// What no copy can take along, whatever the step: a later one would find it only after the first one's work.
     private func refusalsOfLaterCopy() throws -> [FerryError] {
-        guard isCopiedLater, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return [] }
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        guard isCopiedLater, unlaidOut.isEmpty else { return [] }
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try CarriedObjects(
             of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping
         ).refusals.filter { $0.code == .unsupported }
     }
 
-    /// Nil when the new store cannot be laid out, which the plan says already.
+    /// Why the new store cannot be laid out, with what this one has.
+    private var unlaidOut: [FerryError] {
+        StoreLayout.refusals(for: step.resolved.destination.model, foundTriggers: .of(layout))
+    }
+
+    /// Nil when the new store cannot be laid out.
     private func carried() throws -> CarriedObjects? {
-        guard step.mode != .none, StoreLayout.refusals(for: step.resolved.destination.model).isEmpty else { return nil }
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        guard step.mode != .none, unlaidOut.isEmpty else { return nil }
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try CarriedObjects(
             of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping, inPlace: isInPlace)
     }
 
     private func refusals(of carried: CarriedObjects?) throws -> [FerryError] {
-        guard let carried else { return [] }
+        guard let carried else { return step.mode == .none ? [] : unlaidOut }
         if isInPlace {
             let unknown = carried.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return unknown }

@@ -44,18 +44,21 @@ struct LaterSteps {
     /// Objects of the app's, and records in CloudKit, that come through the first step and through no later one.
     private func refusalsOfObjects() throws -> [FerryError] {
         guard let first = plan.steps.first,
-            plan.steps.allSatisfy({ StoreLayout.refusals(for: $0.resolved.destination.model).isEmpty })
+            plan.steps.allSatisfy({
+                StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .assumed).isEmpty
+            })
         else { return [] }
         let carried = try CarriedObjects(
-            of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model), on: connection,
+            of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
+            on: connection,
             dropping: dropping, inPlace: first.mode == .inPlace)
         guard carried.refusals.isEmpty else { return [] }
         return try plan.steps.dropFirst().flatMap { step in
             let mirroring = carried.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
             return [mirroring].compactMap { $0 }
                 + carried.refusals(
-                    from: try StoreLayout.canonical(for: step.resolved.source.model),
-                    into: try StoreLayout.canonical(for: step.resolved.destination.model))
+                    from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
+                    into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
         }
     }
 

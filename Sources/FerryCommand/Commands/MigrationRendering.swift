@@ -181,7 +181,7 @@ struct MigrationRendering {
         var text = "\(summary.mode.rawValue): \(Quantity.grouped(summary.checked)) rows compared, "
         text += summary.differences.isEmpty ? "no differences" : "\(summary.differences.count) differences"
         if summary.notRecomputed > 0 {
-            text += "; \(Quantity.grouped(summary.notRecomputed)) values of a policy not recomputed"
+            text += "; \(Quantity.grouped(summary.notRecomputed)) values not recomputed"
         }
         return text
     }

@@ -34,7 +34,7 @@ struct RunDatabase {
         try configure(connection)
         let resolved = run.step.resolved
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection, schema: "source")
-        let destination = try StoreLayout.canonical(for: resolved.destination.model)
+        let destination = try StoreLayout.canonical(for: resolved.destination.model, foundTriggers: .of(source))
         let assignments = RelationshipAssignments(step: run.step, source: source, destination: destination)
         let known = try ProgressTable.exists(on: connection)
         if known {

@@ -111,7 +111,7 @@ struct CarriedObjectsPhase {
 
     /// A version that is passed has no statistics of tables and indexes that it does not have.
     private func dropStatistics(missingIn model: ManagedObjectModel) throws {
-        let passed = try StoreLayout.canonical(for: model)
+        let passed = try StoreLayout.canonical(for: model, foundTriggers: .assumed)
         func names(_ layout: StoreLayout) -> Set<String> {
             Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name) + layout.indexes.map(\.name))
         }

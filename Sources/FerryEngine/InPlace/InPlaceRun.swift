@@ -75,7 +75,7 @@ package struct InPlaceRun {
         let run = InPlaceRun(
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
         let schema = try InPlaceSchema(
             of: source, into: destination, step.resolved, on: connection, dropping: dropping)
         // What is still to be dropped stands in the way of trying the steps one by one.
@@ -95,7 +95,7 @@ package struct InPlaceRun {
     ) throws -> FerryError? {
         let plan = try self.plan(step, on: connection, dropping: dropping)
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model)
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
         return try KeptStrangers(plan: plan, source: source, destination: destination, connection: connection).refusal()
     }
 
@@ -117,9 +117,10 @@ package struct InPlaceRun {
         let start = Clock.nanoseconds()
         options.progress?(ProgressUpdate(phase: .rows))
         let resolved = step.resolved
-        let destination = try StoreLayout.canonical(for: resolved.destination.model)
-        if isFirst, !options.dropping.isEmpty { try dropObjects(destination) }
+        if isFirst, !options.dropping.isEmpty { try dropObjects() }
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(
+            for: resolved.destination.model, foundTriggers: .of(source))
         let schema = try InPlaceSchema(of: source, into: destination, resolved, on: connection)
         let plan: InPlacePlan
         if step.parts.isEmpty {
@@ -164,8 +165,10 @@ package struct InPlaceRun {
 
     // MARK: What the user's store holds
 
-    private func dropObjects(_ destination: StoreLayout) throws {
+    private func dropObjects() throws {
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(
+            for: step.resolved.destination.model, foundTriggers: .of(source))
         let carried = try CarriedObjects(
             of: source, into: destination, on: connection, dropping: options.dropping, inPlace: true)
         if let refusal = carried.refusals.first { throw refusal }

@@ -104,7 +104,8 @@ struct InferenceRules {
         guard let name = change.property, let new = matching.destination.attribute(name, of: change.entity),
             let old = matching.sourceAttribute(of: name, in: change.entity),
             // What is not stored in both takes nothing over.
-            !old.isTransient, !new.isTransient, !new.isComputedByStore, !old.type.converts(to: new.type)
+            !old.isTransient, !new.isTransient, !matching.destination.isComputedByStore(new, of: change.entity),
+            !old.type.converts(to: new.type)
         else { return .inferable }
         return .impossible("Source and destination attribute types are incompatible: \(old.type) and \(new.type).")
     }

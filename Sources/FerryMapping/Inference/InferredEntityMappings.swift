@@ -80,7 +80,7 @@ struct InferredEntityMappings {
 
     /// Nil where the automatic rule does the same.
     private func rule(for attribute: Attribute, in entity: String, old: String) -> AttributeRule? {
-        guard !attribute.isTransient, !attribute.isComputedByStore else { return nil }
+        guard !attribute.isTransient, !destination.model.isComputedByStore(attribute, of: entity) else { return nil }
         guard let before = matching.sourceAttribute(of: attribute.name, in: entity), !before.isTransient else {
             // The name may be that of another attribute, which goes elsewhere or goes away.
             return source.model.attribute(attribute.name, of: old) == nil ? nil : .empty

@@ -10,7 +10,8 @@ extension StepResolver {
         var resolved: [ResolvedAttribute] = []
         for attribute in all {
             let rule = mapping.mapping.attributes[attribute.name]
-            guard !attribute.isTransient, !attribute.isComputedByStore else {
+            guard !attribute.isTransient, !destination.model.isComputedByStore(attribute, of: mapping.destination)
+            else {
                 if case .value = rule {
                     let reason = attribute.isTransient ? "is transient and not stored" : "is derived by the store"
                     report(

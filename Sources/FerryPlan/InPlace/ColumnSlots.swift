@@ -54,7 +54,7 @@ struct ColumnSlots {
         var slot = ColumnSlot(column: column, property: key)
         for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
             guard let attribute = destination.attribute(key) else { continue }
-            if attribute.isComputedByStore {
+            if destination.model.isComputedByStore(attribute, of: key.entity) {
                 if let before = source.model.attribute(key.property, of: mapping.source), before.isDerived,
                     let old = source.column(of: key.property, in: mapping.source)
                 {

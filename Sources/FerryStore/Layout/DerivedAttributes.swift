@@ -4,11 +4,12 @@ internal import FerryModel
 ///
 /// Real stores show the triggers of a count of a one-to-many relationship; `docs/store-format.md` says what is known of
 /// the others. Theirs are written in the same manner under the names that Core Data gives them, so that the values stay
-/// right; where a trigger would have to call a function whose name is not known, the model is refused.
+/// right; where a trigger would have to call a function whose name is not known, it can only be found in a store.
 struct DerivedAttributes {
     private(set) var values: [DerivedValue] = []
     private(set) var triggers: [TriggerDefinition] = []
     private(set) var refusals: [(attribute: PropertyKey, reason: String)] = []
+    static let remedy = "Make it an ordinary attribute for the migration."
     private let layout: StoreLayout
     private var model: ManagedObjectModel { layout.model }
 
@@ -179,10 +180,12 @@ extension LayoutBuilder {
         let derived = DerivedAttributes(of: layout, attributes: all)
         layout.derivedValues = derived.values
         layout.triggers = derived.triggers
-        for refusal in derived.refusals {
-            refuse(
-                refusal.attribute.entity, refusal.attribute.property, refusal.reason,
-                remedy: "Make it an ordinary attribute for the migration.")
+        for (key, reason) in derived.refusals {
+            if let attribute = layout.attribute(key), model.isCarriedAsFound(attribute, of: key.entity) {
+                foundOnly.append((key, reason))
+            } else {
+                refuse(key.entity, key.property, reason, remedy: DerivedAttributes.remedy)
+            }
         }
     }
 }

@@ -11,6 +11,8 @@ struct LayoutBuilder {
     let numbers: [String: Int64]
     var layout: StoreLayout
     var refusals: [FerryError] = []
+    /// Derived attributes whose triggers can only be found in a store, and why.
+    var foundOnly: [(key: PropertyKey, reason: String)] = []
     /// By entity: what it declares itself and stores, by name.
     private let ownAttributes: [String: [Attribute]]
     private let ownRelationships: [String: [Relationship]]

@@ -2,7 +2,7 @@ package import FerryModel
 
 /// Where a model's entities and properties stand in a store: tables, columns, numbers.
 ///
-/// One type for both directions: ``StoreLayout/canonical(for:)`` computes the names that Core Data gives a new store,
+/// One type for both directions: ``StoreLayout/canonical(for:foundTriggers:)`` computes the names that Core Data gives a new store,
 /// ``StoreLayout/actual(for:on:)`` finds the names that an existing store has.
 package struct StoreLayout: Sendable {
     package var model: ManagedObjectModel

@@ -13,9 +13,21 @@ struct DerivedAttributesCheck: Check {
     func run(in context: VerificationContext) throws {
         for entity in context.destinationModel.sortedEntityNames {
             for attribute in context.destinationModel.entities[entity]?.attributes ?? []
-            where attribute.isComputedByStore && !isInherited(attribute, of: entity, in: context) {
+            where context.destinationModel.isComputedByStore(attribute, of: entity)
+                && !isInherited(attribute, of: entity, in: context)
+            {
                 try check(attribute, of: entity, in: context)
             }
+        }
+        try checkTriggers(in: context)
+    }
+
+    private func checkTriggers(in context: VerificationContext) throws {
+        let expected = Set(context.destination.allTriggers.map(\.name))
+        let found = try context.connection.rows(
+            "SELECT name FROM destination.sqlite_master WHERE type = 'trigger' AND name LIKE 'Z\\_DA\\_%' ESCAPE '\\'")
+        for name in found.compactMap({ $0[0].text }) where !expected.contains(name) {
+            context.report(DerivedAttributesCheck.self, entity: nil, example: "trigger \(name)")
         }
         for trigger in context.destination.allTriggers {
             let sql = try context.connection.value(

@@ -1,0 +1,132 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// A store with an attribute that only Core Data can derive, and three versions of its model.
+private struct DerivedMigration {
+    let folder: TemporaryFolder
+    var store: String { folder.file("App.sqlite") }
+    static let trigger =
+        "CREATE TRIGGER Z_DA_ZBOOK_Book_key_SOURCE_INSERT AFTER INSERT ON ZBOOK FOR EACH ROW BEGIN UPDATE ZBOOK "
+        + "SET ZKEY = NSCoreDataFoo(ZTITLE) WHERE Z_PK = NEW.Z_PK; END"
+
+    init(trigger: String? = trigger) throws {
+        folder = try TemporaryFolder()
+        func text(_ name: String, _ more: String = "") -> String {
+            "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"String\" \(more)/>"
+        }
+        let key = text("key", "derived=\"YES\" derivationExpression=\"canonical:(title)\"")
+        let book = text("title") + key
+        try write("App 1", "<entity name=\"Book\">\(book)\(text("note"))</entity>")
+        // A new entity gives the old one another number.
+        let author = "<entity name=\"Author\"></entity>"
+        try write("App 2", "\(author)<entity name=\"Book\">\(book)\(text("remark", "elementID=\"note\""))</entity>")
+        try write("App 3", "\(author)<entity name=\"Book\">\(book)\(text("memo", "elementID=\"remark\""))</entity>")
+        let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
+        let connection = try Connection(path: store, mode: .create)
+        let layout = try StoreLayout.canonical(for: version.model, foundTriggers: .assumed)
+        try StoreCreation.prepare(connection)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": 2], on: connection)
+            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000003").write(to: connection)
+            try connection.execute(
+                "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZKEY, ZNOTE) "
+                    + "VALUES (1, 1, 1, 'Été', 'ete!', 'n'), (2, 1, 1, NULL, NULL, NULL)")
+            if let trigger { try connection.execute(trigger) }
+        }
+    }
+
+    /// Takes the store to a version, with a mapping file for the attributes of `Book` when there is one.
+    func migrator(mapping: String? = nil) throws -> Migrator {
+        var mappings: [MappingSource] = []
+        if let mapping {
+            try FileLayer().replace(
+                folder.file("One.json"),
+                with: Array(
+                    """
+                    { "source": "App 1", "destination": "App 2", "entityMappings": [
+                      { "source": "Book", "destination": "Book", "attributes": { \(mapping) } } ] }
+                    """.utf8))
+            mappings = [.url(URL(fileURLWithPath: folder.file("One.json")))]
+        }
+        return try Migrator(
+            store: URL(fileURLWithPath: store),
+            models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))], mappings: mappings)
+    }
+
+    private func write(_ name: String, _ entities: String) throws {
+        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
+        try FileLayer().replace(
+            folder.file("App.xcdatamodeld/\(name).xcdatamodel/contents"),
+            with: Array(
+                """
+                <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
+                userDefinedModelVersionIdentifier="">\(entities)</model>
+                """.utf8))
+    }
+}
+
+@Suite("A migration of what only Core Data derives")
+struct FoundTriggersMigrationTests {
+    struct Way: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var target = "App 3"
+        var composes = true
+        var mapping: String?
+    }
+
+    static let ways = [
+        Way(testDescription: "in place", target: "App 2"), Way(testDescription: "two steps as one"),
+        Way(testDescription: "two steps one by one", composes: false),
+        Way(testDescription: "a copy", target: "App 2", mapping: #""remark": "$source.note""#),
+        Way(testDescription: "a copy, then in place", mapping: #""remark": "$source.note""#),
+    ]
+
+    @Test("Takes the values and the trigger along", arguments: ways)
+    func carried(_ way: Way) throws {
+        let migration = try DerivedMigration()
+        let migrator = try migration.migrator(mapping: way.mapping)
+        #expect(try migrator.plan(Configuration(target: way.target), checksRows: true).refusals.isEmpty)
+        _ = try migrator.migrate(
+            Configuration(target: way.target, verify: .full, takesSnapshot: false, composes: way.composes))
+        let store = try Connection(path: migration.store, mode: .readOnly)
+        #expect(try store.rows("SELECT ZKEY FROM ZBOOK ORDER BY Z_PK") == [[.text("ete!")], [.null]])
+        #expect(
+            try store.rows("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+                == [[.text(DerivedMigration.trigger)]])
+        let note = way.target == "App 2" ? "ZREMARK" : "ZMEMO"
+        #expect(try store.value("SELECT \(note) FROM ZBOOK WHERE Z_PK = 1") == .text("n"))
+    }
+
+    static let refused: [(trigger: String?, mapping: String?)] = [
+        (nil, nil), (nil, #""remark": "$source.note""#),
+        (DerivedMigration.trigger.replacing("NSCoreDataFoo(ZTITLE)", with: "ZNOTE"), nil),
+        (DerivedMigration.trigger.replacing("; END", with: " AND Z_ENT = 1; END"), nil),
+        (DerivedMigration.trigger, #""title": "uppercase:($source.title)""#),
+        (DerivedMigration.trigger, #""key": "$source.title""#),
+    ]
+
+    @Test("Refuses what would be wrong before anything is written", arguments: refused)
+    func refusal(trigger: String?, mapping: String?) throws {
+        let migration = try DerivedMigration(trigger: trigger)
+        let before = try FileLayer().read(migration.store)
+        let migrator = try migration.migrator(mapping: mapping)
+        for checksRows in [true, false] {
+            let refusals = try migrator.plan(Configuration(target: "App 2"), checksRows: checksRows).refusals
+            #expect(refusals.map(\.place.property) == ["key"], "\(refusals)")
+        }
+        let error = #expect(throws: FerryError.self) {
+            try migrator.migrate(Configuration(target: "App 2", takesSnapshot: false))
+        }
+        #expect(error?.code == .unsupported && error?.place.entity == "Book" && error?.place.property == "key")
+        #expect(try FileLayer().read(migration.store) == before)
+        #expect(try FileLayer().list(migration.folder.path).filter { $0.name.contains("ferry") }.isEmpty)
+    }
+}
