@@ -77,6 +77,7 @@ final class EntityWriter {
     ///   - key: Its key.
     ///   - version: Its `Z_OPT`.
     ///   - bind: Binds the value of a column's place at a parameter; says whether there is one.
+    /// - Throws: ``DatabaseError``, and what `bind` throws.
     func insert(key: Int64, version: Value, _ bind: (Int, Statement, Int) throws -> Bool) throws {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)

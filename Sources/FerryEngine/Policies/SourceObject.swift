@@ -67,7 +67,9 @@ public final class SourceObject {
         }
     }
 
-    /// The objects at the end of a relationship. ``forEachObject(forKey:_:)`` holds only one of them at a time.
+    /// The objects at the end of a relationship.
+    ///
+    /// ``forEachObject(forKey:_:)`` holds only one of them at a time.
     public func objects(forKey key: String) throws -> [SourceObject] {
         var objects: [SourceObject] = []
         try forEachObject(forKey: key) { objects.append($0) }

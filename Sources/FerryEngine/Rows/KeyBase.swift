@@ -30,6 +30,8 @@ enum KeyBase {
     ///   - table: Its destination table.
     ///   - firstKey: What ``lastKeptKey(below:in:)`` said.
     ///   - context: The step.
+    /// - Returns: 0 where objects keep their keys.
+    /// - Throws: ``DatabaseError``.
     static func lastKey(
         of mapping: ResolvedEntityMapping, in table: String, above firstKey: Int64, _ context: StepContext
     ) throws -> Int64 {

@@ -165,6 +165,8 @@ struct RowStatements {
     /// Makes the objects between two keys known to the lookups of their entity, in the order of the lookup's index.
     ///
     /// - Parameter exceptOwn: Whether the one by the mapping's own `unique` is left out.
+    /// - Returns: One statement for each lookup.
+    /// - Throws: ``FerryError`` when the new store lacks a column.
     func lookups(exceptOwn: Bool = false) throws(FerryError) -> [SQL] {
         var result: [SQL] = []
         for attributes in context.lookups[mapping.destination] ?? [] where !exceptOwn || attributes != mapping.unique {

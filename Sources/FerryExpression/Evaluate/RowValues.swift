@@ -22,6 +22,7 @@ package protocol PolicyFunctions: AnyObject {
     ///   - name: The selector or key that the expression names.
     ///   - arguments: Borrowed for the length of the call.
     /// - Returns: The value as a column would hold it.
+    /// - Throws: What the policy throws.
     func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue
 }
 
