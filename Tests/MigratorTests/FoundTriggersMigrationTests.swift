@@ -23,9 +23,9 @@ private struct DerivedMigration {
         let key = text("key", "derived=\"YES\" derivationExpression=\"canonical:(title)\"")
         let book = text("title") + key
         try write("App 1", "<entity name=\"Book\">\(book)\(text("note"))</entity>")
+        try write("App 2", "<entity name=\"Book\">\(book)\(text("remark", "elementID=\"note\""))</entity>")
         // A new entity gives the old one another number.
         let author = "<entity name=\"Author\"></entity>"
-        try write("App 2", "\(author)<entity name=\"Book\">\(book)\(text("remark", "elementID=\"note\""))</entity>")
         try write("App 3", "\(author)<entity name=\"Book\">\(book)\(text("memo", "elementID=\"remark\""))</entity>")
         let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
         let connection = try Connection(path: store, mode: .create)
@@ -105,26 +105,33 @@ struct FoundTriggersMigrationTests {
         #expect(try store.value("SELECT \(note) FROM ZBOOK WHERE Z_PK = 1") == .text("n"))
     }
 
-    static let refused: [(trigger: String?, mapping: String?)] = [
-        (nil, nil), (nil, #""remark": "$source.note""#),
-        (DerivedMigration.trigger.replacing("NSCoreDataFoo(ZTITLE)", with: "ZNOTE"), nil),
-        (DerivedMigration.trigger.replacing("; END", with: " AND Z_ENT = 1; END"), nil),
-        (DerivedMigration.trigger, #""title": "uppercase:($source.title)""#),
-        (DerivedMigration.trigger, #""key": "$source.title""#),
+    struct Refused: Sendable {
+        var trigger: String? = DerivedMigration.trigger
+        var mapping: String?
+        var target = "App 2"
+        var composes = true
+    }
+
+    static let refused: [Refused] = [
+        Refused(trigger: nil), Refused(trigger: nil, mapping: #""remark": "$source.note""#),
+        Refused(trigger: nil, target: "App 3", composes: false),
+        Refused(trigger: DerivedMigration.trigger.replacing("NSCoreDataFoo(ZTITLE)", with: "ZNOTE")),
+        Refused(trigger: numbered, target: "App 3"), Refused(trigger: numbered, target: "App 3", composes: false),
+        Refused(mapping: #""title": "uppercase:($source.title)""#), Refused(mapping: #""key": "$source.title""#),
     ]
 
+    private static let numbered = DerivedMigration.trigger.replacing("; END", with: " AND Z_ENT = 1; END")
+
     @Test("Refuses what would be wrong before anything is written", arguments: refused)
-    func refusal(trigger: String?, mapping: String?) throws {
-        let migration = try DerivedMigration(trigger: trigger)
+    func refusal(_ example: Refused) throws {
+        let migration = try DerivedMigration(trigger: example.trigger)
         let before = try FileLayer().read(migration.store)
-        let migrator = try migration.migrator(mapping: mapping)
-        for checksRows in [true, false] {
-            let refusals = try migrator.plan(Configuration(target: "App 2"), checksRows: checksRows).refusals
-            #expect(refusals.map(\.place.property) == ["key"], "\(refusals)")
-        }
-        let error = #expect(throws: FerryError.self) {
-            try migrator.migrate(Configuration(target: "App 2", takesSnapshot: false))
-        }
+        let migrator = try migration.migrator(mapping: example.mapping)
+        let configuration = Configuration(
+            target: example.target, takesSnapshot: false, composes: example.composes)
+        let refusals = try migrator.plan(configuration, checksRows: true).refusals
+        #expect(refusals.map(\.place.property) == ["key"], "\(refusals)")
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(configuration) }
         #expect(error?.code == .unsupported && error?.place.entity == "Book" && error?.place.property == "key")
         #expect(try FileLayer().read(migration.store) == before)
         #expect(try FileLayer().list(migration.folder.path).filter { $0.name.contains("ferry") }.isEmpty)

@@ -25,7 +25,7 @@ struct LaterSteps {
 
     func refusals() throws -> [FerryError] {
         guard plan.steps.count > 1 else { return [] }
-        var refusals = try refusalsOfObjects()
+        var refusals = try refusalsOfObjects() + refusalsOfTriggers()
         for (index, step) in plan.steps.enumerated().dropFirst() {
             // What only counts of rows decide.
             if let rows = step.sourceRows {
@@ -39,6 +39,16 @@ struct LaterSteps {
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
         return refusals
+    }
+
+    /// What a later step cannot lay out with the triggers that the first one carries over as they are.
+    private func refusalsOfTriggers() -> [FerryError] {
+        let refusals = plan.steps.map {
+            StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .of(layout))
+        }
+        // The first step that is refused says it; for the first of all others look.
+        guard refusals.first?.isEmpty == true else { return [] }
+        return refusals.first { !$0.isEmpty } ?? []
     }
 
     /// Objects of the app's, and records in CloudKit, that come through the first step and through no later one.

@@ -135,6 +135,19 @@ struct FoundTriggersTests {
         }
     }
 
+    @Test("A trigger belongs to the attribute of the longest name that fits", arguments: ["key", "key_long"])
+    func longNames(kept: String) throws {
+        let both = ["key", "key_long"].map { Self.derived($0, "canonical:(title)") } + [.text("owner")]
+        let found = ["key", "key_long"].map {
+            "CREATE TRIGGER Z_DA_ZBOOK_Book_\($0)_SOURCE_INSERT AFTER INSERT ON ZBOOK BEGIN "
+                + "SELECT NSCoreDataFoo('\($0)', Z\($0.uppercased())) FROM ZBOOK WHERE Z_PK = NEW.Z_PK; END"
+        }
+        let run = try Run(Self.model(both), Self.model(both.filter { $0.name == kept }), triggers: found)
+        for result in try run.bothWays() {
+            #expect(try triggers(result) == found.filter { $0.contains("('\(kept)'") })
+        }
+    }
+
     @Test("An ordinary attribute takes over what was derived")
     func nowOrdinary() throws {
         let ordinary = Self.model([.text("key"), .text("owner")])
@@ -192,6 +205,10 @@ struct FoundTriggersTests {
             testDescription: "a column that goes",
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("NSCoreDataFoo(ZTITLE)", with: "ZNOTE") }),
+        Refused(
+            testDescription: "a column that goes, within a text",
+            destination: model(note: .text("memo")),
+            triggers: triggers(numbers: "").map { $0.replacing("(ZTITLE)", with: "('of ZNOTE')") }),
     ]
 
     @Test("What may not mean the same is refused", arguments: examples)

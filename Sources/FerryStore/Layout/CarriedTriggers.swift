@@ -1,0 +1,155 @@
+internal import FerryModel
+
+/// Core Data's own triggers of one derived attribute, taken from a store into a layout where they mean the same.
+///
+/// Their text is not understood, only searched: every table, column and entity number that it can name must be in the
+/// new layout what it is in the store.
+struct CarriedTriggers {
+    struct Obstacle: Error {
+        var reason: String
+
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    private let key: PropertyKey
+    private let source: StoreLayout
+    private let destination: StoreLayout
+
+    /// - Parameters:
+    ///   - key: The entity that declares the attribute, and the attribute.
+    ///   - source: The layout that a store has.
+    ///   - destination: The layout that the triggers are to stand in.
+    init(_ key: PropertyKey, from source: StoreLayout, into destination: StoreLayout) {
+        self.key = key
+        self.source = source
+        self.destination = destination
+    }
+
+    /// - Returns: The triggers, as they stand in the store.
+    func triggers() throws(Obstacle) -> [TriggerDefinition] {
+        if let reason = source.model.changeOfDerivation(
+            entity: key.entity, attribute: key.property, in: destination.model)
+        {
+            throw Obstacle(reason)
+        }
+        let found = source.triggers.filter { owner(of: $0) == key }
+        guard !found.isEmpty else { throw Obstacle("the store has no triggers for it that could be taken over") }
+        guard source.table(of: key.entity)?.name == destination.table(of: key.entity)?.name,
+            source.attributeColumns[key] == destination.attributeColumns[key]
+        else { throw Obstacle("its table or column gets another name") }
+        for trigger in found { try check(trigger) }
+        return found
+    }
+
+    /// The derived attribute that a trigger is named after; of several that fit, the longest name.
+    private func owner(of trigger: TriggerDefinition) -> PropertyKey? {
+        var owner: (key: PropertyKey, length: Int)?
+        for entity in source.model.entities.values {
+            for attribute in entity.attributes where attribute.isDerived {
+                let prefix = "Z_DA_\(trigger.table)_\(entity.name)_\(attribute.name)_"
+                guard trigger.name.hasPrefix(prefix), prefix.count > owner?.length ?? 0 else { continue }
+                owner = (PropertyKey(entity.name, attribute.name), prefix.count)
+            }
+        }
+        return owner?.key
+    }
+
+    private func check(_ trigger: TriggerDefinition) throws(Obstacle) {
+        // A text in quotes may hold names, too.
+        let words = Set(SQLNames.names(in: trigger.sql).flatMap { [$0] + SQLNames.names(in: $0) })
+        let (old, new) = (LayoutNames(of: source), LayoutNames(of: destination))
+        let tables = old.owners.keys.filter { words.contains($0) }
+        // The attribute itself and everything on the way to its value is under the names that the text knows.
+        for table in tables.sorted() {
+            guard new.owners[table] == old.owners[table] else {
+                throw Obstacle("its trigger \(trigger.name) names the table \(table), which is another one then")
+            }
+            for (column, owner) in (old.columns[table] ?? [:]).sorted(by: { $0.key < $1.key })
+            where words.contains(column) {
+                guard !owner.isEmpty, new.columns[table]?[column] == owner else {
+                    throw Obstacle("its trigger \(trigger.name) names the column \(table).\(column), which changes")
+                }
+            }
+        }
+        let known = tables.reduce(
+            into: Set(tables + LayoutNames.system + [trigger.name.uppercased(), key.property.uppercased()])
+        ) {
+            $0.formUnion((old.columns[$1] ?? [:]).keys)
+        }
+        if let unknown = words.subtracting(known).filter({ $0.hasPrefix("Z") }).min() {
+            throw Obstacle("its trigger \(trigger.name) names \(unknown), which the model does not explain")
+        }
+        try checkNumbers(in: trigger, words.subtracting(known), tables: tables.compactMap { old.roots[$0] })
+    }
+
+    /// A number in the text may be that of an entity, so all that it can be must stay; a text without any names none.
+    private func checkNumbers(
+        in trigger: TriggerDefinition, _ words: Set<String>, tables: [String]
+    ) throws(Obstacle) {
+        let isNumbered = words.contains { word in
+            // A text in quotes, or a number; digits within a name are none.
+            let isText = word.contains { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            return word != "0" && (isText ? word.contains(where: \.isNumber) : word.first?.isNumber == true)
+        }
+        guard isNumbered else { return }
+        let families = tables.map { Set(source.model.family(of: $0)) }
+        let named = source.entityNumbers.filter { words.contains(String($0.value)) }.map(\.key)
+        for root in tables where Set(source.model.family(of: root)) != Set(destination.model.family(of: root)) {
+            throw Obstacle(
+                "its trigger \(trigger.name) names entities by number, and others share the table of \(root)")
+        }
+        for entity in families.reduce(Set(named), { $0.union($1) }).sorted()
+        where source.number(of: entity) != destination.number(of: entity) {
+            throw Obstacle("its trigger \(trigger.name) names entities by number, and that of \(entity) changes")
+        }
+    }
+}
+
+/// What each table and each column of a layout is there for, by their names in upper case.
+private struct LayoutNames {
+    static let system = ["Z_PK", "Z_ENT", "Z_OPT"]
+
+    var owners: [String: String] = [:]
+    /// Table to column to property and type; the property is empty where no property has the column.
+    var columns: [String: [String: String]] = [:]
+    /// Table to root entity.
+    var roots: [String: String] = [:]
+
+    init(of layout: StoreLayout) {
+        for table in layout.tables.values {
+            let name = table.name.uppercased()
+            owners[name] = table.root
+            roots[name] = table.root
+            for column in table.columns { columns[name, default: [:]][column.name.uppercased()] = "" }
+        }
+        for join in layout.joinTables {
+            owners[join.name.uppercased()] =
+                "\(join.relationship.entity).\(join.relationship.property) \(join.inverse.entity).\(join.inverse.property)"
+            for (role, column) in [
+                ("first", join.firstColumn), ("second", join.secondColumn), ("first order", join.firstOrderColumn),
+                ("second order", join.secondOrderColumn),
+            ] {
+                if let column { columns[join.name.uppercased(), default: [:]][column.uppercased()] = role }
+            }
+        }
+        for (key, column) in layout.attributeColumns {
+            add("\(key.entity).\(key.property) \(column.type)", column.name, to: layout.table(of: key.entity)?.name)
+        }
+        for (key, storage) in layout.relationshipStorage {
+            let owner = "\(key.entity).\(key.property)"
+            switch storage {
+            case .foreignKey(let table, let column, let entityColumn, let orderColumn):
+                add(owner, column, to: table)
+                add("\(owner) entity", entityColumn, to: table)
+                add("\(owner) order", orderColumn, to: table)
+            case .inverseless(let table, let column): add(owner, column, to: table)
+            case .inverseForeignKey, .join: continue
+            }
+        }
+    }
+
+    private mutating func add(_ owner: String, _ column: String?, to table: String?) {
+        guard let column, let table else { return }
+        columns[table.uppercased(), default: [:]][column.uppercased()] = owner
+    }
+}
