@@ -64,7 +64,7 @@ extension SnapshotStore {
                 try files.syncFolder(FileLayer.parent(of: path))
             } catch {
                 // Cleaning up must not hide why it failed.
-                _ = try? files.removeIfPresent(aside)
+                do { _ = try files.removeIfPresent(aside) } catch {}
                 throw error
             }
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .notFound {

@@ -114,7 +114,7 @@ struct ChainRouteTests {
 
     // MARK: Backwards
 
-    private static let library = [
+    private static let shelves = [
         PlanFixture.version("V1", [Entity(name: "Book", attributes: [Attribute(name: "title", type: .string)])]),
         PlanFixture.version(
             "V2",
@@ -134,7 +134,7 @@ struct ChainRouteTests {
         let back = PlanFixture.mappingModel("V2", "V1")
         for models in [[], [back]] {
             let refusal = try #require(
-                try PlanFixture.plan(Self.library, models, from: "V2", to: "V1").refusals.first)
+                try PlanFixture.plan(Self.shelves, models, from: "V2", to: "V1").refusals.first)
             #expect(refusal.code == .backward && refusal.remedy.contains("--allow-downgrade"))
         }
     }
@@ -142,7 +142,7 @@ struct ChainRouteTests {
     @Test("When it is allowed the way back is inferred, and what is lost comes first with its rows")
     func downgrade() throws {
         let plan = try PlanFixture.plan(
-            Self.library, [], from: "V2", to: "V1", route: ChainRoute(allowsDowngrade: true))
+            Self.shelves, [], from: "V2", to: "V1", route: ChainRoute(allowsDowngrade: true))
         #expect(plan.refusals.isEmpty && plan.chain == ["V2", "V1"])
         #expect(plan.losses.map { "\($0.entity).\($0.property ?? "")" } == ["Book.copies", "Note."])
         #expect(plan.losses.map(\.rows) == [7, 0])
@@ -158,7 +158,7 @@ struct ChainRouteTests {
     @Test("Mapping models that lead back go before inference")
     func mappedBack() throws {
         let plan = try PlanFixture.plan(
-            Self.library,
+            Self.shelves,
             [
                 PlanFixture.mappingModel(
                     "V2", "V1",
@@ -176,7 +176,7 @@ struct ChainRouteTests {
     @Test("Going forward nothing changes when a way back is allowed")
     func forward() throws {
         let plan = try PlanFixture.plan(
-            Self.library, [], from: "V1", to: "V2", route: ChainRoute(allowsDowngrade: true))
+            Self.shelves, [], from: "V1", to: "V2", route: ChainRoute(allowsDowngrade: true))
         #expect(plan.chain == ["V1", "V2"] && plan.losses.isEmpty)
     }
 

@@ -8,9 +8,9 @@ import Testing
 struct ActualLayoutTests {
     @Test("A renamed entity is found by its renaming identifier, else by its place")
     func renamedEntity() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         try store.execute("UPDATE Z_PRIMARYKEY SET Z_NAME = 'Tale' WHERE Z_NAME = 'Novel'")
-        var entities = Array(LayoutRulesTests.library.entities.values)
+        var entities = Array(LayoutRulesTests.shelves.entities.values)
         let model = ManagedObjectModel(versionIdentifiers: [], entities: entities)
         #expect(try StoreLayout.actual(for: model, on: store.connection).entityNumbers == store.layout.entityNumbers)
 
@@ -26,7 +26,7 @@ struct ActualLayoutTests {
 
     @Test("Names that migrations in place leave behind are found")
     func leftovers() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         try store.execute(
             "ALTER TABLE ZBOOK ADD COLUMN ZOLD VARCHAR", "ALTER TABLE ZBOOK RENAME ZTITLE TO ZTITLE1",
             "ALTER TABLE ZNOTE RENAME Z2_ABOUT TO Z9_ABOUT", "DROP TABLE Z_1BOOKS",
@@ -35,7 +35,7 @@ struct ActualLayoutTests {
             "CREATE TABLE ZGONE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER)",
             "CREATE TABLE Z_2GONE (Z_2A INTEGER, Z_3B INTEGER, PRIMARY KEY (Z_2A, Z_3B))",
             "CREATE TABLE notes (text)", "CREATE VIEW v AS SELECT 1")
-        let layout = try StoreLayout.actual(for: LayoutRulesTests.library, on: store.connection)
+        let layout = try StoreLayout.actual(for: LayoutRulesTests.shelves, on: store.connection)
         #expect(layout.column(of: "title", in: "Book")?.name == "ZTITLE1")
         #expect(layout.tables["Book"]?.columns.map(\.name).contains("ZOLD") == true)
         #expect(
@@ -77,10 +77,10 @@ struct ActualLayoutTests {
             ("DROP TABLE Z_1BOOKS", "Author", "books", "Z_1BOOKS"),
         ] as [(String, String, String?, String)])
     func missing(_ sql: String, _ entity: String, _ property: String?, _ table: String) throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         try store.execute(sql)
         let error = #expect(throws: FerryError.self) {
-            try StoreLayout.actual(for: LayoutRulesTests.library, on: store.connection)
+            try StoreLayout.actual(for: LayoutRulesTests.shelves, on: store.connection)
         }
         #expect(error?.code == .damagedSource)
         #expect(error?.place.entity == entity)

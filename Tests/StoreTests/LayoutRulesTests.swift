@@ -68,7 +68,7 @@ struct LayoutRulesTests {
     }
 
     /// Library: shelves hold books in order, books know their authors, an author has a portrait.
-    static let library = ManagedObjectModel(
+    static let shelves = ManagedObjectModel(
         versionIdentifiers: [],
         entities: [
             Entity(
@@ -103,7 +103,7 @@ struct LayoutRulesTests {
 
     @Test("Every kind of relationship is stored in its own way")
     func relationships() throws {
-        let layout = try StoreLayout.canonical(for: Self.library)
+        let layout = try StoreLayout.canonical(for: Self.shelves)
         #expect(
             layout.storage(of: "shelf", in: "Novel")
                 == .foreignKey(table: "ZBOOK", column: "ZSHELF", entityColumn: nil, orderColumn: "Z_FOK_SHELF"))
@@ -136,7 +136,7 @@ struct LayoutRulesTests {
 
     @Test("Indexes have the names and the spelling of Core Data")
     func indexes() throws {
-        let layout = try StoreLayout.canonical(for: Self.library)
+        let layout = try StoreLayout.canonical(for: Self.shelves)
         #expect(
             layout.indexes.map(\.sql) == [
                 "CREATE INDEX ZAUTHOR_ZPORTRAIT_INDEX ON ZAUTHOR (ZPORTRAIT)",

@@ -7,10 +7,10 @@ import Testing
 struct StoreCreationTests {
     @Test("A new store has the header of Core Data's and reads back as it was laid out")
     func roundTrip() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library, maximumKeys: ["Book": 7])
+        let store = try StoreBuilder(LayoutRulesTests.shelves, maximumKeys: ["Book": 7])
         #expect(try store.connection.integer("PRAGMA page_size") == 4096)
         #expect(try store.connection.integer("PRAGMA auto_vacuum") == 2)
-        let actual = try StoreLayout.actual(for: LayoutRulesTests.library, on: store.connection)
+        let actual = try StoreLayout.actual(for: LayoutRulesTests.shelves, on: store.connection)
         #expect(actual.entityNumbers == store.layout.entityNumbers)
         #expect(actual.tables == store.layout.tables)
         #expect(actual.joinTables == store.layout.joinTables)
@@ -31,7 +31,7 @@ struct StoreCreationTests {
 
     @Test("Through another schema the same store comes out, with the same SQL in its schema")
     func attached() throws {
-        let plain = try StoreBuilder(LayoutRulesTests.library)
+        let plain = try StoreBuilder(LayoutRulesTests.shelves)
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("scratch.sqlite"), mode: .create)
         let path = folder.file("it's.sqlite")
@@ -47,7 +47,7 @@ struct StoreCreationTests {
         }
         #expect(try connection.integer("PRAGMA destination.page_size") == 4096)
         #expect(try connection.integer("PRAGMA destination.auto_vacuum") == 2)
-        let actual = try StoreLayout.actual(for: LayoutRulesTests.library, on: connection, schema: "destination")
+        let actual = try StoreLayout.actual(for: LayoutRulesTests.shelves, on: connection, schema: "destination")
         #expect(actual.indexes == plain.layout.indexes)
         #expect(try DatabaseDump.text(path) == DatabaseDump.text(plain.path))
         #expect(try DatabaseDump.digest(path) == DatabaseDump.digest(plain.path))
@@ -55,8 +55,8 @@ struct StoreCreationTests {
 
     @Test("The model cache's table is made only where it is asked for")
     func modelCache() throws {
-        let with = try StoreBuilder(LayoutRulesTests.library)
-        let without = try StoreBuilder(LayoutRulesTests.library, hasModelCache: false)
+        let with = try StoreBuilder(LayoutRulesTests.shelves)
+        let without = try StoreBuilder(LayoutRulesTests.shelves, hasModelCache: false)
         #expect(try ModelCache.hasTable(with.connection))
         #expect(try ModelCache.model(in: with.connection) == nil)
         #expect(try !ModelCache.hasTable(without.connection))

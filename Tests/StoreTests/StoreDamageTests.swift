@@ -8,7 +8,7 @@ struct StoreDamageTests {
     /// One author with portrait, one book on a shelf, related to each other: nothing wrong.
     private func soundStore() throws -> StoreBuilder {
         let store = try StoreBuilder(
-            LayoutRulesTests.library, maximumKeys: ["Author": 1, "Book": 2, "Note": 1, "Portrait": 1, "Shelf": 1])
+            LayoutRulesTests.shelves, maximumKeys: ["Author": 1, "Book": 2, "Note": 1, "Portrait": 1, "Shelf": 1])
         try store.execute(
             "INSERT INTO ZSHELF (Z_PK, Z_ENT, Z_OPT) VALUES (1, 6, 1)",
             "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZSHELF, Z_FOK_SHELF) VALUES (1, 2, 1, 'a', 1, 2048), "

@@ -9,7 +9,7 @@ import Testing
 struct StoreMetadataTests {
     @Test("Foundation reads what is written, key for key")
     func foundationReads() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         var metadata = try StoreMetadata.read(from: store.connection)
         metadata.properties["app"] = .dictionary([
             "text": .string("größer 書"), "long": .string(String(repeating: "x", count: 300)), "yes": .bool(true),
@@ -34,7 +34,7 @@ struct StoreMetadataTests {
 
     @Test("A new stamp changes what names the model and nothing else")
     func restamp() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         var metadata = try StoreMetadata.read(from: store.connection)
         metadata.properties["owner"] = .string("app")
         let other = ManagedObjectModel(versionIdentifiers: ["2"], entities: [Entity(name: "Only")])
@@ -80,7 +80,7 @@ struct StoreMetadataTests {
 
     @Test("Damaged metadata are an error, whichever byte is damaged")
     func damaged() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         let bytes = try StoreMetadata.read(from: store.connection).encodedProperties
         try store.connection.execute("BEGIN")
         for length in stride(from: 0, to: bytes.count - 1, by: 7) {
@@ -103,7 +103,7 @@ struct StoreMetadataTests {
 
     @Test("A model cache that is damaged or holds something else is an error")
     func damagedCache() throws {
-        let store = try StoreBuilder(LayoutRulesTests.library)
+        let store = try StoreBuilder(LayoutRulesTests.shelves)
         for bytes: [UInt8] in [[], [0xFF, 0xFF], [0x03, 0x00], Array("bplist00".utf8)] {
             try store.connection.execute("DELETE FROM Z_MODELCACHE")
             try store.connection.run("INSERT INTO Z_MODELCACHE VALUES (?)", [.blob(bytes)])

@@ -1,7 +1,7 @@
 internal import BenchmarkHarness
 
 /// Authors found by name or created, related many to many.
-struct FindOrCreateCase: BenchmarkCase {
+struct FindOrCreateCase: MigrationBesideSQL {
     let name = "find-or-create"
     let summary = "an author for every ten books, found by name or created, related many to many"
     let sides = [
@@ -17,19 +17,9 @@ struct FindOrCreateCase: BenchmarkCase {
         try Subject.authors(booksPerAuthor: 10).write(rows: point.rows, to: folder)
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
-        if side == "ferry" { return try MigratorJob.output(data, work: work, rows: point.rows, probe: probe) }
-        let plan = try SQLFloor.Plan(data)
-        let statements = try Self.statements(plan)
-        try probe.measure(rows: point.rows) {
-            let floor = try SQLFloor(plan, work: work)
-            try floor.together(statements + floor.indexes)
-        }
-        let join = try plan.new.join("Book", "authors")
-        try SQLFloor.require(point.rows, in: join.table, work: work)
-    }
+    static func filledTable(_ plan: SQLFloor.Plan) throws -> String { try plan.new.join("Book", "authors").table }
 
-    private static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
+    static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
         let join = try plan.new.join("Book", "authors")
         let kept = "Z_OPT, ZADDEDON, ZFILEURL, ZISBN, ZLANGUAGE, ZPAGES, ZPRICE, ZTITLE"
         return [

@@ -1,7 +1,7 @@
 internal import BenchmarkHarness
 
 /// Artists out of a JSON array, found by name or created, related many to many.
-struct JSONCase: BenchmarkCase {
+struct JSONCase: MigrationBesideSQL {
     let name = "json"
     let summary = "one to three artists out of each track's JSON, found by name or created, related many to many"
     let sides = [
@@ -15,18 +15,9 @@ struct JSONCase: BenchmarkCase {
 
     func prepare(_ point: Point, in folder: String) throws { try Subject.tracks.write(rows: point.rows, to: folder) }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
-        if side == "ferry" { return try MigratorJob.output(data, work: work, rows: point.rows, probe: probe) }
-        let plan = try SQLFloor.Plan(data)
-        let statements = try Self.statements(plan)
-        try probe.measure(rows: point.rows) {
-            let floor = try SQLFloor(plan, work: work)
-            try floor.together(statements + floor.indexes)
-        }
-        try SQLFloor.require(point.rows, in: "ZTRACK", work: work)
-    }
+    static func filledTable(_ plan: SQLFloor.Plan) -> String { "ZTRACK" }
 
-    private static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
+    static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
         let join = try plan.new.join("Track", "artists")
         return [
             // The elements once: exploding the array twice would cost more than keeping them.

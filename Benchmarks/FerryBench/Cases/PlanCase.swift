@@ -13,7 +13,9 @@ struct PlanCase: BenchmarkCase {
         .peak(), .statements(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.library.write(rows: point.rows, to: folder) }
+    func prepare(_ point: Point, in folder: String) throws {
+        try Subject.booksAndUsers.write(rows: point.rows, to: folder)
+    }
 
     func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
         _ = try probe.measure(rows: point.rows) {

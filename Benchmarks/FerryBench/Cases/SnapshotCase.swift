@@ -19,7 +19,7 @@ struct SnapshotCase: BenchmarkCase {
     ]
 
     func prepare(_ point: Point, in folder: String) throws {
-        try Subject.library.write(rows: point.rows, to: folder)
+        try Subject.booksAndUsers.write(rows: point.rows, to: folder)
         // What the restoring sides begin with.
         _ = try StoreFiles(URL(fileURLWithPath: Subject.store(folder))).createSnapshot(
             in: URL(fileURLWithPath: "\(folder)/kept"))

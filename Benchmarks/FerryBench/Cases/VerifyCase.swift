@@ -13,7 +13,9 @@ struct VerifyCase: BenchmarkCase {
         share(of: "full", budget: 0.4), share(of: "quick", budget: 0.15), .peak(of: "full"), .peak(of: "quick"),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.library.write(rows: point.rows, to: folder) }
+    func prepare(_ point: Point, in folder: String) throws {
+        try Subject.booksAndUsers.write(rows: point.rows, to: folder)
+    }
 
     func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
         let report = try MigratorJob.inPlace(

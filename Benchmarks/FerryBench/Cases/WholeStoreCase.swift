@@ -1,7 +1,7 @@
 internal import BenchmarkHarness
 
 /// Two entities, their join table and their indexes, by the library from one file to another.
-struct WholeStoreCase: BenchmarkCase {
+struct WholeStoreCase: MigrationBesideSQL {
     let name = "whole-store"
     let summary = "books, users, two users a book, indexes: from one file to another"
     let sides = [
@@ -13,20 +13,13 @@ struct WholeStoreCase: BenchmarkCase {
         .allocationsPerRow(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.library.write(rows: point.rows, to: folder) }
-
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
-        if side == "ferry" { return try MigratorJob.output(data, work: work, rows: point.rows, probe: probe) }
-        let plan = try SQLFloor.Plan(data)
-        let statements = try Self.statements(plan)
-        try probe.measure(rows: point.rows) {
-            let floor = try SQLFloor(plan, work: work)
-            try floor.together(statements + floor.indexes)
-        }
-        try SQLFloor.require(point.rows, in: "ZBOOK", work: work)
+    func prepare(_ point: Point, in folder: String) throws {
+        try Subject.booksAndUsers.write(rows: point.rows, to: folder)
     }
 
-    private static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
+    static func filledTable(_ plan: SQLFloor.Plan) -> String { "ZBOOK" }
+
+    static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
         let from = try plan.old.join("Book", "users")
         let to = try plan.new.join("Book", "users")
         return [

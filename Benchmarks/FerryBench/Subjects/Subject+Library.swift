@@ -3,7 +3,7 @@ internal import FerryStore
 
 extension Subject {
     /// Books and users, two users to a book, a fetch index on each: the whole store keeps its shape.
-    static let library = Subject(
+    static let booksAndUsers = Subject(
         old: ModelText.model([
             ModelText.entity(
                 "Book", oldBook + [ModelText.toMany("users", "User", inverse: "books")], indexed: ["title"]),
