@@ -34,7 +34,7 @@ let package = Package(
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
         system("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
-        .systemLibrary(name: "CSystem"),
+        .target(name: "CSystem", exclude: ["README.md"]),
         .target(name: "CHash", exclude: ["README.md"]),
 
         // The rooms, lowest first: a room names only rooms above its own line.

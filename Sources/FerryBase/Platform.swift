@@ -11,8 +11,8 @@ internal import CSystem
 /// Ends the process without running anything more of it, as `kill -9` would.
 package func exitAtOnce() -> Never { _exit(137) }
 
-/// Gives memory that nothing uses any more back to the system.
+/// Gives memory that nothing uses at the moment back to the system.
 ///
-/// glibc keeps freed memory below the last block in use, so that what one phase held would count beside what the next
-/// one needs; other systems give it back by themselves.
-package func releaseFreedMemory() { ferry_release_freed_memory() }
+/// glibc keeps freed memory below the last block in use, and Linux keeps the pages of code that has done its work, so
+/// that what one phase held would count beside what the next one needs; other systems do both by themselves.
+package func releaseUnusedMemory() { ferry_release_unused_memory() }

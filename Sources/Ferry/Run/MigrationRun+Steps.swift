@@ -23,7 +23,7 @@ extension MigrationRun {
                 // A step in place looks at its rows itself, before its COMMIT.
                 if index > 0, step.mode == .copy { try checkRows(step, run.sourcePath) }
                 let report = try run.run()
-                releaseFreedMemory()
+                releaseUnusedMemory()
                 isResumed = isResumed || report.resumed
                 chunkTimes.add(report.chunkTimes)
                 record.phase = .verify
@@ -126,7 +126,7 @@ extension MigrationRun {
         verification.dropping = run.options.dropping
         verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()
-        releaseFreedMemory()
+        releaseUnusedMemory()
         try files.removeTree(workFolder)
         record.spend(seconds(since: time), in: .verify)
         var summary = VerificationSummary(mode: configuration.verify)

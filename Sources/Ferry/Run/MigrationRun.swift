@@ -119,8 +119,9 @@ final class MigrationRun {
             }
             record.spend(seconds(since: time), in: .preflight)
         }
+        releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
-        releaseFreedMemory()
+        releaseUnusedMemory()
         if plan.isInPlace, place.output == nil {
             try runInPlace(plan, sourceGuard, &record, folder)
         } else {

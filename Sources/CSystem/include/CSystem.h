@@ -1,7 +1,7 @@
 // System calls that Swift's C library modules leave out or that differ between
 // Linux and Darwin: extended attributes and copy-on-write copies.
-#ifndef FERRY_CSYSTEM_SHIM_H
-#define FERRY_CSYSTEM_SHIM_H
+#ifndef FERRY_CSYSTEM_H
+#define FERRY_CSYSTEM_H
 
 #include <errno.h>
 #include <stddef.h>
@@ -12,9 +12,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #else
 #include <sys/clonefile.h>
 #endif
@@ -78,11 +75,8 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
 #endif
 }
 
-/// Gives freed memory back to the system, where the C library does not do so by itself.
-static inline void ferry_release_freed_memory(void) {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
+/// Gives back what nothing uses at the moment: freed memory, where the C library does not do so by itself, and the
+/// pages of code that has done its work, such as that of parsers.
+void ferry_release_unused_memory(void);
 
 #endif

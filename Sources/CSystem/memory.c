@@ -1,0 +1,44 @@
+// The declarations of the loader are extensions.
+#define _GNU_SOURCE
+
+#include "CSystem.h"
+
+#ifdef __linux__
+#include <features.h>
+#include <link.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+/// Unmaps the pages of one loaded object that nothing can have written to.
+///
+/// They stay in the page cache and come back as soon as they are used again. The kernel maps sixteen pages around each
+/// one that is used, so that after reading models and planning most of the program is mapped.
+static int release_code(struct dl_phdr_info *object, size_t size, void *unused) {
+    (void)size;
+    (void)unused;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
+        // Only whole pages: what stands at the ends may be shared with a segment that was written to.
+        const uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        const uintptr_t low = (start + page - 1) & ~(page - 1);
+        const uintptr_t high = (start + segment->p_filesz) & ~(page - 1);
+        // What cannot be released stays mapped, and nothing depends on it.
+        if (low < high) (void)madvise((void *)low, high - low, MADV_DONTNEED);
+    }
+    return 0;
+}
+#endif
+
+void ferry_release_unused_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+#ifdef __linux__
+    dl_iterate_phdr(release_code, NULL);
+#endif
+}
