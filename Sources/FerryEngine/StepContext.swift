@@ -32,7 +32,7 @@ final class StepContext {
         var damage = options.sourceDamage
         if damage == nil { damage = try StoreDamage.brokenLinks(in: source, on: connection, schema: "source") }
         sourceKeys = SourceKeys(
-            assignments, mappings: step.resolved.entityMappings, source: source, damage: damage ?? [])
+            assignments, step: step.resolved, source: source, destination: destination, damage: damage ?? [])
         lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
     }
