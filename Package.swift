@@ -118,6 +118,8 @@ let package = Package(
             of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore", "FerryEngine"],
             excluding: ["Goldens"]),
         tests(
+            "FaultTests", of: ["FerryTool", "FerryBase", "FerrySQLite", "FerryGenerate", "CSQLite"]),
+        tests(
             "FixtureTests",
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",

@@ -35,8 +35,11 @@ struct BenchmarkRun {
         // What is left behind when this fails is temporary data; the first error is the one to report.
         defer { try? files.removeTree(folder) }
         let runner = CaseRunner(
-            process: SampleProcess(program: try ProgramPath.own()), folder: folder, repetitions: words.repetitions
+            process: SampleProcess(program: try ProgramPath.own()), folder: folder, repetitions: words.repetitions,
+            tool: words.tool
         ) { note in FileHandle.standardError.write(Data("\(note)\n".utf8)) }
+        let tool = words.tool ?? "none: the library in this program does the work"
+        say("The released program, for whole commands: \(tool).")
         var results: [CaseResult] = []
         for benchmark in chosen {
             let result = try runner.run(benchmark, rows: words.rows ?? benchmark.defaultRows)
@@ -46,18 +49,21 @@ struct BenchmarkRun {
         }
         if let path = words.json {
             try SuiteResult(
-                libraries: try libraries(), rows: words.rows, repetitions: words.repetitions, cases: results
+                libraries: try libraries(), program: words.tool.map(FileLayer.name), rows: words.rows,
+                repetitions: words.repetitions, cases: results
             ).write(to: path, files: files)
         }
         return results
     }
 
     private func draw(_ benchmark: any BenchmarkCase, _ result: CaseResult) throws {
-        guard let folder = words.charts, let chart = benchmark.chart,
-            let drawing = ChartDrawing(chart, of: result)
-        else { return }
-        try files.createDirectory(folder)
-        try files.replace("\(folder)/\(benchmark.name).svg", with: Array(drawing.text.utf8))
+        guard let folder = words.charts else { return }
+        for chart in benchmark.charts {
+            // A single point is no sweep.
+            guard let drawing = ChartDrawing(chart, of: result) else { continue }
+            try files.createDirectory(folder)
+            try files.replace("\(folder)/\(chart.name).svg", with: Array(drawing.text.utf8))
+        }
     }
 
     private func libraries() throws -> [String: String] {

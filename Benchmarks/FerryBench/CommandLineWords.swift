@@ -4,9 +4,10 @@ internal import FerryBase
 /// What the command line asks for.
 struct CommandLineWords {
     static let usage = """
-        ferry-bench [CASE…] [--rows N] [--repeat N] [--json FILE] [--svg DIR] [--dir DIR]
+        ferry-bench [CASE…] [--rows N] [--repeat N] [--ferry FILE] [--json FILE] [--svg DIR] [--dir DIR]
             Measures the cases (all without a name) beside their floors.
-        ferry-bench gate [CASE…] [--small | --full] [--record] [--thresholds FILE] [--json FILE] [--svg DIR] [--dir DIR]
+        ferry-bench gate [CASE…] [--small | --full] [--record] [--thresholds FILE] [--ferry FILE] [--json FILE]
+                         [--svg DIR] [--dir DIR]
             Measures at a fixed scale and fails when something got worse than the thresholds file says;
             --record writes what was measured into that file instead.
         ferry-bench list
@@ -14,6 +15,7 @@ struct CommandLineWords {
 
         --rows N         rows of the main entity; default 100000, for `memory` up to 1000000
         --repeat N       repetitions; default 5
+        --ferry FILE     the released program, which `memory` and `in-place` then measure as a whole command
         --json FILE      everything that was measured
         --svg DIR        a chart for each sweep
         --dir DIR        where the data is made; default the system's temporary folder
@@ -28,6 +30,7 @@ struct CommandLineWords {
     var repetitions = 5
     var isRecording = false
     var thresholds = "Benchmarks/thresholds.json"
+    var tool: String?
     var json: String?
     var charts: String?
     var folder: String?
@@ -48,6 +51,7 @@ struct CommandLineWords {
             case "--help", "-h": job = .help
             case "--rows": rows = try Self.number(&rest, word)
             case "--repeat": repetitions = try Self.number(&rest, word)
+            case "--ferry": tool = try Self.value(&rest, word)
             case "--json": json = try Self.value(&rest, word)
             case "--svg": charts = try Self.value(&rest, word)
             case "--dir": folder = try Self.value(&rest, word)

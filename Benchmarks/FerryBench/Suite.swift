@@ -3,9 +3,9 @@ internal import BenchmarkHarness
 /// The cases, in the order in which they run.
 enum Suite {
     static let cases: [any BenchmarkCase] = [
-        CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), FindOrCreateCase(), JSONCase(), SnapshotCase(),
-        VerifyCase(),
-        MemoryCase(), ChunkSweepCase(), WideRowsCase(), BlobsCase(), PlanCase(),
+        CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), ExtractCase(), FindOrCreateCase(), JSONCase(),
+        InPlaceCase(), SnapshotCase(), VerifyCase(), WideRowsCase(), BlobsCase(), PlanCase(), MemoryCase(),
+        ChunkSweepCase(),
     ]
 
     /// How much a gate measures.

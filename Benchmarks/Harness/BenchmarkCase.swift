@@ -7,8 +7,8 @@ package protocol BenchmarkCase: Sendable {
     /// The first one is Ferry's; the floors come after it.
     var sides: [Side] { get }
     var measures: [Measure] { get }
-    /// Drawn when the case is a sweep.
-    var chart: Chart? { get }
+    /// What is drawn of a sweep.
+    var charts: [Chart] { get }
 
     /// How many rows when nobody asks for a number.
     var defaultRows: Int { get }
@@ -24,7 +24,7 @@ package protocol BenchmarkCase: Sendable {
 }
 
 extension BenchmarkCase {
-    package var chart: Chart? { nil }
+    package var charts: [Chart] { [] }
     package var defaultRows: Int { 100_000 }
     package func points(rows: Int) -> [Point] { [Point(rows: rows)] }
 }

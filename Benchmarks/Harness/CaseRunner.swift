@@ -5,6 +5,7 @@ package struct CaseRunner: Sendable {
     private let process: SampleProcess
     private let folder: String
     private let repetitions: Int
+    private let tool: String?
     private let files = FileLayer()
     private let note: @Sendable (String) -> Void
 
@@ -12,14 +13,17 @@ package struct CaseRunner: Sendable {
     ///   - process: Runs the samples.
     ///   - folder: Exists; gets a folder per case, which is removed again.
     ///   - repetitions: How often each side is measured.
+    ///   - tool: The released program, for cases that measure whole commands.
     ///   - note: Is told what is being done.
     package init(
-        process: SampleProcess, folder: String, repetitions: Int, note: @escaping @Sendable (String) -> Void
+        process: SampleProcess, folder: String, repetitions: Int, tool: String? = nil,
+        note: @escaping @Sendable (String) -> Void
     ) {
         precondition(repetitions > 0, "a case is measured at least once")
         self.process = process
         self.folder = folder
         self.repetitions = repetitions
+        self.tool = tool
         self.note = note
     }
 
@@ -69,7 +73,8 @@ package struct CaseRunner: Sendable {
         try files.removeTree(work)
         try files.createDirectory(work)
         let request = SampleProcess.Request(
-            benchmark: benchmark.name, side: side.name, point: point, data: data, work: work, isCounting: isCounting)
+            benchmark: benchmark.name, side: side.name, point: point, data: data, work: work, isCounting: isCounting,
+            tool: tool)
         guard let sample = try process.run(request) else {
             throw FerryError(.internalError, "\(benchmark.name): \(side.name) answered nothing.")
         }

@@ -3,13 +3,16 @@ package struct Chart: Sendable {
     package enum Horizontal: Sendable { case parameter, rows }
     package enum Vertical: Sendable { case rowsPerSecond, peakBytes }
 
+    /// The name of its file, without extension.
+    package var name: String
     package var title: String
     package var horizontal: Horizontal
     /// The words below the horizontal axis.
     package var label: String
     package var vertical: Vertical
 
-    package init(_ title: String, horizontal: Horizontal, label: String, vertical: Vertical) {
+    package init(_ name: String, _ title: String, horizontal: Horizontal, label: String, vertical: Vertical) {
+        self.name = name
         self.title = title
         self.horizontal = horizontal
         self.label = label

@@ -6,10 +6,15 @@ internal import Synchronization
 package final class Probe: Sendable {
     /// Whether this run counts instead of being timed.
     package let isCounting: Bool
+    /// The released program, where whole commands are to be measured with it.
+    package let tool: String?
     private let statements = Mutex(0)
     private let result = Mutex<Sample?>(nil)
 
-    package init(isCounting: Bool) { self.isCounting = isCounting }
+    package init(isCounting: Bool, tool: String? = nil) {
+        self.isCounting = isCounting
+        self.tool = tool
+    }
 
     /// Counts statements when this run counts; nil otherwise, so that a timed run pays nothing for it.
     package var trace: TraceHook? {

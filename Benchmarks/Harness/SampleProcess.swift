@@ -23,9 +23,12 @@ package struct SampleProcess: Sendable {
         package var data: String
         package var work: String
         package var isCounting: Bool
+        /// The released program, for cases that measure whole commands; nil: what it does is done in the child itself.
+        package var tool: String?
 
         package init(
-            benchmark: String, side: String?, point: Point, data: String, work: String, isCounting: Bool = false
+            benchmark: String, side: String?, point: Point, data: String, work: String, isCounting: Bool = false,
+            tool: String? = nil
         ) {
             self.benchmark = benchmark
             self.side = side
@@ -33,24 +36,25 @@ package struct SampleProcess: Sendable {
             self.data = data
             self.work = work
             self.isCounting = isCounting
+            self.tool = tool
         }
 
         package var words: [String] {
             [
                 SampleProcess.word, benchmark, side ?? "-", point.label, String(point.rows), String(point.parameter),
-                data, work, isCounting ? "counting" : "timed",
+                data, work, isCounting ? "counting" : "timed", tool ?? "-",
             ]
         }
 
         /// Nil when the words are not those of a request.
         package init?(words: [String]) {
-            guard words.count == 9, words[0] == SampleProcess.word, let rows = Int(words[4]),
+            guard words.count == 10, words[0] == SampleProcess.word, let rows = Int(words[4]),
                 let parameter = Int(words[5])
             else { return nil }
             self.init(
                 benchmark: words[1], side: words[2] == "-" ? nil : words[2],
                 point: Point(words[3], rows: rows, parameter: parameter), data: words[6], work: words[7],
-                isCounting: words[8] == "counting")
+                isCounting: words[8] == "counting", tool: words[9] == "-" ? nil : words[9])
         }
     }
 
@@ -82,7 +86,7 @@ package struct SampleProcess: Sendable {
             throw FerryError(.usage, "There is no case \(request.benchmark).")
         }
         guard let side = request.side else { return try benchmark.prepare(request.point, in: request.data) }
-        let probe = Probe(isCounting: request.isCounting)
+        let probe = Probe(isCounting: request.isCounting, tool: request.tool)
         try benchmark.run(side, request.point, data: request.data, work: request.work, probe: probe)
         guard let sample = probe.sample else {
             throw FerryError(.internalError, "\(request.benchmark): \(side) measured nothing.")

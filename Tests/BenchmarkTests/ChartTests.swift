@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Charts")
 struct ChartTests {
-    private let chart = Chart("Rows < chunks & time", horizontal: .parameter, label: "rows", vertical: .rowsPerSecond)
+    private let chart = Chart(
+        "rows", "Rows < chunks & time", horizontal: .parameter, label: "rows", vertical: .rowsPerSecond)
     private let points = [100, 1_000].map { Point("\($0)", rows: 100, parameter: $0) }
 
     @Test("A sweep gives one line for each side, and its text is safe in XML")

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// The built program, run as a process of its own.
@@ -9,35 +10,13 @@ enum FerryBinary {
         var diagnostics: String
     }
 
-    /// Stands beside the test bundle, wherever that was built.
-    static var path: String? {
-        let arguments = CommandLine.arguments
-        let bundle = arguments.firstIndex(of: "--test-bundle-path").flatMap {
-            $0 + 1 < arguments.count ? arguments[$0 + 1] : nil
-        }
-        var folder = URL(fileURLWithPath: bundle ?? arguments[0]).resolvingSymlinksInPath()
-        while folder.path != "/" {
-            folder.deleteLastPathComponent()
-            let candidate = folder.appendingPathComponent("ferry")
-            if FileManager.default.isExecutableFile(atPath: candidate.path), !isFolder(candidate) {
-                return candidate.path
-            }
-        }
-        return nil
-    }
-
-    private static func isFolder(_ url: URL) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) && isFolder.boolValue
-    }
-
     /// Runs a command line to its end; standard output goes through a file, so that neither stream can block the other.
     ///
     /// A signal is sent once, as soon as standard error holds the given text.
     static func run(
         _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = ""
     ) throws -> Outcome {
-        let program = try #require(path, "the program ferry stands beside the test bundle")
+        let program = try #require(BuiltProgram.path, "the program ferry stands beside the test bundle")
         let file = URL(fileURLWithPath: folder).appendingPathComponent("\(UUID().uuidString).out")
         try Data().write(to: file)
         let process = Process()

@@ -37,15 +37,24 @@ enum MigratorJob {
     }
 
     /// In the place of a copy of the store, with everything that is on by default.
+    ///
+    /// - Parameters:
+    ///   - data: The folder with models, mapping file and store.
+    ///   - work: The folder for the copy.
+    ///   - rows: How many rows must have been read.
+    ///   - configuration: How it runs.
+    ///   - probe: Measures.
+    /// - Returns: The report.
+    /// - Throws: ``FerryError``.
     @discardableResult
     static func inPlace(
-        _ data: String, work: String, rows: Int, verify: Configuration.VerifyMode, probe: Probe
+        _ data: String, work: String, rows: Int, _ configuration: Configuration = Configuration(), probe: Probe
     ) throws -> MigrationReport {
         let store = try Subject.copyStore(data, work: work)
         let migrator = try Subject.migrator(data, store: store)
-        let report = try probe.measure(rows: rows) {
-            try migrator.migrate(Configuration(verify: verify, trace: probe.trace))
-        }
+        var configuration = configuration
+        configuration.trace = probe.trace
+        let report = try probe.measure(rows: rows) { [configuration] in try migrator.migrate(configuration) }
         try note(report, rows: rows, probe)
         return report
     }

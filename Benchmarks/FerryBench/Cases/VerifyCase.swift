@@ -19,7 +19,7 @@ struct VerifyCase: BenchmarkCase {
 
     func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
         let report = try MigratorJob.inPlace(
-            data, work: work, rows: point.rows, verify: side == "full" ? .full : .quick, probe: probe)
+            data, work: work, rows: point.rows, Configuration(verify: side == "full" ? .full : .quick), probe: probe)
         let seconds = Dictionary(report.phases.map { ($0.name, $0.seconds) }, uniquingKeysWith: +)
         let before = ["snapshot", "rows", "relationships", "indexes"].reduce(0) { $0 + (seconds[$1] ?? 0) }
         if before > 0, let verify = seconds["verify"] { probe.note("share", verify / before) }

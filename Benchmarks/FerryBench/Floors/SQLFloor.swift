@@ -39,15 +39,20 @@ struct SQLFloor {
         layout = plan.new
         connection = try Connection(path: "\(work)/Floor.sqlite", mode: .create)
         try StoreCreation.prepare(connection)
+        try Self.setRules(connection)
+        try connection.attach(path: Subject.store(plan.data), as: "source", readOnly: true, immutable: true)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+        }
+    }
+
+    /// What all floors have in common.
+    static func setRules(_ connection: Connection) throws {
         try connection.execute(
             """
             PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA threads = 0;
             PRAGMA secure_delete = OFF; PRAGMA temp.cache_size = -8192
             """)
-        try connection.attach(path: Subject.store(plan.data), as: "source", readOnly: true, immutable: true)
-        try connection.transaction {
-            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
-        }
     }
 
     /// One durable transaction.

@@ -35,6 +35,11 @@ enum ModelText {
             + (renamedFrom.map { " elementID=\"\($0)\"" } ?? "") + "/>"
     }
 
+    static func toOne(_ name: String, _ destination: String, inverse: String) -> String {
+        "<relationship name=\"\(name)\" destinationEntity=\"\(destination)\" maxCount=\"1\" inverseName=\"\(inverse)\" "
+            + "inverseEntity=\"\(destination)\" optional=\"YES\"/>"
+    }
+
     static func toMany(_ name: String, _ destination: String, inverse: String) -> String {
         "<relationship name=\"\(name)\" destinationEntity=\"\(destination)\" toMany=\"YES\" inverseName=\"\(inverse)\" "
             + "inverseEntity=\"\(destination)\" optional=\"YES\"/>"

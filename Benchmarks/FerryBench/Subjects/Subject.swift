@@ -7,27 +7,34 @@ internal import FerryModel
 internal import FerryPlan
 internal import Foundation
 
-/// What is migrated: two model versions, the mapping file between them, and how the old store is filled.
+/// What is migrated: two model versions, what leads from one to the other, and how the old store is filled.
 struct Subject: Sendable {
     /// The text of each version's `contents`.
     var old: String
     var new: String
-    var mapping: String
+    /// The text of the mapping file; nil where the mapping is inferred.
+    var mapping: String?
     /// What the store holds at a number of rows.
     var options: @Sendable (_ rows: Int) -> GenerationOptions
 
     /// Writes the models, the mapping file and the store into a folder.
     func write(rows: Int, to folder: String) throws {
+        try writeSources(to: folder)
+        let files = FileLayer()
+        let version = try Self.catalog(folder).version(named: "Version1")
+        try StoreGenerator(version, options: options(rows)).generate(at: Self.store(folder), files: files)
+        // What is still to be written would slow down whichever side comes first.
+        try files.syncFile(Self.store(folder))
+    }
+
+    /// Writes the models and the mapping file alone, where another subject's store has the same old version.
+    func writeSources(to folder: String) throws {
         let files = FileLayer()
         for (path, text) in [(Self.old(folder), old), (Self.new(folder), new)] {
             try files.createDirectory(path)
             try files.replace("\(path)/contents", with: Array(text.utf8))
         }
-        try files.replace(Self.mapping(folder), with: Array(mapping.utf8))
-        let version = try Self.catalog(folder).version(named: "Version1")
-        try StoreGenerator(version, options: options(rows)).generate(at: Self.store(folder), files: files)
-        // What is still to be written would slow down whichever side comes first.
-        try files.syncFile(Self.store(folder))
+        if let mapping { try files.replace(Self.mapping(folder), with: Array(mapping.utf8)) }
     }
 
     // MARK: What was written
@@ -71,17 +78,20 @@ struct Subject: Sendable {
     /// - Returns: The migrator.
     /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
     static func migrator(_ folder: String, store: String? = nil) throws -> Migrator {
-        try Migrator(
+        let mapping = try FileLayer().exists(mapping(folder)) ? mapping(folder) : nil
+        return try Migrator(
             store: URL(fileURLWithPath: store ?? Self.store(folder)),
             models: [.url(URL(fileURLWithPath: old(folder))), .url(URL(fileURLWithPath: new(folder)))],
-            mappings: [.url(URL(fileURLWithPath: mapping(folder)))])
+            mappings: mapping.map { [.url(URL(fileURLWithPath: $0))] } ?? [])
     }
 
     /// Copies the store into the work folder, for a migration in its place.
     static func copyStore(_ folder: String, work: String) throws -> String {
         let copy = "\(work)/Store.sqlite"
         let files = FileLayer()
-        _ = try files.copy(store(folder), to: copy)
+        // A subject without a store of its own has its models in a folder beside one.
+        let own = store(folder)
+        _ = try files.copy(try files.exists(own) ? own : store(FileLayer.parent(of: folder)), to: copy)
         try files.syncFile(copy)
         return copy
     }

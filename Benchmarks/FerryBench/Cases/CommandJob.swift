@@ -1,0 +1,59 @@
+internal import BenchmarkHarness
+internal import Ferry
+internal import FerryBase
+internal import Foundation
+
+/// Ferry's side where a budget speaks of a whole command: the released program where one was named, else the same work
+/// by the library within the sample's own process.
+enum CommandJob {
+    /// Migrates a copy of the store in its place.
+    static func inPlace(
+        _ data: String, work: String, rows: Int, takesSnapshot: Bool = true, probe: Probe
+    ) throws {
+        // The program's statements and allocations cannot be counted from here.
+        guard let tool = probe.tool, !probe.isCounting else {
+            try MigratorJob.inPlace(
+                data, work: work, rows: rows, Configuration(takesSnapshot: takesSnapshot), probe: probe)
+            return
+        }
+        let store = try Subject.copyStore(data, work: work)
+        var words = [
+            "migrate", store, "--models", Subject.old(data), "--models", Subject.new(data), "--to", "Version2",
+        ]
+        words += ["--progress", "none", "--json"] + (takesSnapshot ? [] : ["--no-snapshot"])
+        if try FileLayer().exists(Subject.mapping(data)) { words += ["--mappings", Subject.mapping(data)] }
+        let answer = try probe.measure(rows: rows) { try output(of: tool, words) }
+        probe.notePeak(ofChildren: ProcessFigures.peakBytesOfChildren())
+        try require(rows, in: answer)
+    }
+
+    /// What the program printed.
+    private static func output(of tool: String, _ words: [String]) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: tool)
+        process.arguments = words
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let answer = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+            throw FerryError(.internalError, "\(tool) failed: \(String(decoding: answer, as: UTF8.self))")
+        }
+        return answer
+    }
+
+    /// A migration that had nothing to do measured nothing.
+    private static func require(_ rows: Int, in answer: Data) throws {
+        struct Answer: Decodable {
+            struct Mapping: Decodable { var read: Int }
+            var outcome: String
+            var entityMappings: [Mapping]
+        }
+        let answer = try JSONDecoder().decode(Answer.self, from: answer)
+        let read = answer.entityMappings.map(\.read).max() ?? 0
+        guard answer.outcome == "migrated", read >= rows else {
+            throw FerryError(.internalError, "The program carried \(read) of \(rows) rows.")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+internal import FerryBase
+internal import FerryGenerate
+internal import Foundation
+
+/// One kill of the program: where it is aimed at, what is found afterwards, and what the next call makes of it.
+struct AimedKill {
+    let job: KillJob
+    let phase: Phase
+    /// The line of the phase, counted from 1, that the program has written when it is killed.
+    let line: Int
+    /// How long the program goes on after that line, so that long operations are met in their midst as well.
+    let delay: TimeInterval
+
+    /// Aims at a line of a phase; the first two kills of a job and phase take its first and its last line.
+    init(_ job: KillJob, _ phase: Phase, number: Int, random: inout SeededRandom) {
+        self.job = job
+        self.phase = phase
+        let lines = job.lines[phase] ?? 1
+        switch number {
+        case 0: line = 1
+        case 1: line = lines
+        default: line = 1 + Int(random.below(Int64(lines)))
+        }
+        delay = random.below(2) == 0 ? 0 : random.fraction() * 0.004
+    }
+
+    enum Found: String, CaseIterable {
+        case untouched = "old, byte for byte"
+        case old
+        case new
+        case other
+    }
+
+    struct Outcome {
+        var found: Found
+        /// Whether the next call ended in the same destination.
+        var endsTheSame: Bool
+        /// What the next call said of itself.
+        var isResumed: Bool
+        /// What the program wrote last.
+        var lastLine: String
+        /// Nil when only what is allowed happened.
+        var complaint: String?
+    }
+
+    /// Runs, kills, looks, and runs again.
+    ///
+    /// - Returns: Nil when the program was done before it could be killed.
+    func strike() throws -> Outcome? {
+        try job.reset()
+        let run = try job.start()
+        var current: Phase?
+        var (count, last) = (0, "")
+        var isKilled = false
+        while let text = run.line() {
+            last = text
+            current = KillJob.phase(text) ?? current
+            guard current == phase else { continue }
+            count += 1
+            guard count >= line else { continue }
+            if delay > 0 { Thread.sleep(forTimeInterval: delay) }
+            run.kill()
+            isKilled = true
+            break
+        }
+        let code = run.wait()
+        guard isKilled, code == nil else { return nil }
+        return try outcome(after: last)
+    }
+
+    private func outcome(after last: String) throws -> Outcome {
+        let isUntouched = try job.isUntouched()
+        var outcome = Outcome(
+            found: try found(isUntouched), endsTheSame: false, isResumed: false, lastLine: last, complaint: nil)
+        if outcome.found == .other { outcome.complaint = "the store is neither the old one nor the new one" }
+        let mayTouch = job.kind == .inPlace || phase == .swap || phase == .cleanUp
+        if outcome.found == .old, !mayTouch { outcome.complaint = "the store's files were written to before the swap" }
+
+        let (code, output) = try job.run(job.words)
+        outcome.isResumed = output.contains("\"resumed\": true")
+        guard code == 0 else {
+            outcome.complaint = "the next call ended with \(code.map(String.init) ?? "a signal"): \(output)"
+            return outcome
+        }
+        outcome.endsTheSame = try job.content(of: job.result) == job.new
+        if !outcome.endsTheSame { outcome.complaint = "the next call ended in another destination" }
+        if job.kind == .output, try !job.isUntouched() { outcome.complaint = "the source has changed" }
+        let leftovers = try job.leftovers()
+        if !leftovers.isEmpty { outcome.complaint = "left behind: \(leftovers.joined(separator: ", "))" }
+        if job.kind != .output, try job.run(["snapshot", "verify", "work/Library.sqlite", "--json"]).code != 0 {
+            outcome.complaint = "there is no good snapshot"
+        }
+        return outcome
+    }
+
+    private func found(_ isUntouched: Bool) throws -> Found {
+        let content = try job.content(of: job.store)
+        if job.kind == .output {
+            guard content == job.old, isUntouched else { return .other }
+            guard try job.exists(job.result) else { return .untouched }
+            return try job.content(of: job.result) == job.new ? .new : .other
+        }
+        if content == job.new { return .new }
+        guard content == job.old else { return .other }
+        return isUntouched ? .untouched : .old
+    }
+}

@@ -1,0 +1,56 @@
+internal import FerryBase
+internal import FerryGenerate
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// `kill -9` of the program, aimed by its own trace.
+///
+/// `FERRY_KILLS` says how many (default: one in each phase), `FERRY_KILL_SEED` where they go, `FERRY_BINARY` which
+/// program (default: the one built with the tests). `scripts/kills` sets all three.
+@Suite("A killed program")
+struct KillTests {
+    /// The phases that are met by equally many kills each.
+    static let phases: [Phase] = [.snapshot, .rows, .relationships, .indexes, .verify, .swap, .cleanUp]
+
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let kills = environment["FERRY_KILLS"].flatMap { Int($0) } ?? phases.count
+    private static let seed = environment["FERRY_KILL_SEED"].flatMap { UInt64($0) } ?? 1
+
+    @Test("Leaves the old store or the new one at every moment, and the next call ends in the same destination")
+    func survives() throws {
+        let program = try #require(
+            Self.environment["FERRY_BINARY"] ?? BuiltProgram.path, "the program ferry stands beside the test bundle")
+        // With few kills one job is enough; with many, each phase is met in all jobs that have it.
+        let isThorough = Self.kills > Self.phases.count
+        let kinds = isThorough ? KillJob.Kind.allCases : [.replaced]
+        let jobs = try kinds.map { try KillJob($0, program: program, books: isThorough ? 500 : 150) }
+        var random = SeededRandom(Self.seed)
+        var tally = KillTally()
+        var missed = 0
+        for number in 0..<Self.kills {
+            let phase = Self.phases[number % Self.phases.count]
+            let fitting = jobs.filter { ($0.lines[phase] ?? 0) > 0 }
+            let turn = number / Self.phases.count
+            let job = fitting[turn % fitting.count]
+            var (turnOfJob, isStruck) = (turn / fitting.count, false)
+            while !isStruck {
+                let kill = AimedKill(job, phase, number: turnOfJob, random: &random)
+                if let outcome = try kill.strike() {
+                    isStruck = true
+                    tally.add(outcome, of: kill)
+                    #expect(
+                        outcome.complaint == nil,
+                        "\(job.kind.rawValue), \(phase.rawValue), line \(kill.line) (\(outcome.lastLine))")
+                } else {
+                    // A line near the end can come too late for a kill. The next aim is a random one.
+                    missed += 1
+                    turnOfJob = 2
+                    try #require(missed <= 5 + Self.kills / 5, "the program is done before it can be killed")
+                }
+            }
+        }
+        print("\n" + tally.lines(of: Self.phases).joined(separator: "\n") + "\nSeed \(Self.seed), \(missed) missed.\n")
+        for phase in Self.phases { #expect(tally.count(in: phase) >= Self.kills / Self.phases.count) }
+    }
+}
