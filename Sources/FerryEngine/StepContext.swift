@@ -18,11 +18,14 @@ final class StepContext {
     let progress: ProgressTable
     /// Destination entity to the lists of attributes by which its objects are found.
     let lookups: [String: [[String]]]
+    /// Opens the source alone, under the same name, for a thread that reads while this one writes.
+    let openSource: () throws -> Connection
 
     init(
         step: StepPlan, connection: Connection, source: StoreLayout, destination: StoreLayout,
-        assignments: RelationshipAssignments, options: EngineOptions
+        assignments: RelationshipAssignments, options: EngineOptions, openSource: @escaping () throws -> Connection
     ) throws(DatabaseError) {
+        self.openSource = openSource
         self.step = step
         self.connection = connection
         self.source = source

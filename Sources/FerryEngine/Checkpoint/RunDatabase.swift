@@ -20,6 +20,8 @@ struct RunDatabase {
         static let scratch = 1500
         static let source = 1000
         static let temporary = 1500
+        /// Rows are read once, in the order of their keys.
+        static let reader = 200
     }
 
     /// Opens a run or begins it.
@@ -29,8 +31,7 @@ struct RunDatabase {
     func open() throws -> (StepContext, resumed: Bool) {
         let connection = try connect()
         try connection.attach(path: run.scratchPath, as: "scratch")
-        try connection.attach(
-            path: run.sourcePath, as: "source", readOnly: !run.isSourcePrivate, immutable: run.isSourcePrivate)
+        try attachSource(to: connection)
         try configure(connection)
         let resolved = run.step.resolved
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection, schema: "source")
@@ -42,14 +43,10 @@ struct RunDatabase {
         } else {
             try begin(connection, destination: destination, assignments: assignments)
         }
-        try FunctionRegistry.register(on: connection)
-        try ExternalContents(
-            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
-            dropsMissing: run.options.damaged == .drop
-        ).register(on: connection)
+        try registerFunctions(on: connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
-            assignments: assignments, options: run.options)
+            assignments: assignments, options: run.options, openSource: openSource)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
@@ -62,6 +59,32 @@ struct RunDatabase {
     }
 
     // MARK: Opening
+
+    private func attachSource(to connection: Connection) throws {
+        try connection.attach(
+            path: run.sourcePath, as: "source", readOnly: !run.isSourcePrivate, immutable: run.isSourcePrivate)
+    }
+
+    private func registerFunctions(on connection: Connection) throws {
+        try FunctionRegistry.register(on: connection)
+        try ExternalContents(
+            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
+            dropsMissing: run.options.damaged == .drop
+        ).register(on: connection)
+    }
+
+    /// A connection that knows the source and nothing else, for another thread.
+    ///
+    /// Nobody writes to the source during the run, so both connections see the same rows.
+    private func openSource() throws -> Connection {
+        let connection = try Connection(
+            path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        try attachSource(to: connection)
+        try connection.execute(
+            "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Cache.reader)")
+        try registerFunctions(on: connection)
+        return connection
+    }
 
     private func connect() throws -> Connection {
         try Connection(path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
