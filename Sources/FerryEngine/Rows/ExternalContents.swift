@@ -23,7 +23,7 @@ struct ExternalContents: Sendable {
             try arguments.withBytes(0) { bytes in
                 if bytes.first == 1 { return result.setBlob(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())) }
                 guard let name = ExternalData.fileName(in: bytes) else {
-                    throw Self.damaged("has a value that neither holds its contents nor names a file")
+                    throw Self.isNeitherContentsNorName
                 }
                 guard let contents = try contents(name) else { return result.setNull() }
                 contents.withUnsafeBytes { result.setBlob($0) }
@@ -38,6 +38,10 @@ struct ExternalContents: Sendable {
             throw Self.damaged("names a file that is not in \(folder)")
         }
         return try files.read(path, limit: Self.limit)
+    }
+
+    static var isNeitherContentsNorName: FerryError {
+        damaged("has a value that neither holds its contents nor names a file")
     }
 
     private static func damaged(_ problem: String) -> FerryError {
