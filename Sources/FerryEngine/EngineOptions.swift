@@ -48,8 +48,8 @@ package struct EngineOptions: Sendable {
     /// A statement holds a value and the row that it becomes at the same time, so it is half of what a chunk may write;
     /// and an eighth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
     /// come near the smallest limit.
-    var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
+    package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
 
     /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
-    var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
+    package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
 }

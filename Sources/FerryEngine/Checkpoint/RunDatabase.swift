@@ -52,7 +52,7 @@ struct RunDatabase {
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
-            dropsMissing: run.options.damaged == .drop
+            dropsMissing: run.options.damaged == .drop, limit: run.options.wholeValueBytes
         ).register(on: connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,

@@ -9,9 +9,8 @@ struct ExternalContents: Sendable {
     let folder: String
     /// Whether a value whose file is not there becomes NULL; else that is an error.
     var dropsMissing = false
-
-    /// What SQLite can hold in one value.
-    private static let limit = 1_000_000_000
+    /// The largest file that may be whole in memory.
+    var limit = 1_000_000_000
 
     func register(on connection: Connection) throws(DatabaseError) {
         try connection.register(ScalarFunction.fromExternalName, arguments: 1, deterministic: false) {
@@ -37,7 +36,7 @@ struct ExternalContents: Sendable {
             if dropsMissing { return nil }
             throw Self.damaged("names a file that is not in \(folder)")
         }
-        return try files.read(path, limit: Self.limit)
+        return try files.read(path, limit: limit)
     }
 
     static var isNeitherContentsNorName: FerryError {
