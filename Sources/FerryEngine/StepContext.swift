@@ -16,6 +16,7 @@ final class StepContext {
     let sourceKeys: SourceKeys
     let options: EngineOptions
     let progress: ProgressTable
+    private let pageSize: Int64
     /// Destination entity to the lists of attributes by which its objects are found.
     let lookups: [String: [[String]]]
     /// Opens the source alone, under the same name, for a thread that reads while this one writes.
@@ -38,6 +39,7 @@ final class StepContext {
             assignments, step: step.resolved, source: source, destination: destination, damage: damage ?? [])
         lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
+        pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
     static func lookups(of step: StepPlan) -> [String: [[String]]] {
@@ -87,6 +89,17 @@ final class StepContext {
             throw FerryError(.internalError, "The new store has no number for entity \(mapping.destination).")
         }
         return number
+    }
+
+    // MARK: Memory
+
+    /// The pages that this connection has written so far, in bytes; no statement is needed to know that.
+    var writtenBytes: Int64 { connection.pagesWritten * pageSize }
+
+    /// What temporary tables hold now, in bytes.
+    func temporaryBytes() throws(DatabaseError) -> Int64 {
+        let pages = try connection.integer("PRAGMA temp.page_count") ?? 0
+        return (pages - (try connection.integer("PRAGMA temp.freelist_count") ?? 0)) * pageSize
     }
 
     // MARK: Units

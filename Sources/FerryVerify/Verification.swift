@@ -44,6 +44,10 @@ package struct Verification {
     package var isThorough = false
     /// Whether the destination is checked by itself, without a migration that led to it.
     var isStoreAlone = false
+    /// The largest value that is read together with its row, in bytes; others are compared in pieces.
+    package var valueLimit = 2 << 20
+    /// What values that must be whole in memory may cost.
+    package var memoryLimit = 32 << 20
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -85,6 +89,11 @@ package struct Verification {
                 do { try lookups.remove() } catch _ {}
                 throw error
             }
+        } catch let error as DatabaseError where error.isTooBig {
+            throw FerryError(
+                .valueTooLarge,
+                "A value that must be whole in memory to be checked takes more of it than \(memoryLimit >> 20) MiB.",
+                remedy: "Give --memory-limit at least twice its size.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",

@@ -57,6 +57,8 @@ final class VerificationContext {
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
+        // What is read from here on are rows: none may take all memory.
+        connection.limit(.length, max(verification.valueLimit, verification.memoryLimit / 2))
     }
 
     private static func attach(

@@ -46,6 +46,15 @@ public struct Configuration: Sendable {
     /// Where the migrated store is written; nil means in place of the store.
     public var output: URL?
     public var chunkSize: ChunkSize
+    /// How many bytes an automatic chunk writes at most, as far as that can be foreseen.
+    ///
+    /// A value that is larger than what fits into a chunk is carried alone, in pieces.
+    public var chunkBytes: Int
+    /// How long an automatic chunk takes at most, as far as that can be foreseen.
+    public var chunkTime: Duration
+    /// What may be held in memory beside what every run needs: a value that cannot be carried in pieces, such as a
+    /// text, costs twice its size of it.
+    public var memoryLimit: Int
     public var executor: Executor
     public var verify: VerifyMode
     /// Whether a verified snapshot is taken before anything; never with ``output``, which leaves the store alone.
@@ -68,6 +77,7 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
+        chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
         composes: Bool = true, restart: Bool = false,
@@ -76,6 +86,9 @@ public struct Configuration: Sendable {
         self.target = target
         self.output = output
         self.chunkSize = chunkSize
+        self.chunkBytes = chunkBytes
+        self.chunkTime = chunkTime
+        self.memoryLimit = memoryLimit
         self.executor = executor
         self.verify = verify
         self.takesSnapshot = takesSnapshot

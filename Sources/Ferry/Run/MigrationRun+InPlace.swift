@@ -34,6 +34,7 @@ extension MigrationRun {
         var options = EngineOptions(
             chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
             progress: relay.hook(step: 1), stop: stop)
+        options.size(by: configuration)
         options.externalFolder = ExternalData.folder(forStore: place.store)
         options.treat(record.migration?.findings ?? Findings(), as: configuration)
         var current = record

@@ -48,9 +48,10 @@ extension MigrationRun {
     ) throws -> any StepWork {
         let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
         var options = EngineOptions(
-            chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
+            chunkSize: .automatic, now: migration.now, trace: configuration.trace,
             progress: relay.hook(step: number),
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
+        options.size(by: configuration)
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         guard step.mode == .inPlace else {
@@ -72,13 +73,6 @@ extension MigrationRun {
 
     func destination(ofStep number: Int, in folder: RunFolder) -> String {
         folder.stepFolder(number) + "/destination.sqlite"
-    }
-
-    private var engineChunkSize: EngineOptions.ChunkSize {
-        switch configuration.chunkSize {
-        case .rows(let rows): .rows(rows)
-        case .automatic: .automatic
-        }
     }
 
     /// Looks whether the rows that earlier steps have made are what a later one asks for.
@@ -124,6 +118,8 @@ extension MigrationRun {
             trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         verification.dropping = run.options.dropping
+        verification.memoryLimit = run.options.memoryLimit
+        verification.valueLimit = run.options.valueBytes
         verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()
         releaseUnusedMemory()

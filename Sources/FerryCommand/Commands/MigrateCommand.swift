@@ -21,7 +21,12 @@ struct MigrateCommand: PolicyCommand {
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
             .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
-            .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as go in good time."),
+            .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
+            .value("--chunk-bytes", "SIZE", "What an automatic chunk writes, about. Default: 4MiB."),
+            .value("--chunk-time", "TIME", "What an automatic chunk takes, about. Default: 500ms."),
+            .value(
+                "--memory-limit", "SIZE",
+                "For values that must be held whole: a text costs twice its size. Default: 32MiB."),
             .flag("--restart", "Drop an unfinished run instead of going on with it."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
@@ -47,6 +52,9 @@ struct MigrateCommand: PolicyCommand {
         var configuration = input.configuration
         configuration.output = arguments.value("--output").map { URL(filePath: $0) }
         configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
+        configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
+        configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
+        configuration.memoryLimit = try MigrateCommand.size("--memory-limit", arguments) ?? configuration.memoryLimit
         configuration.verify =
             try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
@@ -68,6 +76,22 @@ struct MigrateCommand: PolicyCommand {
             throw arguments.wrong("--chunk-size cannot be \"\(text)\".", "It is a number of rows from 1 on, or auto.")
         }
         return .rows(Int(rows))
+    }
+
+    private static func size(_ option: String, _ arguments: Arguments) throws(FerryError) -> Int? {
+        guard let text = arguments.value(option) else { return nil }
+        guard let bytes = Quantity.bytes(text), (1 << 10...1 << 40).contains(bytes) else {
+            throw arguments.wrong("\(option) cannot be \"\(text)\".", "It is a size from 1KiB on, such as 4MiB.")
+        }
+        return Int(bytes)
+    }
+
+    private static func chunkTime(_ arguments: Arguments) throws(FerryError) -> Duration? {
+        guard let text = arguments.value("--chunk-time") else { return nil }
+        guard let time = Quantity.nanoseconds(text), time >= 1_000_000 else {
+            throw arguments.wrong("--chunk-time cannot be \"\(text)\".", "It is a time from 1ms on, such as 500ms or 2s.")
+        }
+        return .nanoseconds(time)
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {

@@ -24,6 +24,11 @@ struct RunDatabase {
         static let reader = 200
     }
 
+    /// What a chunk may stage, so that its temporary tables stay in their cache with room for their indexes to split.
+    static let stagedBytes = Cache.temporary * 1024 * 3 / 4
+    /// What a chunk may read more than once, so that it is read from disk once.
+    static let reusedSourceBytes = Cache.source * 1024 * 3 / 4
+
     /// Opens a run or begins it.
     ///
     /// - Returns: The context, and whether an earlier call has done a part of the work.
@@ -43,7 +48,7 @@ struct RunDatabase {
         } else {
             try begin(connection, destination: destination, assignments: assignments)
         }
-        try registerFunctions(on: connection)
+        try prepareForRows(connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             assignments: assignments, options: run.options, openSource: openSource)
@@ -65,11 +70,13 @@ struct RunDatabase {
             path: run.sourcePath, as: "source", readOnly: !run.isSourcePrivate, immutable: run.isSourcePrivate)
     }
 
-    private func registerFunctions(on connection: Connection) throws {
+    private func prepareForRows(_ connection: Connection) throws {
+        // What is read and written from here on are rows: none may take all memory.
+        connection.limit(.length, run.options.wholeValueBytes)
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
-            dropsMissing: run.options.damaged == .drop
+            dropsMissing: run.options.damaged == .drop, limit: run.options.wholeValueBytes
         ).register(on: connection)
     }
 
@@ -82,7 +89,7 @@ struct RunDatabase {
         try attachSource(to: connection)
         try connection.execute(
             "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Cache.reader)")
-        try registerFunctions(on: connection)
+        try prepareForRows(connection)
         return connection
     }
 
@@ -93,11 +100,9 @@ struct RunDatabase {
     private func configure(_ connection: Connection) throws {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
-        // Temporary tables hold one chunk; when a chunk is given up, so is the connection, and with it these tables.
-        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try Self.configureTemporary(on: connection)
         for (schema, cache) in [
             ("main", Cache.destination), ("scratch", Cache.scratch), ("source", Cache.source),
-            ("temp", Cache.temporary),
         ] {
             try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
@@ -113,6 +118,19 @@ struct RunDatabase {
                     remedy: "Use a file system that supports file locking.")
             }
         }
+    }
+
+    /// Temporary tables hold one chunk and cannot be rolled back: when a chunk is given up, so are they.
+    private static func configureTemporary(on connection: Connection) throws(DatabaseError) {
+        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try connection.execute("PRAGMA temp.cache_size = -\(Cache.temporary)")
+    }
+
+    /// Begins with empty temporary tables again; no statement may be using them.
+    static func resetTemporary(on connection: Connection) throws(DatabaseError) {
+        // Another kind of storage drops what the one before held.
+        try connection.execute("PRAGMA temp_store = MEMORY")
+        try configureTemporary(on: connection)
     }
 
     // MARK: Beginning

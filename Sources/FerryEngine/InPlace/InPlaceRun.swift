@@ -134,7 +134,7 @@ package struct InPlaceRun {
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
-            dropsMissing: options.damaged == .drop
+            dropsMissing: options.damaged == .drop, limit: options.wholeValueBytes
         ).register(on: connection)
         let removed = try treatRows(source, plan, destination)
         report.healed += removed.damage

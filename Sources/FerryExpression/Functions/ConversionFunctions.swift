@@ -8,6 +8,8 @@ extension ScalarFunction {
     ///
     /// It is none of ``all``: it reads files, so whoever knows the store registers it.
     package static let fromExternalName = "ferry_from_external"
+    /// The function that makes a value one that an attribute with external storage has.
+    package static let toExternalName = "ferry_to_external"
 
     static let conversions: [ScalarFunction] = [
         integer("ferry_to_integer16", "Integer 16", Int64(Int16.min)...Int64(Int16.max)),
@@ -15,7 +17,7 @@ extension ScalarFunction {
         integer("ferry_to_integer64", "Integer 64", .min ... .max),
         real("ferry_to_double", "Double"),
         real("ferry_to_decimal", "Decimal"),
-        ScalarFunction("ferry_to_external", title: "storing in an external attribute", arguments: 1) {
+        ScalarFunction(toExternalName, title: "storing in an external attribute", arguments: 1) {
             arguments, result throws(FerryError) in
             switch arguments[0] {
             case .null: break

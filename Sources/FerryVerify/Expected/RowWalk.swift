@@ -21,7 +21,7 @@ final class RowWalk {
     private var checked: Int64 = 0
 
     // The destination's rows, in key order.
-    private let actual: Statement
+    private let actual: StoredRows
     private var actualKey: Int64?
 
     init(root: String, number: Int, in context: VerificationContext) throws {
@@ -46,8 +46,9 @@ final class RowWalk {
         }
         needsAssociation = needed
         total = try context.connection.integer("SELECT count(*) FROM destination.\(table.name)")
-        let columns = (["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)).joined(separator: ", ")
-        actual = try context.connection.prepare("SELECT \(columns) FROM destination.\(table.name) ORDER BY Z_PK")
+        actual = try StoredRows(
+            of: table.name, schema: "destination",
+            columns: ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name), in: context)
         try advance()
     }
 
@@ -90,7 +91,7 @@ final class RowWalk {
             let rows = walks[lowest].rows
             if let object = walks[lowest].object, let candidates = expected[object.entity] {
                 rows.open(object)
-                for row in candidates { try compareKept(row, object, rows.statement, &counts) }
+                for row in candidates { try compareKept(row, object, rows.row, &counts) }
             }
             objects.openRow = nil
             walks[lowest].object = try rows.next()
@@ -98,7 +99,7 @@ final class RowWalk {
     }
 
     private func compareKept(
-        _ expected: ExpectedRow, _ object: PlainObject, _ row: Statement, _ counts: inout RecountedMappings
+        _ expected: ExpectedRow, _ object: PlainObject, _ row: StoredRows, _ counts: inout RecountedMappings
     ) throws {
         let mapping = expected.mapping
         counts[mapping].read += 1
@@ -123,7 +124,7 @@ final class RowWalk {
 
     /// Compares what a policy left as the mapping has it, where it made an object with the key of its source.
     private func compareMade(
-        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: Statement
+        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: StoredRows
     ) throws {
         try passExtra(before: object.key)
         guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
@@ -151,7 +152,7 @@ final class RowWalk {
             guard let column = context.destination.column(of: attribute, in: entity),
                 let place = table.columns.firstIndex(where: { $0.name == column.name })
             else { return .null }
-            return StoredValue.raw(actual, place + 3)
+            return try actual.raw(place + 3)
         }
     }
 
@@ -173,7 +174,7 @@ final class RowWalk {
                         counts[mapping].dropped += 1
                         return
                     }
-                    try make(expected, scope, element, rows.statement, next: &next, &counts)
+                    try make(expected, scope, element, rows.row, next: &next, &counts)
                 }
             }
             objects.openRow = nil
@@ -182,7 +183,7 @@ final class RowWalk {
     }
 
     private func make(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: Statement, next: inout Int64,
+        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: StoredRows, next: inout Int64,
         _ counts: inout RecountedMappings
     ) throws {
         let mapping = expected.mapping
@@ -232,7 +233,7 @@ final class RowWalk {
     }
 
     private func compare(
-        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope, _ row: Statement, version: Int?
+        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope, _ row: StoredRows, version: Int?
     ) throws {
         try passExtra(before: key)
         guard actualKey == key else {
@@ -256,27 +257,38 @@ final class RowWalk {
 
     /// The first column of the current destination row that is not as expected.
     private func difference(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ row: Statement, version: Int?
+        _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows, version: Int?
     ) throws -> String? {
         if actual.integer(1) != expected.entityNumber { return "Z_ENT" }
         if let version {
-            if !StoredValue.isEqual(actual, 2, row, version) { return "Z_OPT" }
-        } else if !StoredValue.isEqual(actual, 2, to: .integer(1)) {
+            if try !actual.isEqual(2, row, version) { return "Z_OPT" }
+        } else if try !actual.isEqual(2, to: .integer(1)) {
             return "Z_OPT"
         }
         for (place, cell) in expected.cells.enumerated() {
             let isEqual: Bool
             switch cell {
-            case .copy(let column): isEqual = StoredValue.isEqual(actual, place + 3, row, column)
+            case .copy(let column): isEqual = try actual.isEqual(place + 3, row, column)
             case .notCompared: isEqual = true
-            case .constant(let value): isEqual = StoredValue.isEqual(actual, place + 3, to: value)
+            case .constant(let value): isEqual = try actual.isEqual(place + 3, to: value)
             case .copyUnlessNull, .carry, .restore, .compute:
-                let value = try expected.value(at: place, in: scope, evaluator, objects, row)
-                isEqual = value.map { StoredValue.isEqual(actual, place + 3, to: $0) } ?? true
+                isEqual = try isAsComputed(place, expected, scope, row)
             }
             if !isEqual { return expected.columns[place].name }
         }
         return nil
+    }
+
+    private func isAsComputed(
+        _ place: Int, _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows
+    ) throws -> Bool {
+        if actual.isLarge(place + 3),
+            let content = try expected.largeContent(at: place, in: scope, evaluator, objects, row)
+        {
+            return try actual.isEqual(place + 3, to: content)
+        }
+        let value = try expected.value(at: place, in: scope, evaluator, objects, row)
+        return try value.map { try actual.isEqual(place + 3, to: $0) } ?? true
     }
 
     /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.
