@@ -20,11 +20,11 @@ final class SourceRows {
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows that mappings below one source root read: those of exactly one entity, or all; with what their
-    /// attributes need, or only with what filters and iterations need.
+    /// The rows that mappings below one source root read, from a key on: those of exactly one entity, or all; with what
+    /// their attributes need, or only with what filters and iterations need.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, objects: SourceObjects,
-        in context: VerificationContext
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, from first: Int64? = nil,
+        objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
         self.objects = objects
@@ -43,7 +43,10 @@ final class SourceRows {
         places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
         let table = try context.sourceTable(of: root).name
         let selected = (["Z_PK", "Z_ENT", "Z_OPT"] + names).joined(separator: ", ")
-        let condition = try entity.map { " WHERE Z_ENT = \(try context.sourceNumber(of: $0))" } ?? ""
+        let conditions =
+            (try entity.map { ["Z_ENT = \(try context.sourceNumber(of: $0))"] } ?? [])
+            + (first.map { ["Z_PK >= \($0)"] } ?? [])
+        let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
         statement = try context.connection.prepare(
             "SELECT \(selected) FROM source.\(table)\(condition) ORDER BY Z_PK")
     }
