@@ -30,7 +30,10 @@ package final class RunFolder {
                 remedy: "Move it elsewhere.")
         }
         // The rows in it are nobody else's, whatever the permissions of the store's folder.
+        let isNew = try !files.exists(path)
         try files.createDirectory(path, mode: 0o700)
+        // Else a power cut could take the whole run with it.
+        if isNew { try files.syncFolder(FileLayer.parent(of: path)) }
         guard let lock = try Self.lock(path + "/lock", files: files) else {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
             throw FerryError(
