@@ -20,14 +20,19 @@ package final class FaultPlan: Sendable {
 
     private let state: Mutex<State>
     private let keepsNames: Bool
+    private let witness: DiskWitness?
 
     /// - Parameters:
     ///   - trigger: The operation, counted from 1, that fails; nil only counts.
     ///   - outcome: What happens there.
     ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
-    package init(trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false) {
+    ///   - witness: Is told what the operations that do not fail change.
+    package init(
+        trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil
+    ) {
         state = Mutex(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
+        self.witness = witness
     }
 
     /// Counts one operation.
@@ -43,6 +48,9 @@ package final class FaultPlan: Sendable {
         if struck, outcome == .exit { exitAtOnce() }
         return struck
     }
+
+    /// Tells the witness, if there is one.
+    package func tell(_ change: @autoclosure () -> DiskChange) { if let witness { witness(change()) } }
 
     package var count: Int { state.withLock { $0.count } }
     package var names: [String] { state.withLock { $0.names } }

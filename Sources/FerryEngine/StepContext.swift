@@ -112,6 +112,7 @@ final class StepContext {
             try progress.countUnit(writesScratch: writesScratch)
             if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
         }
+        options.stop.unitIsDone()
     }
 
     /// Runs a piece of work that is one unit by itself, unless an earlier call has finished it.

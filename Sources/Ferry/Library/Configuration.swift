@@ -70,6 +70,12 @@ public struct Configuration: Sendable {
     public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
+    /// How long a call works before it stops, to be gone on with by the next one; nil for as long as it takes.
+    ///
+    /// Each call does at least one unit of work, even one that takes longer.
+    public var budget: Duration?
+    /// Whether everything is done but the last move, which puts the migrated store in place.
+    public var holdsSwap: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
     public var now: @Sendable () -> Date
     /// Receives every statement and file operation.
@@ -80,7 +86,7 @@ public struct Configuration: Sendable {
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false,
+        composes: Bool = true, restart: Bool = false, budget: Duration? = nil, holdsSwap: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -98,6 +104,8 @@ public struct Configuration: Sendable {
         self.dropUnknown = dropUnknown
         self.composes = composes
         self.restart = restart
+        self.budget = budget
+        self.holdsSwap = holdsSwap
         self.now = now
         self.trace = trace
     }

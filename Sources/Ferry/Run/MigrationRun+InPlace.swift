@@ -13,6 +13,7 @@ extension MigrationRun {
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
+        if configuration.holdsSwap { throw transactionHeld }
         record.phase = .rows
         try folder.save(record)
         try migrateStore(plan, sourceGuard, &record, folder)

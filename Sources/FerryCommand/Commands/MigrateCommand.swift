@@ -15,8 +15,9 @@ struct MigrateCommand: PolicyCommand {
             Takes a snapshot, writes the migrated store beside the old one in chunks, checks it against the old one, and \
             puts it in its place by one rename. Until then the store is not changed. \
             With --output the store is left alone and no snapshot is taken.
-            A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand; \
-            a second Ctrl-C stops at once.
+            A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand, \
+            or gives up what takes long; a second Ctrl-C stops at once. --budget stops by itself, and each call does \
+            at least one piece of work, even one that takes longer.
             """,
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
@@ -27,6 +28,8 @@ struct MigrateCommand: PolicyCommand {
             .value(
                 "--memory-limit", "SIZE",
                 "For values that must be held whole: a text costs twice its size. Default: 32MiB."),
+            .value("--budget", "TIME", "Work so long (15s, 2min), then stop with exit code 75; run again to go on."),
+            .flag("--hold-swap", "Do everything but put the migrated store in place; the next call without it does."),
             .flag("--restart", "Drop an unfinished run instead of going on with it."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
@@ -61,6 +64,8 @@ struct MigrateCommand: PolicyCommand {
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
+        configuration.budget = try MigrateCommand.budget(arguments)
+        configuration.holdsSwap = arguments.has("--hold-swap")
         self.configuration = configuration
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
@@ -68,6 +73,14 @@ struct MigrateCommand: PolicyCommand {
                 "\(snapshotOption) has no meaning with \(configuration.output == nil ? "--no-snapshot" : "--output").",
                 "Leave one of the two out.")
         }
+    }
+
+    private static func budget(_ arguments: Arguments) throws(FerryError) -> Duration? {
+        guard let text = arguments.value("--budget") else { return nil }
+        guard let nanoseconds = Quantity.nanoseconds(text), nanoseconds > 0 else {
+            throw arguments.wrong("--budget cannot be \"\(text)\".", "It is a time such as 500ms, 15s or 2min.")
+        }
+        return .nanoseconds(nanoseconds)
     }
 
     private static func chunkSize(_ arguments: Arguments) throws(FerryError) -> Configuration.ChunkSize {

@@ -35,6 +35,7 @@ struct RunDatabase {
     /// - Throws: ``FerryError`` or ``DatabaseError``.
     func open() throws -> (StepContext, resumed: Bool) {
         let connection = try connect()
+        connection.abandonStatements(on: run.options.stop)
         try connection.attach(path: run.scratchPath, as: "scratch")
         try attachSource(to: connection)
         try configure(connection)

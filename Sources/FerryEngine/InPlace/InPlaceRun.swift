@@ -39,6 +39,17 @@ package struct InPlaceRun {
         _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
         beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
+        let reports = try connection.abandoning(on: options.stop) {
+            try runAll(steps, on: connection, options: options, beforeCommit: beforeCommit)
+        }
+        options.stop.unitIsDone()
+        return reports
+    }
+
+    private static func runAll(
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        beforeCommit: ([StepReport]) throws -> Void
+    ) throws -> [StepReport] {
         do {
             if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
             var reports: [StepReport] = []

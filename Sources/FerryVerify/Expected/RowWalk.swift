@@ -20,11 +20,17 @@ final class RowWalk {
     /// Rows compared; fewer than ``done`` where a sample is.
     private var checked: Int64 = 0
 
+    /// Where an earlier call stopped.
+    private var position: VerificationProgress.RowPosition?
+    private var stage = 0
+
     // The destination's rows, in key order.
     private let actual: StoredRows
     private var actualKey: Int64?
 
-    init(root: String, number: Int, in context: VerificationContext) throws {
+    init(
+        root: String, number: Int, from position: VerificationProgress.RowPosition?, in context: VerificationContext
+    ) throws {
         self.root = root
         self.context = context
         table = try context.destinationTable(of: root)
@@ -48,17 +54,26 @@ final class RowWalk {
         total = try context.connection.integer("SELECT count(*) FROM destination.\(table.name)")
         actual = try StoredRows(
             of: table.name, schema: "destination",
-            columns: ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name), in: context)
+            columns: ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name),
+            where: position?.actualKey.map { "Z_PK >= \($0)" }, in: context)
+        if let position {
+            self.position = position
+            (done, checked) = (position.done, position.checked)
+            if position.actualKey == nil { return }
+        }
         try advance()
     }
 
     func run(_ counts: inout RecountedMappings) throws {
         try context.announce(table.name, done: 0, total: total)
         let base = try context.highestKeptKey(in: root)
-        try compareKept(&counts)
-        try passExtra(before: base + 1)
-        var next = base + 1
-        for mapping in makers {
+        if position?.stage ?? 0 == 0 {
+            try compareKept(&counts)
+            try passExtra(before: base + 1)
+        }
+        var next = position.map { $0.stage > 0 ? $0.nextKey : base + 1 } ?? base + 1
+        for (index, mapping) in makers.enumerated() where index + 1 >= position?.stage ?? 0 {
+            stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, next: &next, &counts)
             } else {
@@ -78,7 +93,10 @@ final class RowWalk {
         let bySourceRoot = Dictionary(grouping: keepers) { context.sourceModel.root(of: $0.source) }
         for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
-            let rows = try SourceRows(for: mappings, onlyEntity: nil, withValues: true, objects: objects, in: context)
+            if let position, position.sources[root] == nil { continue }
+            let rows = try SourceRows(
+                for: mappings, onlyEntity: nil, withValues: true, from: position?.sources[root], objects: objects,
+                in: context)
             for mapping in mappings {
                 expected[mapping.source, default: []].append(try ExpectedRow(mapping, rows: rows, in: context))
             }
@@ -95,7 +113,11 @@ final class RowWalk {
             }
             objects.openRow = nil
             walks[lowest].object = try rows.next()
+            try pause(next: 0, &counts) { sources in
+                for walk in walks { sources[walk.rows.root] = walk.object?.key }
+            }
         }
+        position = nil
     }
 
     private func compareKept(
@@ -162,10 +184,13 @@ final class RowWalk {
         _ mapping: ResolvedEntityMapping, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
         let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: true, objects: objects, in: context)
+            for: [mapping], onlyEntity: mapping.source, withValues: true, from: position?.sources[mapping.source],
+            objects: objects, in: context)
+        position = nil
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {
+            try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
             try orReport(mapping, object) {
                 try instances.each(of: object) { scope, element, passes in
@@ -204,6 +229,21 @@ final class RowWalk {
         }
         if needsAssociation.contains(mapping.position) {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Lets the walk be stopped between two source objects.
+    private func pause(
+        next: Int64, _ counts: inout RecountedMappings, _ sources: (inout [String: Int64]) -> Void
+    ) throws {
+        try context.progress.pause(in: context) { state in
+            var position = VerificationProgress.RowPosition(
+                stage: stage, nextKey: next, actualKey: actualKey, done: done, checked: checked)
+            sources(&position.sources)
+            state.rows = position
+            state.counts = counts.counts
         }
     }
 

@@ -20,11 +20,11 @@ final class SourceRows {
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows that mappings below one source root read: those of exactly one entity, or all; with what their
-    /// attributes need, or only with what filters and iterations need.
+    /// The rows that mappings below one source root read, from a key on: those of exactly one entity, or all; with what
+    /// their attributes need, or only with what filters and iterations need.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, objects: SourceObjects,
-        in context: VerificationContext
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, from first: Int64? = nil,
+        objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
         self.objects = objects
@@ -42,9 +42,12 @@ final class SourceRows {
         attributeColumns = columns
         places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
         let table = try context.sourceTable(of: root).name
+        let conditions =
+            (try entity.map { ["Z_ENT = \(try context.sourceNumber(of: $0))"] } ?? [])
+            + (first.map { ["Z_PK >= \($0)"] } ?? [])
         row = try StoredRows(
             of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
-            where: try entity.map { "Z_ENT = \(try context.sourceNumber(of: $0))" }, in: context)
+            where: conditions.isEmpty ? nil : conditions.joined(separator: " AND "), in: context)
     }
 
     /// The attributes of `$source` that a mapping's expressions begin with.
