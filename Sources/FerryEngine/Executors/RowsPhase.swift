@@ -114,8 +114,9 @@ private struct RowsWork: ChunkWalk.Work {
     private func refusal(
         _ mapping: ResolvedEntityMapping, _ range: KeyRanges.Range, cause: DatabaseError
     ) throws -> FerryError {
-        let key = try LargeValueSearch(context: context, mapping: mapping)
-            .firstKey(in: range, above: context.options.wholeValueBytes)
+        let key = try LargeValueSearch(
+            layout: context.source, connection: context.connection, schema: "source"
+        ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)
         return FerryError(
             valueOf: mapping.source, key: key, entityMapping: mapping.name,
             memoryLimit: context.options.memoryLimit, cause: cause)
