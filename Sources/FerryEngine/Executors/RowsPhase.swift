@@ -11,12 +11,10 @@ struct RowsPhase {
     static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
 
     func run(report: inout StepReport) throws {
-        for partition in context.step.partitions {
-            for pass in try SharedPass.passes(of: partition.entityMappings, in: context) {
-                for plan in pass.plans { try policies.begin(plan.mapping) }
-                try carry(pass, report: &report)
-                for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
-            }
+        for pass in try SharedPass.passes(of: context.step.partitions.flatMap(\.entityMappings), in: context) {
+            for plan in pass.plans { try policies.begin(plan.mapping) }
+            try carry(pass, report: &report)
+            for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
         }
     }
 
