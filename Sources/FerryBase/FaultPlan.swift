@@ -16,6 +16,7 @@ package final class FaultPlan: Sendable {
         var trigger: Int?
         var outcome = Outcome.fail
         var names: [String] = []
+        var bytesRead: [String: Int64] = [:]
     }
 
     private let state: Mutex<State>
@@ -51,6 +52,14 @@ package final class FaultPlan: Sendable {
 
     /// Tells the witness, if there is one.
     package func tell(_ change: @autoclosure () -> DiskChange) { if let witness { witness(change()) } }
+
+    /// Takes note of bytes that SQLite has read from a file; reading never fails by plan.
+    package func hasRead(_ bytes: Int64, of name: String) {
+        state.withLock { $0.bytesRead[name, default: 0] += bytes }
+    }
+
+    /// Bytes that SQLite has read, by file.
+    package var bytesRead: [String: Int64] { state.withLock { $0.bytesRead } }
 
     package var count: Int { state.withLock { $0.count } }
     package var names: [String] { state.withLock { $0.names } }

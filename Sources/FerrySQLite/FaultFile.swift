@@ -118,6 +118,9 @@ struct FaultFile {
 
     private static func passThrough(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { file, bytes, count, offset in
+            FaultFile.header(of: file!).pointee.state._withUnsafeGuaranteedRef { state in
+                state.faults.hasRead(Int64(count), of: state.name)
+            }
             let inner = FaultFile.inner(of: file!)
             return inner.pointee.pMethods.pointee.xRead(inner, bytes, count, offset)
         }

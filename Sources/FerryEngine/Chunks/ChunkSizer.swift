@@ -3,22 +3,35 @@
 /// A fixed size is exact. The automatic one is a servo: it aims the 90th percentile of the last ten chunks at what a
 /// chunk may cost in bytes and in time, and grows by half at most, so that one cheap chunk does not make the next one
 /// huge.
-struct ChunkSizer {
+package struct ChunkSizer {
     /// What a chunk may cost: long enough that a commit is a small part of it, short enough to lose little by a kill.
-    struct Target {
+    package struct Target {
         /// Written to the new store and to scratch.
-        var bytes: Int
-        var nanoseconds: UInt64
+        package var bytes: Int
+        package var nanoseconds: UInt64
         /// Staged in temporary tables.
-        var stagedBytes: Int
+        package var stagedBytes: Int
+
+        package init(bytes: Int, nanoseconds: UInt64, stagedBytes: Int) {
+            self.bytes = bytes
+            self.nanoseconds = nanoseconds
+            self.stagedBytes = stagedBytes
+        }
     }
 
     /// What a finished chunk has cost.
-    struct Cost {
-        var rows: Int64
-        var bytes: Int64 = 0
-        var stagedBytes: Int64 = 0
-        var nanoseconds: UInt64 = 0
+    package struct Cost {
+        package var rows: Int64
+        package var bytes: Int64
+        package var stagedBytes: Int64
+        package var nanoseconds: UInt64
+
+        package init(rows: Int64, bytes: Int64 = 0, stagedBytes: Int64 = 0, nanoseconds: UInt64 = 0) {
+            self.rows = rows
+            self.bytes = bytes
+            self.stagedBytes = stagedBytes
+            self.nanoseconds = nanoseconds
+        }
     }
 
     /// 10,000 rows of ordinary width take a few hundredths of a second, and a commit is small beside it.
@@ -36,7 +49,7 @@ struct ChunkSizer {
     ///   - chunkSize: What was asked for.
     ///   - target: What an automatic chunk may cost.
     ///   - rowBytes: What a row holds, as far as that is known beforehand.
-    init(_ chunkSize: EngineOptions.ChunkSize, target: Target, rowBytes: Int = 0) {
+    package init(_ chunkSize: EngineOptions.ChunkSize, target: Target, rowBytes: Int = 0) {
         self.target = target
         switch chunkSize {
         case .rows(let rows):
@@ -48,10 +61,11 @@ struct ChunkSizer {
         }
     }
 
-    var rows: Int { fixed ?? size }
+    /// The size of the next chunk.
+    package var rows: Int { fixed ?? size }
 
     /// Takes note of a finished chunk.
-    mutating func chunkTook(_ cost: Cost) {
+    package mutating func chunkTook(_ cost: Cost) {
         guard fixed == nil, cost.rows > 0 else { return }
         recent.append(share(of: cost) / Double(cost.rows))
         if recent.count > Self.window { recent.removeFirst() }

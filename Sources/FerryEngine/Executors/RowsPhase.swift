@@ -11,12 +11,10 @@ struct RowsPhase {
     static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
 
     func run(report: inout StepReport) throws {
-        for partition in context.step.partitions {
-            for pass in try SharedPass.passes(of: partition.entityMappings, in: context) {
-                for plan in pass.plans { try policies.begin(plan.mapping) }
-                try carry(pass, report: &report)
-                for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
-            }
+        for pass in try SharedPass.passes(of: context.step.partitions.flatMap(\.entityMappings), in: context) {
+            for plan in pass.plans { try policies.begin(plan.mapping) }
+            try carry(pass, report: &report)
+            for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
         }
     }
 
@@ -114,8 +112,9 @@ private struct RowsWork: ChunkWalk.Work {
     private func refusal(
         _ mapping: ResolvedEntityMapping, _ range: KeyRanges.Range, cause: DatabaseError
     ) throws -> FerryError {
-        let key = try LargeValueSearch(context: context, mapping: mapping)
-            .firstKey(in: range, above: context.options.wholeValueBytes)
+        let key = try LargeValueSearch(
+            layout: context.source, connection: context.connection, schema: "source"
+        ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)
         return FerryError(
             valueOf: mapping.source, key: key, entityMapping: mapping.name,
             memoryLimit: context.options.memoryLimit, cause: cause)

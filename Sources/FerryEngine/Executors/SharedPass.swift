@@ -7,7 +7,8 @@ internal import FerryStore
 struct SharedPass {
     var plans: [EntityMappingPlan]
 
-    /// Puts the mappings of a partition into passes; no mapping comes before one that it may need.
+    /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
+    /// may need.
     ///
     /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
     /// those that stand one after another may go in any order, and those of one table go together.
