@@ -16,8 +16,6 @@ final class StepContext {
     let sourceKeys: SourceKeys
     let options: EngineOptions
     let progress: ProgressTable
-    /// Destination entity to the lists of attributes by which its objects are found.
-    let lookups: [String: [[String]]]
 
     init(
         step: StepPlan, connection: Connection, source: StoreLayout, destination: StoreLayout,
@@ -33,18 +31,14 @@ final class StepContext {
         if damage == nil { damage = try StoreDamage.brokenLinks(in: source, on: connection, schema: "source") }
         sourceKeys = SourceKeys(
             assignments, mappings: step.resolved.entityMappings, source: source, damage: damage ?? [])
-        lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
     }
 
-    static func lookups(of step: StepPlan) -> [String: [[String]]] {
-        var lookups: [String: [[String]]] = [:]
-        for mapping in step.resolved.entityMappings where !mapping.unique.isEmpty {
-            if lookups[mapping.destination]?.contains(mapping.unique) != true {
-                lookups[mapping.destination, default: []].append(mapping.unique)
-            }
-        }
-        return lookups
+    /// The names of the lookups that a step needs, each once.
+    static func lookups(of step: StepPlan) -> [String] {
+        let names = step.resolved.entityMappings.filter { !$0.unique.isEmpty }
+            .map { ScratchDatabase.lookup(of: $0.destination, by: $0.unique) }
+        return Set(names).sorted()
     }
 
     func mapping(named name: String) throws(FerryError) -> ResolvedEntityMapping {

@@ -16,7 +16,6 @@ final class RowExecutor: MappingExecutor {
     private let insert: Statement
     private let association: Statement?
     private let unique: UniqueObjects?
-    private let lookups: [Statement]
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
@@ -36,17 +35,17 @@ final class RowExecutor: MappingExecutor {
                 VALUES (?1, ?2, ?3, ?4)
                 """) : nil
         unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, on: connection)
-        lookups = try sql.lookups(exceptOwn: true).map { try $0.prepare(on: connection) }
         for (index, column) in reader.columns.enumerated() {
             if case .constant(let value) = column.value { try insert.bind(value, at: index + 4) }
         }
     }
 
-    var writesScratch: Bool { association != nil || unique != nil || !lookups.isEmpty }
+    var writesScratch: Bool { association != nil || unique != nil }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
+        try unique?.begin(after: last)
         var key = last
         var source: Int64?
         var element: Int64 = 0
@@ -75,12 +74,6 @@ final class RowExecutor: MappingExecutor {
             try write(as: destination)
             outcome.written += 1
             try associate(origin, element, with: destination)
-        }
-        for lookup in lookups {
-            let (from, to) = mapping.keepsPrimaryKey ? (range.low, range.high) : (last, Int64.max)
-            try lookup.bind(.integer(from), named: ":from")
-            try lookup.bind(.integer(to), named: ":to")
-            try lookup.run()
         }
         return outcome
     }

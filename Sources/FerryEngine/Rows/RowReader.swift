@@ -94,41 +94,38 @@ final class RowReader {
 
 /// The objects that are found by the values of `unique`, one after another.
 final class UniqueObjects {
+    private let lookup: ObjectLookup
     private let search: Statement
-    private let record: Statement
-    private let count: Int
 
-    init(_ sql: RowStatements, withAllAttributes: Bool = false, on connection: Connection) throws {
-        let lookup = ScratchDatabase.lookup(of: sql.mapping.destination, by: sql.mapping.unique)
-        count = sql.mapping.unique.count
-        let equal = (0..<count).map { "l.v\($0) IS ?\($0 + 1)" }.joined(separator: " AND ")
+    init(_ sql: RowStatements, on connection: Connection) throws {
+        let lookup = try sql.lookup()
+        self.lookup = lookup
+        let count = sql.mapping.unique.count
+        let function = "ferry_seek_\(sql.mapping.position)"
+        try connection.register(function, arguments: count, deterministic: false) { [weak lookup] arguments, result in
+            if let key = try lookup?.find(arguments, from: 0) { result.set(key) }
+        }
         search = try connection.prepare(
-            "SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1")
-        let names = (0..<count).map { "v\($0)" } + ["destination"]
-        let values = names.indices.map { "?\($0 + 1)" }
-        record = try connection.prepare(
-            "INSERT INTO \(lookup) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))")
+            "SELECT \(function)(\((1...count).map { "?\($0)" }.joined(separator: ", ")))")
+        search.isSilent = true
     }
+
+    /// Makes sure that all objects are known; to be called first in each unit.
+    func begin(after last: Int64) throws { try lookup.begin(after: last) }
 
     /// The object that has the values of the current row, if there is one.
     func find(_ reader: RowReader) throws -> Int64? {
         for (index, value) in reader.uniqueValues.enumerated() {
-            for statement in [search, record] {
-                switch value {
-                case .column(let place): try statement.bind(column: place, of: reader.select, at: index + 1)
-                case .evaluated(let evaluator):
-                    try statement.bind(try evaluator.value(in: reader.row), at: index + 1)
-                case .constant(let value): try statement.bind(value, at: index + 1)
-                }
+            switch value {
+            case .column(let place): try search.bind(column: place, of: reader.select, at: index + 1)
+            case .evaluated(let evaluator): try search.bind(try evaluator.value(in: reader.row), at: index + 1)
+            case .constant(let value): try search.bind(value, at: index + 1)
             }
         }
         defer { search.reset() }
-        return try search.step() ? search.integer(0) : nil
+        return try search.step() && !search.isNull(0) ? search.integer(0) : nil
     }
 
     /// Makes a new object known by the values that were looked for last.
-    func add(_ destination: Int64) throws {
-        try record.bind(destination, at: count + 1)
-        try record.run()
-    }
+    func add(_ destination: Int64) throws { try lookup.add(destination) }
 }
