@@ -12,6 +12,8 @@ package struct EngineOptions: Sendable {
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
+    /// Bytes that the process may hold.
+    package var memoryLimit = MemoryBudget.defaultLimit
     package var vfs: VFS?
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
@@ -21,6 +23,8 @@ package struct EngineOptions: Sendable {
     package var damaged = DamagedRows.keep
     /// What was wrong with the source, as a scan of this run has found; nil when nobody has looked yet.
     package var sourceDamage: [StoreDamage]?
+
+    package var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }
 
     package init(
         chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,

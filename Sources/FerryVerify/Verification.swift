@@ -44,6 +44,7 @@ package struct Verification {
     package var isThorough = false
     /// Whether the destination is checked by itself, without a migration that led to it.
     var isStoreAlone = false
+    package var memory = MemoryBudget()
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest

@@ -46,10 +46,9 @@ final class VerificationContext {
         try VerificationContext.attach(
             verification.destinationPath, as: "destination", isImmutable: verification.isDestinationImmutable,
             to: connection)
-        // Three caches share what verification may hold; its own lookups are the ones that are met at random.
-        for (schema, cache) in [("main", 1500), ("source", 750), ("destination", 750)] {
-            try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
-        }
+        // Its own lookups are the ones that are met at random.
+        try connection.shareCaches(
+            verification.memory.workingCaches, among: ["main": 6, "source": 3, "destination": 3, "temp": 1])
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         destination =

@@ -8,7 +8,7 @@ struct KnownObjectsTests {
 
     init() throws {
         connection = try Connection(path: ":memory:", mode: .create)
-        try KnownObjects().register(find: "find", keep: "keep", values: 2, on: connection)
+        try KnownObjects(bytes: 3 << 19).register(find: "find", keep: "keep", values: 2, on: connection)
     }
 
     @Test("Values are equal only when their types and bytes are")

@@ -1,3 +1,6 @@
+internal import FerryBase
+internal import FerrySnapshot
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -59,6 +62,10 @@ public struct Configuration: Sendable {
     public var dropUnknown: [String]
     /// Whether steps of a chain that need no code are done in one pass; the result is the same either way.
     public var composes: Bool
+    /// Bytes that the process may hold, 24 MiB at least; caches, queues and the snapshot's level keep to it.
+    ///
+    /// Code of your own (migration policies) and model files above 1 MiB come on top.
+    public var memoryLimit: Int
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
@@ -70,7 +77,7 @@ public struct Configuration: Sendable {
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false,
+        composes: Bool = true, memoryLimit: Int = 32 << 20, restart: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -84,8 +91,17 @@ public struct Configuration: Sendable {
         self.damaged = damaged
         self.dropUnknown = dropUnknown
         self.composes = composes
+        self.memoryLimit = memoryLimit
         self.restart = restart
         self.now = now
         self.trace = trace
+    }
+
+    var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }
+
+    /// - Throws: ``FerryError`` `.usage` for a limit that cannot be kept.
+    package func checkMemory() throws(FerryError) {
+        try MemoryBudget.check(memoryLimit)
+        if takesSnapshot, output == nil { try SnapshotMemory.check(level: snapshotLevel, within: memory) }
     }
 }

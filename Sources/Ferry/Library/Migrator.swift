@@ -43,6 +43,8 @@ public struct Migrator: Sendable {
         self.store = store
         self.files = files
         inputs = try Inputs(models: models, mappings: mappings, policies: PolicyRegistry(policies), files: files)
+        // Reading models brings in more of the program than a whole migration does.
+        releaseUnusedMemory()
     }
 
     // MARK: Looking

@@ -51,6 +51,7 @@ extension MigrationRun {
             chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
             progress: relay.hook(step: number),
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
+        options.memoryLimit = configuration.memoryLimit
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         guard step.mode == .inPlace else {
@@ -87,6 +88,7 @@ extension MigrationRun {
     private func checkRows(_ step: StepPlan, _ path: String) throws {
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            try connection.shareCaches(configuration.memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
             let inspection = try StoreInspection(of: layout, on: connection)
             let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
@@ -123,6 +125,7 @@ extension MigrationRun {
             externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
             trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
+        verification.memory = configuration.memory
         verification.dropping = run.options.dropping
         verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()

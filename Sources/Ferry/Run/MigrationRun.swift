@@ -35,6 +35,7 @@ final class MigrationRun {
         self.files = files
         faults = files.faults
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
+        try configuration.checkMemory()
     }
 
     // MARK: The way of a migration
@@ -59,7 +60,7 @@ final class MigrationRun {
         if let record, record.isUnfinishedInPlace { try giveBackOldStore() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
-            trace: configuration.trace)
+            memory: configuration.memory, trace: configuration.trace)
         do {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
@@ -92,6 +93,7 @@ final class MigrationRun {
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let (plan, layout, rows, writesRows) = try planned(
             store, from: version, to: target, isPastSnapshot: isPastSnapshot)
+        releaseUnusedMemory()
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder

@@ -113,6 +113,15 @@ package struct Arguments {
         return number
     }
 
+    /// The value of an option that must be a size.
+    func bytes(_ name: String) throws(FerryError) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Quantity.bytes(text), let bytes = Int(exactly: number), bytes > 0 else {
+            throw wrong("\(name) cannot be \"\(text)\".", "It is a size, such as 32MiB.")
+        }
+        return bytes
+    }
+
     /// The usage error of this command.
     func wrong(_ message: String, _ remedy: String? = nil) -> FerryError {
         FerryError(.usage, message, remedy: remedy ?? "See: ferry \(syntax.name) --help")

@@ -22,6 +22,7 @@ struct MigrateCommand: PolicyCommand {
         options: MigrationInput.options + [
             .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
             .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as go in good time."),
+            MigrateCommand.memoryLimit,
             .flag("--restart", "Drop an unfinished run instead of going on with it."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
@@ -32,6 +33,10 @@ struct MigrateCommand: PolicyCommand {
             .flag("--trace", "Every SQL statement with its time on standard error."),
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
+
+    static let memoryLimit = Syntax.Option.value(
+        "--memory-limit", "SIZE",
+        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and zstd keep to it.")
 
     private let input: MigrationInput
     private var configuration: Configuration
@@ -47,12 +52,14 @@ struct MigrateCommand: PolicyCommand {
         var configuration = input.configuration
         configuration.output = arguments.value("--output").map { URL(filePath: $0) }
         configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
+        if let limit = try arguments.bytes("--memory-limit") { configuration.memoryLimit = limit }
         configuration.verify =
             try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
+        try configuration.checkMemory()
         self.configuration = configuration
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {

@@ -12,15 +12,8 @@ internal import FerryStore
 struct RunDatabase {
     let run: StepRun
 
-    /// Page caches in KiB: small caches are as fast as large ones for building tables in key order.
-    ///
-    /// Each sorter of a statement takes as much again as the destination's cache.
-    private enum Cache {
-        static let destination = 1500
-        static let scratch = 1500
-        static let source = 1000
-        static let temporary = 1500
-    }
+    /// Small caches are as fast as large ones for building tables in key order.
+    package static let cacheParts: KeyValuePairs = ["main": 4, "scratch": 3, "source": 2, "temp": 3]
 
     /// Opens a run or begins it.
     ///
@@ -72,12 +65,7 @@ struct RunDatabase {
         try connection.execute("PRAGMA secure_delete = OFF")
         // Temporary tables hold one chunk; when a chunk is given up, so is the connection, and with it these tables.
         try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
-        for (schema, cache) in [
-            ("main", Cache.destination), ("scratch", Cache.scratch), ("source", Cache.source),
-            ("temp", Cache.temporary),
-        ] {
-            try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
-        }
+        try connection.shareCaches(run.options.memory.workingCaches, among: Self.cacheParts)
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")

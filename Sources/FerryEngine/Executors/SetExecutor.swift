@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
 
 /// Carries the rows of one entity mapping by prepared `INSERT … SELECT` statements, a chunk of keys at a time.
@@ -47,7 +48,9 @@ final class SetExecutor: MappingExecutor {
                 associations: isAssociated ? try sql.associations().prepare(on: connection) : nil)
         } else {
             for table in try sql.stagingTables() { try connection.execute(table) }
-            try sql.register(KnownObjects())
+            // SQLite keeps its functions until the connection closes, so all of a step's mappings share.
+            let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
+            try sql.register(KnownObjects(bytes: context.options.memory.lookups / finders))
             body = .findOrCreate(
                 FindOrCreate(
                     stage: try sql.stage().prepare(on: connection), find: try connection.prepare(sql.find()),

@@ -7,21 +7,26 @@ package import FerrySQLite
 /// It may forget at any time: a value that it does not know is looked up. Two values are taken for equal only when type
 /// and bytes are, which is stricter than SQLite's own comparison and therefore safe.
 package final class KnownObjects {
-    private static let slotCount = 1 << 16
-    private static let arenaBytes = 1 << 20
     /// Longer values are not remembered.
     private static let longestValue = 1 << 10
     /// What stands before a value in the arena: the key of its object and the length of the value.
     private static let header = 12
 
     /// The upper half of a value's hash above the end of its place in the arena; 0 when empty.
-    private var slots = [UInt64](repeating: 0, count: slotCount)
-    private let arena = UnsafeMutableRawBufferPointer.allocate(byteCount: arenaBytes, alignment: 8)
+    private var slots: [UInt64]
+    private let arena: UnsafeMutableRawBufferPointer
     private let value = UnsafeMutableRawBufferPointer.allocate(byteCount: longestValue, alignment: 8)
     private var used = 0
     private var count = 0
 
-    package init() {}
+    /// - Parameter bytes: The size; a third of it or less are slots, as values of a few words need.
+    package init(bytes: Int) {
+        let wanted = max(bytes, 1 << 16)
+        // A power of two, so that a hash finds its slot by a mask.
+        let slotCount = 1 << (Int.bitWidth - 1 - (wanted / 24).leadingZeroBitCount)
+        slots = [UInt64](repeating: 0, count: slotCount)
+        arena = .allocate(byteCount: min(wanted - slotCount * 8, Int(UInt32.max) - 1), alignment: 8)
+    }
 
     deinit {
         arena.deallocate()
@@ -56,7 +61,7 @@ package final class KnownObjects {
         guard let bytes = encode(arguments, from: 1) else { return }
         let needed = Self.header + bytes.count
         // Three quarters: beyond, walks get long.
-        if used + needed > arena.count || count >= Self.slotCount / 4 * 3 { clear() }
+        if used + needed > arena.count || count >= slots.count / 4 * 3 { clear() }
         let hash = Self.hash(bytes)
         let place = place(of: bytes, hash: hash)
         guard slots[place] == 0 else { return }
@@ -77,10 +82,10 @@ package final class KnownObjects {
 
     /// The slot that holds these bytes, else the empty one where they belong.
     private func place(of bytes: UnsafeRawBufferPointer, hash: UInt64) -> Int {
-        var place = Int(truncatingIfNeeded: hash) & (Self.slotCount - 1)
+        var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[place] != 0 {
             if slots[place] >> 32 == hash >> 32, holds(bytes, at: Self.start(slots[place])) { return place }
-            place = (place + 1) & (Self.slotCount - 1)
+            place = (place + 1) & (slots.count - 1)
         }
         return place
     }
