@@ -17,7 +17,7 @@ internal import FerryStore
 public struct Migrator: Sendable {
     public let store: URL
     private let inputs: Inputs
-    private let files: FileLayer
+    let files: FileLayer
 
     /// Reads the models and mapping models.
     ///

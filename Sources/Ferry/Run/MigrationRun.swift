@@ -20,6 +20,7 @@ final class MigrationRun {
     let files: FileLayer
     let faults: FaultPlan?
     let start = Clock.nanoseconds()
+    let bytesBefore: ProcessBytes?
     var chunkTimes = ChunkTimes()
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
@@ -34,6 +35,7 @@ final class MigrationRun {
         self.relay = relay
         self.files = files
         faults = files.faults
+        bytesBefore = ProcessBytes.now(files: files)
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
         try configuration.checkMemory()
     }

@@ -29,6 +29,10 @@ struct MigrateCommand: PolicyCommand {
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
             .value("--verify", "MODE", "full (default), quick, or none."),
             .flag("--dry-run", "Only show the plan."),
+            .flag(
+                "--rehearse",
+                "Do all of it beside the store, check it, tell what it took at most, and throw it away. No snapshot is taken."
+            ),
             ProgressForm.option,
             .flag("--trace", "Every SQL statement with its time on standard error."),
         ],
@@ -41,12 +45,14 @@ struct MigrateCommand: PolicyCommand {
     private let input: MigrationInput
     private var configuration: Configuration
     private let isDryRun: Bool
+    private let isRehearsal: Bool
     private let isTraced: Bool
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
         input = try MigrationInput(from: arguments)
         isDryRun = arguments.has("--dry-run")
+        isRehearsal = arguments.has("--rehearse")
         isTraced = arguments.has("--trace")
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         var configuration = input.configuration
@@ -89,7 +95,7 @@ struct MigrateCommand: PolicyCommand {
             defer { renderer?.finish() }
             var configuration = configuration
             if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
-            let report = try migrator.migrate(configuration, stop: stop) { event in
+            let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 switch event {
                 case .planned(let plan): seen.withLock { $0 = plan }
                 case .phase(let phase, let step): renderer?.begin(phase, step: step)
@@ -98,8 +104,8 @@ struct MigrateCommand: PolicyCommand {
                 case .finished: break
                 }
             }
+            let rendering = try rendering(of: migrator, configuration, stop, onEvent)
             renderer?.finish()
-            let rendering = MigrationRendering(report: report)
             console.result(rendering.json, text: rendering.text)
             return .success
         } catch {
@@ -109,6 +115,20 @@ struct MigrateCommand: PolicyCommand {
             failure.show(on: console)
             return ExitCode(error.code.consequence)
         }
+    }
+
+    private func rendering(
+        of migrator: Migrator, _ configuration: Configuration, _ stop: StopRequest,
+        _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
+    ) throws -> MigrationRendering {
+        guard isRehearsal else {
+            return MigrationRendering(report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent))
+        }
+        let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
+        guard let report = rehearsal.migration else {
+            throw FerryError(.internalError, "The rehearsal ended without a report.")
+        }
+        return MigrationRendering(report: report, rehearsal: rehearsal)
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {
