@@ -86,7 +86,7 @@ let package = Package(
         tests(
             "GenerateTests",
             of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate", "FerryVerify"]),
-        tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot"]),
+        tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot", "CZstd"]),
         tests(
             "PlanTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan"]),
         tests(

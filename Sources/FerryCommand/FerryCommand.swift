@@ -22,8 +22,8 @@ public enum FerryCommand {
             StatusCommand.self, VerifyCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
             SnapshotRestoreCommand.self, RollbackCommand.self, MappingShowCommand.self, MappingInitCommand.self,
-            MappingCheckCommand.self, GenerateCommand.self, DemoCommand.self,
-            HelpCommand.self, VersionCommand.self,
+            MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
+            DemoCommand.self, HelpCommand.self, VersionCommand.self,
         ]
     }
 

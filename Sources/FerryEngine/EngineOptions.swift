@@ -10,8 +10,6 @@ package struct EngineOptions: Sendable {
     /// What an automatic chunk may write, and how long it may take.
     package var chunkBytes = 4 << 20
     package var chunkNanoseconds: UInt64 = 500_000_000
-    /// What values that must be whole in memory may cost.
-    package var memoryLimit = 32 << 20
     /// The largest value that goes with its chunk; nil for what ``memoryLimit`` and ``chunkBytes`` allow.
     package var valueLimit: Int?
     /// `now()`, in seconds since 2001-01-01 UTC; fixed once per run.
@@ -19,6 +17,8 @@ package struct EngineOptions: Sendable {
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
+    /// Bytes that the process may hold; a value that must be whole in memory costs twice its size of it.
+    package var memoryLimit = MemoryBudget.defaultLimit
     package var vfs: VFS?
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
@@ -28,6 +28,8 @@ package struct EngineOptions: Sendable {
     package var damaged = DamagedRows.keep
     /// What was wrong with the source, as a scan of this run has found; nil when nobody has looked yet.
     package var sourceDamage: [StoreDamage]?
+
+    package var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }
 
     package init(
         chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,

@@ -90,12 +90,6 @@ final class StepContext {
     /// The pages that this connection has written so far, in bytes; no statement is needed to know that.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
 
-    /// What temporary tables hold now, in bytes.
-    func temporaryBytes() throws(DatabaseError) -> Int64 {
-        let pages = try connection.integer("PRAGMA temp.page_count") ?? 0
-        return (pages - (try connection.integer("PRAGMA temp.freelist_count") ?? 0)) * pageSize
-    }
-
     // MARK: Units
 
     /// Runs one unit: its work and its record are committed together, or neither.

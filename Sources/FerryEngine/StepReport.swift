@@ -32,18 +32,21 @@ package struct StepReport: Sendable {
 package struct ChunkTimes: Sendable {
     private var buckets = [Int](repeating: 0, count: 64 * 8)
     package private(set) var count = 0
+    package private(set) var longest: UInt64 = 0
 
     package init() {}
 
     mutating func add(_ nanoseconds: UInt64) {
         buckets[Self.bucket(of: nanoseconds)] += 1
         count += 1
+        longest = max(longest, nanoseconds)
     }
 
     /// Adds another step's times.
     package mutating func add(_ other: ChunkTimes) {
         for index in buckets.indices { buckets[index] += other.buckets[index] }
         count += other.count
+        longest = max(longest, other.longest)
     }
 
     /// The time that a share of the chunks stayed below, within an eighth; nil without chunks.

@@ -93,6 +93,27 @@ extension Connection {
         try setPragma(name, to: String(setting), in: schema)
     }
 
+    /// Shares memory out among the page caches of the attached databases and the sorters of a statement.
+    ///
+    /// A sorter takes as much as the main database's cache, and no less than 250 pages; what no longer fits is sorted in
+    /// runs on disk.
+    ///
+    /// - Parameters:
+    ///   - bytes: For all of them together.
+    ///   - parts: How many parts each schema takes.
+    ///   - sorters: How many of a statement's sorters are counted, each with the parts of `main`.
+    /// - Throws: ``DatabaseError`` for a schema that is not attached.
+    package func shareCaches(
+        _ bytes: Int, among parts: KeyValuePairs<String, Int>, sorters: Int = 1
+    ) throws(DatabaseError) {
+        var sum = 0
+        for (schema, count) in parts { sum += schema == "main" ? count * (1 + sorters) : count }
+        for (schema, count) in parts {
+            // Negative is in KiB, positive in pages.
+            try setPragma("cache_size", to: -Int64(max(1, bytes * count / sum / 1024)), in: schema)
+        }
+    }
+
     /// Rows changed since the connection was opened (`sqlite3_total_changes64`).
     package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
 

@@ -33,6 +33,9 @@ struct ArchiveWriter {
     /// One at each thread and one between them.
     private static let slotCount = 3
 
+    /// All slots and the decoded piece.
+    static let bufferBytes = slotCount * (pieceBytes + Compressor.bound(pieceBytes)) + pieceBytes + 1
+
     struct Result {
         var archiveSHA256: [UInt8]
         var contentSHA256: [UInt8]

@@ -46,10 +46,9 @@ package struct Verification {
     var isStoreAlone = false
     /// The largest value that is read together with its row, in bytes; others are compared in pieces.
     package var valueLimit = 2 << 20
-    /// What values that must be whole in memory may cost.
-    package var memoryLimit = 32 << 20
     /// What this verification is of, beside its files, so that a later call may go on with it; nil to begin anew always.
     package var resumeKey: String?
+    package var memory = MemoryBudget()
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -95,7 +94,7 @@ package struct Verification {
         } catch let error as DatabaseError where error.isTooBig {
             throw FerryError(
                 .valueTooLarge,
-                "A value that must be whole in memory to be checked takes more of it than \(memoryLimit >> 20) MiB.",
+                "A value that must be whole in memory to be checked takes more of it than \(memory.limit >> 20) MiB.",
                 remedy: "Give --memory-limit at least twice its size.", cause: error)
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(.interrupted, "Stopped while verifying.", remedy: "Run the same command to go on.", cause: error)

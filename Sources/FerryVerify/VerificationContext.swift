@@ -53,10 +53,9 @@ final class VerificationContext {
         try VerificationContext.attach(
             verification.destinationPath, as: "destination", isImmutable: verification.isDestinationImmutable,
             to: connection)
-        // Three caches share what verification may hold; its own lookups are the ones that are met at random.
-        for (schema, cache) in [("main", 1500), ("source", 750), ("destination", 750)] {
-            try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
-        }
+        // Its own lookups are the ones that are met at random.
+        try connection.shareCaches(
+            verification.memory.workingCaches, among: ["main": 6, "source": 3, "destination": 3, "temp": 1])
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         destination =
@@ -65,7 +64,7 @@ final class VerificationContext {
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
         // What is read from here on are rows: none may take all memory.
-        connection.limit(.length, max(verification.valueLimit, verification.memoryLimit / 2))
+        connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
     }
 
     private static func attach(

@@ -12,11 +12,13 @@ enum FerryBinary {
 
     /// Runs a command line to its end; standard output goes through a file, so that neither stream can block the other.
     ///
-    /// A signal is sent once, as soon as standard error holds the given text.
+    /// Without a program of its own, the one beside the test bundle is run. A signal is sent once, as soon as standard error holds the given text.
     static func run(
-        _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = ""
+        _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = "",
+        program: String? = nil
     ) throws -> Outcome {
-        let program = try #require(BuiltProgram.path, "the program ferry stands beside the test bundle")
+        let program = try #require(
+            program ?? BuiltProgram.path, "the program ferry stands beside the test bundle")
         let file = URL(fileURLWithPath: folder).appendingPathComponent("\(UUID().uuidString).out")
         try Data().write(to: file)
         let process = Process()

@@ -3,18 +3,17 @@ import Testing
 
 @Suite("Sizes of chunks")
 struct ChunkSizerTests {
-    private static let target = ChunkSizer.Target(bytes: 4_000_000, nanoseconds: 500_000_000, stagedBytes: 1_000_000)
+    private static let target = ChunkSizer.Target(bytes: 4_000_000, nanoseconds: 500_000_000)
 
     /// Feeds chunks of the size that is asked for, each row with the same cost.
     private func settle(
-        _ sizer: inout ChunkSizer, chunks: Int = 100, bytes: Int64 = 0, staged: Int64 = 0, nanoseconds: UInt64 = 0
+        _ sizer: inout ChunkSizer, chunks: Int = 100, bytes: Int64 = 0, nanoseconds: UInt64 = 0
     ) {
         for _ in 0..<chunks {
             let rows = Int64(sizer.rows)
             sizer.chunkTook(
                 .init(
-                    rows: rows, bytes: rows * bytes, stagedBytes: rows * staged,
-                    nanoseconds: UInt64(rows) * nanoseconds))
+                    rows: rows, bytes: rows * bytes, nanoseconds: UInt64(rows) * nanoseconds))
         }
     }
 
@@ -25,17 +24,17 @@ struct ChunkSizerTests {
         #expect(sizer.rows == 123)
     }
 
-    @Test("Each limit is kept", arguments: [(1_000, 0, 0), (0, 250, 0), (0, 0, 125_000)])
-    func limits(bytes: Int, staged: Int, nanoseconds: Int) {
+    @Test("Each limit is kept", arguments: [(1_000, 0), (0, 125_000)])
+    func limits(bytes: Int, nanoseconds: Int) {
         var sizer = ChunkSizer(.automatic, target: Self.target)
-        settle(&sizer, bytes: Int64(bytes), staged: Int64(staged), nanoseconds: UInt64(nanoseconds))
+        settle(&sizer, bytes: Int64(bytes), nanoseconds: UInt64(nanoseconds))
         #expect(sizer.rows == 4_000)
     }
 
     @Test("The dearest limit decides")
     func together() {
         var sizer = ChunkSizer(.automatic, target: Self.target)
-        settle(&sizer, bytes: 100, staged: 100, nanoseconds: 500_000)
+        settle(&sizer, bytes: 100, nanoseconds: 500_000)
         #expect(sizer.rows == 1_000)
     }
 

@@ -1,3 +1,6 @@
+internal import FerryBase
+internal import FerrySnapshot
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -52,8 +55,10 @@ public struct Configuration: Sendable {
     public var chunkBytes: Int
     /// How long an automatic chunk takes at most, as far as that can be foreseen.
     public var chunkTime: Duration
-    /// What may be held in memory beside what every run needs: a value that cannot be carried in pieces, such as a
-    /// text, costs twice its size of it.
+    /// Bytes that the process may hold, 24 MiB at least; caches, queues and the snapshot's level keep to it.
+    ///
+    /// A value that cannot be carried in pieces, such as a text, costs twice its size of it. Code of your own (migration
+    /// policies) and model files above 1 MiB come on top.
     public var memoryLimit: Int
     public var executor: Executor
     public var verify: VerifyMode
@@ -108,5 +113,13 @@ public struct Configuration: Sendable {
         self.holdsSwap = holdsSwap
         self.now = now
         self.trace = trace
+    }
+
+    var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }
+
+    /// - Throws: ``FerryError`` `.usage` for a limit that cannot be kept.
+    package func checkMemory() throws(FerryError) {
+        try MemoryBudget.check(memoryLimit)
+        if takesSnapshot, output == nil { try SnapshotMemory.check(level: snapshotLevel, within: memory) }
     }
 }

@@ -31,8 +31,12 @@ public struct MigrationReport: Sendable {
     /// Whether work of an earlier call was used.
     public var resumed: Bool
     public var wallSeconds: Double
-    /// Wall time per phase, in the order in which they ran, all steps together.
+    /// Wall time per phase, in the order in which they ran, all steps and all calls together.
     public var phases: [PhaseTime]
+    /// Bytes that the process gave to calls that write, and took from calls that read, during this call; nil where the
+    /// system does not tell.
+    public var bytesWritten: Int64?
+    public var bytesRead: Int64?
     /// The most memory that the process ever held.
     public var peakResidentBytes: Int64?
     public var snapshot: URL?
@@ -133,6 +137,7 @@ public struct MigrationReport: Sendable {
         /// Over the chunks of this call; nil when it ran none.
         public var medianSeconds: Double?
         public var percentile90Seconds: Double?
+        public var longestSeconds: Double?
 
         package init() {}
     }
@@ -140,11 +145,20 @@ public struct MigrationReport: Sendable {
     public struct PhaseTime: Sendable, Hashable, Codable {
         public var name: String
         public var seconds: Double
+        /// Rows that were carried (`rows`) or compared (`verify`); nil for phases that are not counted in rows.
+        public var rows: Int64?
+        /// Bytes of the store that a snapshot holds; nil for other phases.
+        public var bytes: Int64?
+
+        public var rowsPerSecond: Double? { rows.map(perSecond) ?? nil }
+        public var bytesPerSecond: Double? { bytes.map(perSecond) ?? nil }
 
         package init(name: String, seconds: Double) {
             self.name = name
             self.seconds = seconds
         }
+
+        private func perSecond(_ count: Int64) -> Double? { seconds > 0 ? Double(count) / seconds : nil }
     }
 }
 

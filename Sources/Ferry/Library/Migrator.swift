@@ -17,7 +17,7 @@ internal import FerryStore
 public struct Migrator: Sendable {
     public let store: URL
     private let inputs: Inputs
-    private let files: FileLayer
+    let files: FileLayer
 
     /// Reads the models and mapping models.
     ///
@@ -43,6 +43,8 @@ public struct Migrator: Sendable {
         self.store = store
         self.files = files
         inputs = try Inputs(models: models, mappings: mappings, policies: PolicyRegistry(policies), files: files)
+        // Reading models brings in more of the program than a whole migration does.
+        releaseUnusedMemory()
     }
 
     // MARK: Looking

@@ -90,7 +90,7 @@ struct InPlaceStep: StepWork {
     }
 
     private func open() throws -> Connection {
-        try Connection(inPlace: destinationPath, vfs: options.vfs, trace: options.trace)
+        try Connection(inPlace: destinationPath, memory: options.memory, vfs: options.vfs, trace: options.trace)
     }
 
     // MARK: Finishing

@@ -84,10 +84,15 @@ extension MigrationRun {
         report.chunks.count = migration.steps.map(\.chunks).reduce(0, +)
         report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
         report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }
+        if chunkTimes.count > 0 { report.chunks.longestSeconds = Double(chunkTimes.longest) / 1e9 }
         report.resumed = isResumed
         report.wallSeconds = seconds(since: start)
         report.phases = record.phases.map { .init(name: $0.phase.rawValue, seconds: $0.seconds) }
         report.peakResidentBytes = PeakMemory.bytes(files: files)
+        if let before = bytesBefore, let now = ProcessBytes.now(files: files) {
+            report.bytesRead = now.read - before.read
+            report.bytesWritten = now.written - before.written
+        }
         report.snapshot = record.snapshot.map(Self.url)
         var verification = VerificationSummary(mode: migration.options.verify)
         for step in migration.steps {
@@ -96,6 +101,15 @@ extension MigrationRun {
             verification.notRecomputed += step.verification.notRecomputed
         }
         report.verification = verification
+        for index in report.phases.indices {
+            switch record.phases[index].phase {
+            case .rows where report.entityMappings.allSatisfy { $0.isEstimated != true }:
+                report.phases[index].rows = report.entityMappings.map(\.read).reduce(0, +)
+            case .verify: report.phases[index].rows = verification.checked
+            case .snapshot: report.phases[index].bytes = record.snapshotBytes
+            default: break
+            }
+        }
         return report
     }
 }

@@ -25,7 +25,8 @@ extension MigrationRun {
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try noteExternalFiles(sourceGuard, folder)
-        let connection = try Connection(inPlace: place.store, vfs: vfs(folder.path), trace: configuration.trace)
+        let connection = try Connection(
+            inPlace: place.store, memory: configuration.memory, vfs: vfs(folder.path), trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
         // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
         try record.checkSource(sourceGuard.fingerprint())
@@ -94,10 +95,11 @@ extension MigrationRun {
 
 extension Connection {
     /// Opens a file that is migrated within itself.
-    convenience init(inPlace path: String, vfs: VFS?, trace: TraceHook?) throws {
+    convenience init(inPlace path: String, memory: MemoryBudget, vfs: VFS?, trace: TraceHook?) throws {
         try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
         // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
-        try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE; PRAGMA cache_size = -6000")
+        try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
+        try shareCaches(memory.lonelyCaches, among: ["main": 5, "temp": 1])
     }
 }
 

@@ -25,6 +25,7 @@ extension MigrationRun {
             store, version: inputs.catalog.displayName(of: version), rows: rows, level: configuration.snapshotLevel,
             stop: stop, progress: relay.hook())
         record.snapshot = snapshot.archivePath
+        record.snapshotBytes = snapshot.bytes
         record.spend(seconds(since: time), in: .snapshot)
         try folder.save(record)
         stop.unitIsDone()

@@ -90,6 +90,7 @@ extension MigrationRun {
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
+            try connection.shareCaches(configuration.memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
             let inspection = try StoreInspection(of: layout, on: connection)
             let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
@@ -125,8 +126,8 @@ extension MigrationRun {
             trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
         verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
+        verification.memory = configuration.memory
         verification.dropping = run.options.dropping
-        verification.memoryLimit = run.options.memoryLimit
         verification.valueLimit = run.options.valueBytes
         verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()

@@ -20,6 +20,7 @@ final class MigrationRun {
     let files: FileLayer
     let faults: FaultPlan?
     let start = Clock.nanoseconds()
+    let bytesBefore: ProcessBytes?
     var chunkTimes = ChunkTimes()
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
@@ -34,7 +35,9 @@ final class MigrationRun {
         self.relay = relay
         self.files = files
         faults = files.faults
+        bytesBefore = ProcessBytes.now(files: files)
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
+        try configuration.checkMemory()
     }
 
     // MARK: The way of a migration
@@ -59,7 +62,7 @@ final class MigrationRun {
         if let record, record.isUnfinishedInPlace { try giveBackOldStore() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
-            trace: configuration.trace)
+            memory: configuration.memory, trace: configuration.trace)
         do {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
@@ -94,6 +97,7 @@ final class MigrationRun {
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
         let (plan, layout, rows, writesRows) = try planned(
             store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+        releaseUnusedMemory()
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder

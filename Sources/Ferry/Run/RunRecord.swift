@@ -31,6 +31,8 @@ package struct RunRecord: Codable, Sendable {
     package var phase: Phase
     /// The archive that was taken or is put back.
     package var snapshot: String?
+    /// The content of the snapshot that this run took.
+    var snapshotBytes: Int64?
     package var swap: SwapIntent?
     /// Seconds spent per phase by all calls, in the order of the phases.
     package var phases: [PhaseSeconds] = []

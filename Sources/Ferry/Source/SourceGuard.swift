@@ -36,18 +36,20 @@ package final class SourceGuard {
     ///   - files: The file layer.
     ///   - sideFiles: Those that an earlier call of the same run found; nil to look now.
     ///   - vfs: A VFS with faults, for tests.
+    ///   - memory: Whose share for the guard is taken.
     ///   - trace: Receives the statements.
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`, `.storeInUse`.
     package init(
         path: String, purpose: Purpose, files: FileLayer, sideFiles: SideFiles? = nil, vfs: VFS? = nil,
-        trace: TraceHook? = nil
+        memory: MemoryBudget = MemoryBudget(), trace: TraceHook? = nil
     ) throws {
         store = StoreFileNames(path)
         self.files = files
         try Self.checkMainFile(path, files: files)
         self.sideFiles = try sideFiles ?? SideFiles(of: store, files: files)
         do {
-            let (connection, access) = try Self.open(store, purpose: purpose, files: files, vfs: vfs, trace: trace)
+            let (connection, access) = try Self.open(
+                store, purpose: purpose, files: files, vfs: vfs, memory: memory, trace: trace)
             opened = connection
             self.access = access
         } catch {
@@ -83,15 +85,20 @@ package final class SourceGuard {
     }
 
     private static func open(
-        _ store: StoreFileNames, purpose: Purpose, files: FileLayer, vfs: VFS?, trace: TraceHook?
+        _ store: StoreFileNames, purpose: Purpose, files: FileLayer, vfs: VFS?,
+        memory: MemoryBudget, trace: TraceHook?
     ) throws -> (Connection, Access) {
         do {
-            return (try open(store, .readWrite, purpose, files: files, vfs: vfs, trace: trace), .readWrite)
+            return (
+                try open(store, .readWrite, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .readWrite
+            )
         } catch let error as DatabaseError where error.meansNotWritable {
             // The folder takes no side files, or the file no writes.
         }
         do {
-            return (try open(store, .readOnly, purpose, files: files, vfs: vfs, trace: trace), .readOnly)
+            return (
+                try open(store, .readOnly, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .readOnly
+            )
         } catch let error as DatabaseError where error.meansNotWritable {
             // Ignoring the -wal and the locks is right only where the main file is all there is.
             guard try (files.attributesIfPresent(store.log)?.size ?? 0) == 0,
@@ -104,12 +111,12 @@ package final class SourceGuard {
                     remedy: "Copy the store with its side files to a folder that can be written.", cause: error)
             }
         }
-        return (try open(store, .immutable, purpose, files: files, vfs: vfs, trace: trace), .immutable)
+        return (try open(store, .immutable, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .immutable)
     }
 
     private static func open(
         _ store: StoreFileNames, _ mode: Connection.Mode, _ purpose: Purpose, files: FileLayer, vfs: VFS?,
-        trace: TraceHook?
+        memory: MemoryBudget, trace: TraceHook?
     ) throws -> Connection {
         let connection = try Connection(path: store.main, mode: mode, vfs: vfs, trace: trace)
         connection.keepWriteAheadLogOnClose()
@@ -117,8 +124,7 @@ package final class SourceGuard {
         try checkHeader(of: connection, store)
         try checkJournal(of: connection, store, files: files)
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
-        // It reads each page once at most, in order, and is held through the whole run.
-        try connection.execute("PRAGMA cache_size = -256")
+        try connection.shareCaches(memory.guardCache, among: ["main": 1], sorters: 0)
         try connection.execute(mode == .readWrite && purpose == .migrating ? "BEGIN IMMEDIATE" : "BEGIN")
         try connection.execute("PRAGMA query_only = 1")
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")

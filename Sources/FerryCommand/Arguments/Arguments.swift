@@ -92,6 +92,16 @@ package struct Arguments {
 
     func optionalOperand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
 
+    /// The words again, without some of the options.
+    func words(without names: Set<String>) -> [String] {
+        var words: [String] = []
+        for option in syntax.options where !names.contains(option.name) {
+            if flags.contains(option.name) { words.append(option.name) }
+            for value in values[option.name] ?? [] { words += ["\(option.name)=\(value)"] }
+        }
+        return words + ["--"] + operands
+    }
+
     /// The value of an option that must be one of a few words.
     func choice<Choice: RawRepresentable>(
         _ name: String, among choices: [Choice]
@@ -109,6 +119,24 @@ package struct Arguments {
             // An upper bound that nobody would reach is not worth a word.
             let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
             throw wrong("\(name) cannot be \"\(text)\".", "It is a whole number from \(range.lowerBound) \(end).")
+        }
+        return number
+    }
+
+    /// The value of an option that must be a size.
+    func bytes(_ name: String) throws(FerryError) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Quantity.bytes(text), let bytes = Int(exactly: number), bytes > 0 else {
+            throw wrong("\(name) cannot be \"\(text)\".", "It is a size, such as 32MiB.")
+        }
+        return bytes
+    }
+
+    /// The value of an option that must be a duration, in nanoseconds.
+    func nanoseconds(_ name: String) throws(FerryError) -> Int64? {
+        guard let text = value(name) else { return nil }
+        guard let number = Quantity.nanoseconds(text), number > 0 else {
+            throw wrong("\(name) cannot be \"\(text)\".", "It is a duration, such as 500ms or 15s.")
         }
         return number
     }

@@ -25,9 +25,7 @@ struct MigrateCommand: PolicyCommand {
             .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
             .value("--chunk-bytes", "SIZE", "What an automatic chunk writes, about. Default: 4MiB."),
             .value("--chunk-time", "TIME", "What an automatic chunk takes, about. Default: 500ms."),
-            .value(
-                "--memory-limit", "SIZE",
-                "For values that must be held whole: a text costs twice its size. Default: 32MiB."),
+            MigrateCommand.memoryLimit,
             .value("--budget", "TIME", "Work so long (15s, 2min), then stop with exit code 75; run again to go on."),
             .flag("--hold-swap", "Do everything but put the migrated store in place; the next call without it does."),
             .flag("--restart", "Drop an unfinished run instead of going on with it."),
@@ -36,20 +34,30 @@ struct MigrateCommand: PolicyCommand {
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
             .value("--verify", "MODE", "full (default), quick, or none."),
             .flag("--dry-run", "Only show the plan."),
+            .flag(
+                "--rehearse",
+                "Do all of it beside the store, check it, tell what it took at most, and throw it away. No snapshot is taken."
+            ),
             ProgressForm.option,
             .flag("--trace", "Every SQL statement with its time on standard error."),
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
+    static let memoryLimit = Syntax.Option.value(
+        "--memory-limit", "SIZE",
+        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and zstd keep to it; a text or another value that must be whole costs twice its size.")
+
     private let input: MigrationInput
     private var configuration: Configuration
     private let isDryRun: Bool
+    private let isRehearsal: Bool
     private let isTraced: Bool
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
         input = try MigrationInput(from: arguments)
         isDryRun = arguments.has("--dry-run")
+        isRehearsal = arguments.has("--rehearse")
         isTraced = arguments.has("--trace")
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         var configuration = input.configuration
@@ -57,7 +65,7 @@ struct MigrateCommand: PolicyCommand {
         configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
         configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
         configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
-        configuration.memoryLimit = try MigrateCommand.size("--memory-limit", arguments) ?? configuration.memoryLimit
+        if let limit = try arguments.bytes("--memory-limit") { configuration.memoryLimit = limit }
         configuration.verify =
             try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
@@ -66,6 +74,7 @@ struct MigrateCommand: PolicyCommand {
         configuration.restart = arguments.has("--restart")
         configuration.budget = try MigrateCommand.budget(arguments)
         configuration.holdsSwap = arguments.has("--hold-swap")
+        try configuration.checkMemory()
         self.configuration = configuration
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
@@ -119,7 +128,7 @@ struct MigrateCommand: PolicyCommand {
             defer { renderer?.finish() }
             var configuration = configuration
             if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
-            let report = try migrator.migrate(configuration, stop: stop) { event in
+            let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 switch event {
                 case .planned(let plan): seen.withLock { $0 = plan }
                 case .phase(let phase, let step): renderer?.begin(phase, step: step)
@@ -128,8 +137,8 @@ struct MigrateCommand: PolicyCommand {
                 case .finished: break
                 }
             }
+            let rendering = try rendering(of: migrator, configuration, stop, onEvent)
             renderer?.finish()
-            let rendering = MigrationRendering(report: report)
             console.result(rendering.json, text: rendering.text)
             return .success
         } catch {
@@ -139,6 +148,20 @@ struct MigrateCommand: PolicyCommand {
             failure.show(on: console)
             return ExitCode(error.code.consequence)
         }
+    }
+
+    private func rendering(
+        of migrator: Migrator, _ configuration: Configuration, _ stop: StopRequest,
+        _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
+    ) throws -> MigrationRendering {
+        guard isRehearsal else {
+            return MigrationRendering(report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent))
+        }
+        let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
+        guard let report = rehearsal.migration else {
+            throw FerryError(.internalError, "The rehearsal ended without a report.")
+        }
+        return MigrationRendering(report: report, rehearsal: rehearsal)
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {

@@ -4,10 +4,26 @@ internal import FerryBase
 /// The report of a finished migration as text and as JSON.
 struct MigrationRendering {
     let report: MigrationReport
+    /// What was measured besides, where nothing was replaced.
+    var rehearsal: RehearsalReport?
 
-    var json: [(String, JSON)] {
+    var json: [(String, JSON)] { members + rehearsed }
+
+    private var rehearsed: [(String, JSON)] {
+        guard let rehearsal else { return [] }
+        return [
+            ("peakDiskBytes", .integer(rehearsal.peakDiskBytes)),
+            ("longestUnitSeconds", .number(rehearsal.longestUnitSeconds)),
+        ]
+    }
+
+    private var outcome: String {
+        rehearsal != nil && report.outcome == .migrated ? "rehearsed" : report.outcome.rawValue
+    }
+
+    private var members: [(String, JSON)] {
         [
-            ("outcome", .string(report.outcome.rawValue)), ("from", .string(report.from)), ("to", .string(report.to)),
+            ("outcome", .string(outcome)), ("from", .string(report.from)), ("to", .string(report.to)),
             ("mode", .string(report.mode)), ("store", .string(report.store.filePath)),
             ("entityMappings", .array(report.entityMappings.map(json))),
             (
@@ -34,7 +50,13 @@ struct MigrationRendering {
             (
                 "phases",
                 .array(
-                    report.phases.map { .object([("name", .string($0.name)), ("seconds", .number($0.seconds))]) })
+                    report.phases.map {
+                        .object([
+                            ("name", .string($0.name)), ("seconds", .number($0.seconds)), ("rows", .integer($0.rows)),
+                            ("rowsPerSecond", .number($0.rowsPerSecond)), ("bytes", .integer($0.bytes)),
+                            ("bytesPerSecond", .number($0.bytesPerSecond)),
+                        ])
+                    })
             ),
             ("peakResidentBytes", .integer(report.peakResidentBytes)),
             ("snapshot", .string(report.snapshot?.filePath)),
@@ -42,6 +64,13 @@ struct MigrationRendering {
             ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings)),
             ("kept", .array(report.kept.map(json))), ("leftovers", .array(report.leftovers.map(json))),
             ("droppedObjects", .strings(report.droppedObjects)),
+            (
+                "chunkSeconds",
+                .object([
+                    ("p50", .number(report.chunks.medianSeconds)), ("p90", .number(report.chunks.percentile90Seconds)),
+                    ("longest", .number(report.chunks.longestSeconds)),
+                ])
+            ), ("bytesRead", .integer(report.bytesRead)), ("bytesWritten", .integer(report.bytesWritten)),
             (
                 "externalFiles",
                 .object([
@@ -99,8 +128,9 @@ struct MigrationRendering {
             return ["\(report.store.filePath) has version \(report.to) already: there is nothing to do."]
         }
         var lines = [
-            "Migrated \(report.store.filePath): \(report.chain.joined(separator: " → "))"
-                + (report.resumed ? " (resumed)" : ""), "",
+            "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(report.store.filePath): "
+                + report.chain.joined(separator: " → ") + (report.resumed ? " (resumed)" : "")
+                + (rehearsal == nil ? "" : "; nothing was changed"), "",
         ]
         lines += counts
         for unmapped in report.unmapped {
@@ -114,7 +144,15 @@ struct MigrationRendering {
         }
         lines += besides
         lines += ["", "Chunks        " + chunks, "Time          " + times]
+        if let read = report.bytesRead, let written = report.bytesWritten {
+            lines.append("Bytes         \(Quantity.sizeText(read)) read, \(Quantity.sizeText(written)) written")
+        }
         if let peak = report.peakResidentBytes { lines.append("Peak memory   " + Quantity.sizeText(peak)) }
+        if let rehearsal {
+            lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) beside the store")
+            lines.append(
+                "Longest unit  \(Quantity.durationText(seconds: rehearsal.longestUnitSeconds)) between two commits")
+        }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
         if !report.warnings.isEmpty { lines += ["", "Warnings"] + report.warnings.map { "  " + $0 } }
@@ -163,13 +201,22 @@ struct MigrationRendering {
         if let median = report.chunks.medianSeconds, let tail = report.chunks.percentile90Seconds {
             text += ", p50 \(Quantity.durationText(seconds: median)), p90 \(Quantity.durationText(seconds: tail))"
         }
+        if let longest = report.chunks.longestSeconds {
+            text += ", longest \(Quantity.durationText(seconds: longest))"
+        }
         return text
     }
 
     private var times: String {
-        let phases = report.phases.map { "\($0.name) \(Quantity.durationText(seconds: $0.seconds))" }
+        let phases = report.phases.map { "\($0.name) \(Quantity.durationText(seconds: $0.seconds))" + speed($0) }
         return Quantity.durationText(seconds: report.wallSeconds)
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
+    }
+
+    private func speed(_ phase: MigrationReport.PhaseTime) -> String {
+        if let rows = phase.rowsPerSecond { return " (\(Quantity.grouped(Int64(rows))) rows/s)" }
+        if let bytes = phase.bytesPerSecond { return " (\(Quantity.sizeText(Int64(bytes)))/s)" }
+        return ""
     }
 
     private var verification: String {

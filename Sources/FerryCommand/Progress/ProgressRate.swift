@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// The speed of the phase and subject at work, and the text of one progress line.
@@ -7,6 +8,8 @@ struct ProgressRate {
     private var start: UInt64 = 0
     private var startDone: Int64 = 0
     private var now: UInt64 = 0
+    private var startBytes: Int64?
+    private let files = FileLayer()
 
     /// Takes an update; a new phase or subject, or work that starts again, starts a new measurement.
     mutating func take(_ update: ProgressUpdate, at now: UInt64) {
@@ -15,6 +18,7 @@ struct ProgressRate {
             subject = update.subject
             start = now
             startDone = update.done
+            startBytes = ProcessBytes.now(files: files)?.written
         }
         self.now = now
     }
@@ -26,7 +30,14 @@ struct ProgressRate {
         return Double(update.done - startDone) / seconds
     }
 
-    /// Phase, subject, per cent, speed, time left, memory.
+    /// Bytes written in a second, journals and temporary files included; nil as ``perSecond(_:)``.
+    private var writtenPerSecond: Double? {
+        let seconds = Double(now - start) / 1e9
+        guard seconds >= 0.5, let startBytes, let written = ProcessBytes.now(files: files)?.written else { return nil }
+        return Double(written - startBytes) / seconds
+    }
+
+    /// Phase, subject, per cent, speed, bytes written, time left, memory.
     func text(_ update: ProgressUpdate) -> String {
         let countsBytes = update.phase == .snapshot
         var parts = [update.phase.label + (update.subject.map { " \($0)" } ?? "")]
@@ -39,6 +50,7 @@ struct ProgressRate {
         if let rate = perSecond(update) {
             let text = countsBytes ? Quantity.sizeText(Int64(rate)) : "\(Quantity.grouped(Int64(rate))) rows"
             parts.append("\(text)/s")
+            if !countsBytes, let written = writtenPerSecond { parts.append("\(Quantity.sizeText(Int64(written)))/s") }
             if let total = update.total, total > update.done {
                 parts.append("\(Quantity.durationText(seconds: Double(total - update.done) / rate)) left")
             }

@@ -12,22 +12,14 @@ internal import FerryStore
 struct RunDatabase {
     let run: StepRun
 
-    /// Page caches in KiB: small caches are as fast as large ones for building tables in key order.
-    ///
-    /// Each sorter of a statement takes as much again as the destination's cache.
-    private enum Cache {
-        static let destination = 1500
-        static let scratch = 1500
-        static let source = 1000
-        static let temporary = 1500
-        /// Rows are read once, in the order of their keys.
-        static let reader = 200
-    }
+    /// Small caches are as fast as large ones for building tables in key order.
+    private static let cacheParts: KeyValuePairs = ["main": 5, "scratch": 3, "source": 2, "temp": 1]
 
-    /// What a chunk may stage, so that its temporary tables stay in their cache with room for their indexes to split.
-    static let stagedBytes = Cache.temporary * 1024 * 3 / 4
-    /// What a chunk may read more than once, so that it is read from disk once.
-    static let reusedSourceBytes = Cache.source * 1024 * 3 / 4
+    /// Of the reading thread's own connection: rows are read once, in the order of their keys.
+    private static let readerCache = 200
+
+    /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
+    static func reusedSourceBytes(_ options: EngineOptions) -> Int { options.memory.workingCaches / 16 * 2 / 4 * 3 }
 
     /// Opens a run or begins it.
     ///
@@ -89,7 +81,7 @@ struct RunDatabase {
             path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
         try attachSource(to: connection)
         try connection.execute(
-            "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Cache.reader)")
+            "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Self.readerCache)")
         try prepareForRows(connection)
         return connection
     }
@@ -101,12 +93,8 @@ struct RunDatabase {
     private func configure(_ connection: Connection) throws {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
-        try Self.configureTemporary(on: connection)
-        for (schema, cache) in [
-            ("main", Cache.destination), ("scratch", Cache.scratch), ("source", Cache.source),
-        ] {
-            try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
-        }
+        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try connection.shareCaches(run.options.memory.workingCaches, among: Self.cacheParts)
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
@@ -119,19 +107,6 @@ struct RunDatabase {
                     remedy: "Use a file system that supports file locking.")
             }
         }
-    }
-
-    /// Temporary tables hold one chunk and cannot be rolled back: when a chunk is given up, so are they.
-    private static func configureTemporary(on connection: Connection) throws(DatabaseError) {
-        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
-        try connection.execute("PRAGMA temp.cache_size = -\(Cache.temporary)")
-    }
-
-    /// Begins with empty temporary tables again; no statement may be using them.
-    static func resetTemporary(on connection: Connection) throws(DatabaseError) {
-        // Another kind of storage drops what the one before held.
-        try connection.execute("PRAGMA temp_store = MEMORY")
-        try configureTemporary(on: connection)
     }
 
     // MARK: Beginning

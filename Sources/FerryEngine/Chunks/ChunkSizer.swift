@@ -9,13 +9,10 @@ package struct ChunkSizer {
         /// Written to the new store and to scratch.
         package var bytes: Int
         package var nanoseconds: UInt64
-        /// Staged in temporary tables.
-        package var stagedBytes: Int
 
-        package init(bytes: Int, nanoseconds: UInt64, stagedBytes: Int) {
+        package init(bytes: Int, nanoseconds: UInt64) {
             self.bytes = bytes
             self.nanoseconds = nanoseconds
-            self.stagedBytes = stagedBytes
         }
     }
 
@@ -23,13 +20,11 @@ package struct ChunkSizer {
     package struct Cost {
         package var rows: Int64
         package var bytes: Int64
-        package var stagedBytes: Int64
         package var nanoseconds: UInt64
 
-        package init(rows: Int64, bytes: Int64 = 0, stagedBytes: Int64 = 0, nanoseconds: UInt64 = 0) {
+        package init(rows: Int64, bytes: Int64 = 0, nanoseconds: UInt64 = 0) {
             self.rows = rows
             self.bytes = bytes
-            self.stagedBytes = stagedBytes
             self.nanoseconds = nanoseconds
         }
     }
@@ -78,7 +73,6 @@ package struct ChunkSizer {
     private func share(of cost: Cost) -> Double {
         max(
             Double(cost.bytes) / Double(max(1, target.bytes)),
-            Double(cost.stagedBytes) / Double(max(1, target.stagedBytes)),
             Double(cost.nanoseconds) / Double(max(1, target.nanoseconds)))
     }
 

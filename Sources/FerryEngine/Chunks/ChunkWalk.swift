@@ -19,9 +19,7 @@ struct ChunkWalk {
         var writesScratch: Bool { get }
 
         /// Does a range, inside the unit's transaction, and takes note of it in the records of the units.
-        ///
-        /// - Returns: The bytes that it staged in temporary tables.
-        mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64
+        mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
 
         /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
         ///
@@ -51,7 +49,7 @@ struct ChunkWalk {
             let written = context.writtenBytes
             do {
                 try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
-                    cost.stagedBytes = try work.carry(range, &entries)
+                    try work.carry(range, &entries)
                 }
             } catch let error as DatabaseError where error.isTooBig {
                 guard let range, try work.giveUp() else { throw error }
@@ -81,8 +79,7 @@ struct ChunkWalk {
 
     private var target: ChunkSizer.Target {
         ChunkSizer.Target(
-            bytes: min(context.options.chunkBytes, byteLimit), nanoseconds: context.options.chunkNanoseconds,
-            stagedBytes: RunDatabase.stagedBytes)
+            bytes: min(context.options.chunkBytes, byteLimit), nanoseconds: context.options.chunkNanoseconds)
     }
 
     /// One range as one unit; the records are changed only when it is committed.

@@ -26,7 +26,7 @@ struct RowsPhase {
         let walk = ChunkWalk(
             context: context, phase: .rows, subject: mappings.map(\.name).joined(separator: ", "),
             rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
-            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes : .max, total: pass.total)
+            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context.options) : .max, total: pass.total)
         try walk.run(&work, over: KeyRanges(of: mappings, in: context), units: units, report: &report)
     }
 }
@@ -59,8 +59,7 @@ private struct RowsWork: ChunkWalk.Work {
 
     var writesScratch: Bool { executors.contains { $0.writesScratch } }
 
-    mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64 {
-        var staged: Int64 = 0
+    mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
         // A policy holds what it reads: for it nothing is carried in pieces.
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
         for (index, executor) in executors.enumerated() {
@@ -72,16 +71,13 @@ private struct RowsWork: ChunkWalk.Work {
                     throw try refusal(mapping, range, cause: error)
                 }
             }
-            staged += outcome.stagedBytes
             try count(outcome, plans[index].mapping, &entries[index])
         }
-        return staged
     }
 
     mutating func giveUp() throws -> Bool {
         if hasPolicy { return false }
         executors = []
-        try RunDatabase.resetTemporary(on: context.connection)
         try makeExecutors()
         return true
     }
@@ -125,7 +121,10 @@ private struct RowsWork: ChunkWalk.Work {
         do {
             return try body()
         } catch let error as DatabaseError {
-            guard let cause = context.connection.takeFunctionError() as? FerryError else { throw error }
+            let cause = context.connection.takeFunctionError()
+            // A statement inside one of our functions met a value that is too large.
+            if let cause = cause as? DatabaseError, cause.isTooBig { throw cause }
+            guard let cause = cause as? FerryError else { throw error }
             throw placed(cause, in: mapping, cause: error)
         } catch let error as FerryError where error.code == .rowFailed {
             throw placed(error, in: mapping, cause: error.cause)

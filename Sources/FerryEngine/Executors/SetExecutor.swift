@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
 
 /// Carries the rows of one entity mapping by prepared `INSERT … SELECT` statements, a chunk of keys at a time.

@@ -107,8 +107,12 @@ extension RowStatements {
     /// The lookup of the mapping's `unique`.
     func lookup(_ use: LookupUse = .rows) throws -> ObjectLookup {
         let source = try lookupSource()
+        // SQLite keeps its functions until the connection closes, so all of a step's mappings share; a quarter is for
+        // the filters.
+        let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
+        let known = KnownObjects(bytes: context.options.memory.lookups / 4 * 3 / max(1, finders))
         return try ObjectLookup(
             source, key: ScratchDatabase.key(ofLookup: source.name, on: context.connection), id: lookupNumber(use),
-            on: context.connection)
+            known: known, on: context.connection)
     }
 }

@@ -31,8 +31,6 @@ package final class KnownObjects {
         var hash: Hash { Hash((first, second)) }
     }
 
-    /// 3 MiB: a tenth of a million different values, and the next ones as they come.
-    package static let usualBits = 17
     /// Slots behind the last place, so that nothing has to begin again at the front.
     private static let tail = 4096
 
@@ -43,7 +41,14 @@ package final class KnownObjects {
     /// Seven eighths: beyond, walks get long.
     package let capacity: Int
 
-    package init(bits: Int = usualBits) {
+    /// - Parameter bytes: The size; as many slots as fit, a power of two of them.
+    package convenience init(bytes: Int) {
+        let slots = max(1 << 8, bytes / MemoryLayout<Slot>.stride)
+        self.init(bits: Int.bitWidth - 1 - slots.leadingZeroBitCount)
+    }
+
+    /// - Parameter bits: The logarithm of the number of slots.
+    package init(bits: Int) {
         self.bits = bits
         end = 1 << bits + Self.tail
         capacity = (1 << bits) / 8 * 7

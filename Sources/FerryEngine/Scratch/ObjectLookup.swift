@@ -72,7 +72,7 @@ package final class ObjectLookup {
     ///   - connection: With the tables that ``ScratchDatabase`` makes for the lookup.
     /// - Throws: ``DatabaseError``.
     package init(
-        _ source: Source, key: KeyedHash.Key, id: Int, known: KnownObjects = KnownObjects(), on connection: Connection
+        _ source: Source, key: KeyedHash.Key, id: Int, known: KnownObjects, on connection: Connection
     ) throws(DatabaseError) {
         self.key = key
         self.known = known

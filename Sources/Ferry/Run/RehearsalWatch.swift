@@ -1,0 +1,91 @@
+internal import FerryBase
+internal import Synchronization
+
+/// Measures a rehearsal by what the migration tells, and ends it after a sample.
+final class RehearsalWatch: Sendable {
+    private struct State {
+        var report = RehearsalReport()
+        var phase: Phase?
+        /// When the last piece of work ended.
+        var last = Clock.nanoseconds()
+        var subject: String?
+        var done: Int64 = 0
+        var lastDiskLook: UInt64 = 0
+        var isSampled = false
+    }
+
+    private static let diskInterval: UInt64 = 20_000_000
+
+    private let folder: String
+    private let files: FileLayer
+    private let sample: Int64?
+    private let stop: StopRequest
+    private let state = Mutex(State())
+
+    init(folder: String, files: FileLayer, sample: Int64?, stop: StopRequest) {
+        self.folder = folder
+        self.files = files
+        self.sample = sample
+        self.stop = stop
+    }
+
+    var report: RehearsalReport { state.withLock { $0.report } }
+    var isSampled: Bool { state.withLock { $0.isSampled } }
+
+    func take(_ event: MigrationEvent) {
+        let now = Clock.nanoseconds()
+        state.withLock { state in
+            switch event {
+            case .phase(let phase, _):
+                end(&state, at: now)
+                (state.phase, state.subject, state.done) = (phase, nil, 0)
+            case .progress(let update):
+                let seconds = end(&state, at: now)
+                if update.phase == .rows { count(update, seconds, &state) }
+            case .planned, .warning, .finished: break
+            }
+            if now - state.lastDiskLook >= Self.diskInterval {
+                state.lastDiskLook = now
+                state.report.peakDiskBytes = max(state.report.peakDiskBytes, bytes(in: folder))
+            }
+            // Looking at the disk is no part of the next piece of work.
+            state.last = Clock.nanoseconds()
+        }
+    }
+
+    /// Ends the piece of work that was at hand.
+    ///
+    /// - Returns: How long it took.
+    @discardableResult
+    private func end(_ state: inout State, at now: UInt64) -> Double {
+        let seconds = Double(now - state.last) / 1e9
+        guard let phase = state.phase, [.rows, .relationships, .indexes].contains(phase) else { return seconds }
+        state.report.longestUnitSeconds = max(state.report.longestUnitSeconds, seconds)
+        if phase == .rows { state.report.rowSeconds += seconds }
+        return seconds
+    }
+
+    private func count(_ update: ProgressUpdate, _ seconds: Double, _ state: inout State) {
+        if update.subject != state.subject || update.done < state.done {
+            (state.subject, state.done) = (update.subject, 0)
+        }
+        guard update.done > state.done else { return }
+        state.report.rows += update.done - state.done
+        state.done = update.done
+        state.report.longestChunkSeconds = max(state.report.longestChunkSeconds, seconds)
+        if let sample, state.report.rows >= sample, !state.isSampled {
+            state.isSampled = true
+            stop.request(FerryError(.interrupted, "The sample is complete."))
+        }
+    }
+
+    /// Files that come and go meanwhile are seen or not; external data is linked, not copied.
+    private func bytes(in folder: String) -> Int64 {
+        guard let entries = try? files.list(folder) else { return 0 }
+        return entries.reduce(0) { sum, entry in
+            if entry.name.hasPrefix(".") { return sum }
+            let path = folder + "/" + entry.name
+            return sum + (entry.isDirectory ? bytes(in: path) : (try? files.attributesIfPresent(path)?.size) ?? 0)
+        }
+    }
+}

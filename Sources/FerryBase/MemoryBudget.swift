@@ -1,0 +1,57 @@
+/// How the memory that a run may hold is shared out.
+///
+/// Every cache, queue and buffer that is sized at all takes its size from here, so that their sum stays below the limit
+/// whatever the number of rows. What is open at one time is counted together: the caches of all connections of a phase
+/// are one share.
+package struct MemoryBudget: Sendable, Hashable {
+    package static let defaultLimit = 32 << 20
+    /// The program's pages, the Swift runtime, Foundation, models, plan and prepared statements.
+    ///
+    /// Measured on the released program (`-static-stdlib`, Linux, x86-64) between the phases of a run.
+    package static let program = 17 << 20
+    /// Below this a run is refused: reading models and planning alone bring so many pages of the program in.
+    package static let least = 24 << 20
+    /// Beyond, building tables gets slower instead of quicker, and a lookup gains nothing.
+    private static let mostForDatabases = 64 << 20
+
+    /// Bytes that the whole process may hold.
+    package let limit: Int
+
+    /// - Parameter limit: At least ``least``.
+    package init(limit: Int = MemoryBudget.defaultLimit) {
+        precondition(limit >= Self.least, "a limit below the least one is refused before")
+        self.limit = limit
+    }
+
+    /// What is left beside the program.
+    private var spare: Int { limit - Self.program }
+
+    /// All SQLite page caches and sorters of a phase together.
+    package var databases: Int { min(spare / 15 * 8, Self.mostForDatabases) }
+
+    /// The guard's part of ``databases``: it is open beside everything else, and reads each page once at most, in order.
+    package var guardCache: Int { databases / 32 }
+
+    /// The rest, for the connections of the phase at work.
+    package var workingCaches: Int { databases - guardCache }
+
+    /// For a phase in which one connection works alone and no rows go through Swift.
+    package var lonelyCaches: Int { workingCaches + queue + lookups }
+
+    /// Rows between the reading and the writing thread.
+    package var queue: Int { spare / 15 * 2 }
+
+    /// What find-or-create remembers objects in.
+    package var lookups: Int { spare / 15 * 4 }
+
+    /// Contexts and buffers of a snapshot, which is taken while nothing else is at work.
+    package var snapshot: Int { spare - guardCache }
+
+    /// - Throws: ``FerryError`` `.usage` for a limit that Ferry cannot keep.
+    package static func check(_ limit: Int) throws(FerryError) {
+        guard limit < least else { return }
+        throw FerryError(
+            .usage, "A memory limit of \(limit) bytes is less than Ferry itself needs.",
+            remedy: "Give at least \(least >> 20)MiB.")
+    }
+}

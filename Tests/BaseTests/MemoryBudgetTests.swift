@@ -1,0 +1,31 @@
+import FerryBase
+import Testing
+
+@Suite("The memory budget")
+struct MemoryBudgetTests {
+    @Test("The shares and the program stay below the limit", arguments: [24, 25, 32, 48, 64, 128, 1024])
+    func staysBelowLimit(_ mebibytes: Int) {
+        let budget = MemoryBudget(limit: mebibytes << 20)
+        let shares = [
+            budget.guardCache + budget.workingCaches + budget.queue + budget.lookups,
+            budget.guardCache + budget.lonelyCaches, budget.guardCache + budget.snapshot,
+        ]
+        for sum in shares { #expect(sum + MemoryBudget.program <= budget.limit) }
+    }
+
+    @Test("At 32 MiB databases have eight of them, and what rows go through has four")
+    func sharesDefaultLimit() {
+        let budget = MemoryBudget()
+        #expect(budget.limit == 32 << 20)
+        #expect(budget.databases == 8 << 20)
+        #expect(budget.queue + budget.lookups == 4 << 20)
+    }
+
+    @Test("A limit below what the program needs is refused with the least one")
+    func refusesTooLittle() {
+        let error = #expect(throws: FerryError.self) { try MemoryBudget.check(24 << 20 - 1) }
+        #expect(error?.code == .usage)
+        #expect(error?.remedy == "Give at least 24MiB.")
+        #expect(throws: Never.self) { try MemoryBudget.check(24 << 20) }
+    }
+}

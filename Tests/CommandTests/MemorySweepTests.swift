@@ -1,0 +1,34 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// The peak of the released program against its limit, with snapshot and full verification.
+///
+/// Only with `FERRY_SWEEP=1` and `FERRY_RELEASED` naming a program built with `-c release --static-swift-stdlib`: the
+/// debug build alone holds more than the limits.
+@Suite("The peak of memory")
+struct MemorySweepTests {
+    private static let released = ProcessInfo.processInfo.environment["FERRY_RELEASED"]
+    private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" && released != nil
+
+    @Test(
+        "It stays within the limit, a tenth of the keys distinct and all of them",
+        .enabled(if: isSweep, "FERRY_SWEEP=1 and FERRY_RELEASED=PROGRAM measure it"), arguments: [24, 32, 48, 64],
+        [10_000, 100_000])
+    func staysWithinLimit(_ mebibytes: Int64, _ authors: Int) throws {
+        let program = try #require(Self.released)
+        let folder = try TemporaryFolder()
+        let library = ProgramTests.Library(folder: folder.path)
+        let made = try FerryBinary.run(
+            ["demo", library.path, "--books", "100000", "--authors", "\(authors)", "--prepare"], in: folder.path,
+            program: program)
+        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        let outcome = try FerryBinary.run(
+            ["migrate", library.store] + library.sources + ["--memory-limit", "\(mebibytes)MiB", "--json"],
+            in: folder.path, program: program)
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        struct Measured: Decodable { var peakResidentBytes: Int64 }
+        let peak = try JSONDecoder().decode(Measured.self, from: Data(outcome.output.utf8)).peakResidentBytes
+        #expect(peak <= mebibytes << 20, "\(Double(peak) / 1_048_576) MiB")
+    }
+}

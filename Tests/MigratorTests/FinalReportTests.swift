@@ -1,0 +1,49 @@
+import Ferry
+import FerryBase
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The final report")
+struct FinalReportTests {
+    @Test("It tells what each phase went through, how long chunks took, and what was read and written")
+    func tellsNumbers() throws {
+        let small = try SmallMigration(rows: 200)
+        let report = try small.migrator().migrate(Configuration(chunkSize: .rows(50)))
+        func phase(_ name: String) -> MigrationReport.PhaseTime? { report.phases.first { $0.name == name } }
+        #expect(phase("rows")?.rows == report.entityMappings.map(\.read).reduce(0, +))
+        #expect(phase("verify")?.rows == report.verification.checked)
+        #expect(phase("snapshot")?.bytes ?? 0 > 4_096)
+        #expect(phase("rows")?.rowsPerSecond ?? 0 > 0 && phase("snapshot")?.bytesPerSecond ?? 0 > 0)
+        #expect(phase("indexes")?.rows == nil)
+        let longest = try #require(report.chunks.longestSeconds)
+        #expect(longest > 0 && longest * 1.13 >= report.chunks.percentile90Seconds ?? 0)
+        #if os(Linux)
+            #expect(report.bytesRead ?? 0 > 0 && report.bytesWritten ?? 0 > 0)
+        #endif
+    }
+
+    @Test("A rehearsal that is stopped leaves nothing, and one at work keeps another out")
+    func rehearsesAlone() throws {
+        let small = try SmallMigration(rows: 200)
+        let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
+        let stop = StopRequest()
+        let refusals = Mutex<[FerryError.Code]>([])
+        let onEvent: @Sendable (MigrationEvent) -> Void = { event in
+            guard case .progress(let update) = event, update.phase == .rows, update.done > 0 else { return }
+            do {
+                _ = try small.migrator().rehearse()
+            } catch {
+                if let error = error as? FerryError { refusals.withLock { $0.append(error.code) } }
+            }
+            stop.request(FerryError(.interrupted, "Enough."))
+        }
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().rehearse(Configuration(chunkSize: .rows(10)), stop: stop, onEvent: onEvent)
+        }
+        #expect(error?.code == .interrupted)
+        #expect(refusals.withLock { $0 } == [.runActive])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)
+    }
+}

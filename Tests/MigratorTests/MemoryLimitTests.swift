@@ -1,0 +1,50 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// The memory limit as SQLite gets it.
+@Suite("The memory limit")
+struct MemoryLimitTests {
+    @Test(
+        "The caches of all connections of a phase and one sorter are no more than the share", arguments: [24, 32, 64])
+    func sharesCaches(_ mebibytes: Int) throws {
+        let small = try SmallMigration()
+        let budget = MemoryBudget(limit: mebibytes << 20)
+        let settings = Mutex<[(schema: String, kibibytes: Int)]>([])
+        var configuration = Configuration(takesSnapshot: true, memoryLimit: budget.limit)
+        configuration.trace = { event in
+            guard event.text.contains("cache_size = -") else { return }
+            let parts = event.text.split(separator: "\"")
+            let size = event.text.split(separator: "-").last.flatMap { Int($0) }
+            settings.withLock { $0.append((String(parts.count > 1 ? parts[1] : "?"), size ?? .max)) }
+        }
+        _ = try small.migrator().migrate(configuration)
+        // Each connection begins with its main database; the first is the guard, which stays open beside the others.
+        var connections: [Int] = []
+        for (schema, size) in settings.withLock({ $0 }) {
+            if schema == "main" { connections.append(0) }
+            let isGuard = connections.count == 1
+            connections[connections.count - 1] += schema == "main" && !isGuard ? 2 * size : size
+        }
+        #expect(connections.count >= 5, "a guard, then rows and verification of two steps")
+        for connection in connections.dropFirst() {
+            #expect((connections[0] + connection) << 10 <= budget.databases)
+            #expect((connections[0] + connection) << 10 > budget.databases / 20 * 19, "nothing is left unused")
+        }
+    }
+
+    @Test("A limit that cannot be kept is refused before anything is touched")
+    func refusesTooLittle() throws {
+        let small = try SmallMigration()
+        let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(Configuration(memoryLimit: 1 << 20))
+        }
+        #expect(error?.code == .usage)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)
+    }
+}
