@@ -142,9 +142,8 @@ private struct PlainWork: ChunkWalk.Work {
     let writesScratch: Bool
     let body: (KeyRanges.Range, inout ProgressTable.Entry) throws -> Void
 
-    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64 {
+    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
         try body(range, &entries[0])
-        return 0
     }
 
     func giveUp() -> Bool { false }

@@ -42,13 +42,12 @@ struct CarriedRows: ChunkWalk.Work {
 
     var writesScratch: Bool { false }
 
-    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64 {
+    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
         try copy.bind(.integer(range.low), named: ":low")
         try copy.bind(.integer(range.high), named: ":high")
         let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
         try context.connection.with(.length, limit) { try copy.run() }
         entries[0].read += range.rows
-        return 0
     }
 
     func giveUp() -> Bool { writer != nil }

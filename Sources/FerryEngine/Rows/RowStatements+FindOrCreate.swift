@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
