@@ -39,9 +39,11 @@ package struct StepRun {
     /// - Returns: The counts of all calls together, and the times of this one.
     /// - Throws: ``FerryError``; the run stays resumable.
     package func run() throws -> StepReport {
+        var opened: StepContext?
         do {
             let destination = RunDatabase(run: self)
             let (context, resumed) = try destination.open()
+            opened = context
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
@@ -64,8 +66,19 @@ package struct StepRun {
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
+            if error.isTooBig, let context = opened, let refusal = try tooLarge(in: context, cause: error) {
+                throw refusal
+            }
             throw FerryError(database: error, whileDoing: "migrating to version \(step.resolved.destination.name)")
         }
+    }
+
+    /// The first object of the source that cannot be whole in memory, where something wanted that.
+    private func tooLarge(in context: StepContext, cause: DatabaseError) throws -> FerryError? {
+        let search = LargeValueSearch(layout: context.source, connection: context.connection, schema: "source")
+        guard let row = try search.first(above: options.wholeValueBytes) else { return nil }
+        return FerryError(
+            valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: cause)
     }
 
     /// Takes the progress table out of a verified destination; the folder's other files are no longer needed.

@@ -8,7 +8,9 @@ struct MessageTests {
     private static let wrong = [
         "", "migrat App.sqlite", "--verison", "frobnicate", "snapshot", "snapshot crate App.sqlite", "migrate",
         "migrate App.sqlite", "migrate App.sqlite --models", "migrate App.sqlite --models M --chunk-size 0",
-        "migrate App.sqlite --models M --chunk-size many", "migrate App.sqlite --models M --verify half",
+        "migrate App.sqlite --models M --chunk-size many", "migrate App.sqlite --models M --chunk-bytes 4mib",
+        "migrate App.sqlite --models M --chunk-time 5", "migrate App.sqlite --models M --memory-limit 10B",
+        "migrate App.sqlite --models M --verify half",
         "migrate App.sqlite --models M --progress loud", "migrate App.sqlite --models M --snapshot-level 20",
         "migrate App.sqlite --models M --budget soon", "migrate App.sqlite --models M --hold-swop",
         "migrate App.sqlite --models M --executor rows", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",

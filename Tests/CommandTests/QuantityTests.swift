@@ -23,7 +23,8 @@ struct QuantityTests {
     @Test(
         "Durations have a unit",
         arguments: [
-            ("500ms", 500_000_000), ("15s", 15_000_000_000), ("2min", 120_000_000_000), ("1h", 3_600_000_000_000),
+            ("500ms", 500_000_000), ("15s", 15_000_000_000), ("2min", 120_000_000_000),
+            ("2m", 120_000_000_000), ("1h", 3_600_000_000_000),
             ("0.5s", 500_000_000), ("15", nil), ("s", nil), ("1d", nil),
         ] as [(String, Int64?)])
     func readsDurations(_ text: String, _ nanoseconds: Int64?) { #expect(Quantity.nanoseconds(text) == nanoseconds) }

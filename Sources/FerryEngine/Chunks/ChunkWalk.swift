@@ -91,10 +91,9 @@ struct ChunkWalk {
         try context.unit(writesScratch: range != nil && writesScratch) {
             if let range {
                 try body(range, &next)
-                for index in next.indices {
-                    next[index].mark = range.high
-                    next[index].chunks += 1
-                }
+                for index in next.indices { next[index].mark = range.high }
+                // However many units share it, it is one chunk.
+                next[0].chunks += 1
             }
             for (index, unit) in units.enumerated() {
                 next[index].isDone = range?.isLast ?? true

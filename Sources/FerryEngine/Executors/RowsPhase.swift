@@ -24,7 +24,7 @@ struct RowsPhase {
         if try context.progress.entry(units[0]).isDone { return }
         var work = try RowsWork(pass.plans, context: context, policies: policies)
         let walk = ChunkWalk(
-            context: context, phase: .rows, subject: mappings.map(\.name).joined(separator: ", "),
+            context: context, phase: .rows, subject: pass.name,
             rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
             byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context.options) : .max, total: pass.total)
         try walk.run(&work, over: KeyRanges(of: mappings, in: context), units: units, report: &report)

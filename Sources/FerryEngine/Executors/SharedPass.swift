@@ -36,6 +36,12 @@ struct SharedPass {
         mapping.keepsPrimaryKey && mapping.policy == nil && mapping.unique.isEmpty && mapping.iteration == nil
     }
 
+    /// What the pass is called while it runs.
+    var name: String {
+        let first = plans.first?.mapping.name ?? ""
+        return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first
+    }
+
     /// How many source objects there are; elements of an iteration are counted as they come.
     var total: Int64? {
         plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }

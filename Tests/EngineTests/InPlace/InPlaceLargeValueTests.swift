@@ -1,0 +1,53 @@
+import FerryBase
+import FerryEngine
+import FerryModel
+import FerrySQLite
+import TestSupport
+import Testing
+
+/// In place, a row that is written anew is whole in memory; others stay where they are, whatever they hold.
+@Suite("Large values in place")
+struct InPlaceLargeValueTests {
+    private static let bytes = 20_000
+
+    private func step(addingMandatory: Bool) throws -> InPlaceStep {
+        let photo = Attribute(name: "photo", type: .binary, isOptional: true)
+        let added = Attribute(
+            name: "added", type: .integer32, isOptional: !addingMandatory,
+            defaultValue: addingMandatory ? .integer(7) : nil)
+        return try InPlaceStep(
+            ManagedObjectModel(versionIdentifiers: [], entities: [Entity(name: "Item", attributes: [photo])]),
+            ManagedObjectModel(versionIdentifiers: [], entities: [Entity(name: "Item", attributes: [photo, added])]),
+            maximumKeys: ["Item": 3],
+            rows: [
+                "INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZPHOTO) VALUES (1, 1, 1, x'01'), (2, 1, 1, zeroblob(\(Self.bytes)))"
+            ])
+    }
+
+    @Test("A step that writes no row passes whatever the memory limit")
+    func untouched() throws {
+        let step = try step(addingMandatory: false)
+        var options = step.options
+        (options.valueLimit, options.memoryLimit) = (10_000, 10_000)
+        try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+        #expect(try step.store.connection.integer("SELECT length(ZPHOTO) FROM ZITEM WHERE Z_PK = 2") == 20_000)
+    }
+
+    @Test("A row that is too large to be written anew is refused with its entity and key, and the store is as before")
+    func refused() throws {
+        let step = try step(addingMandatory: true)
+        let before = try DatabaseDump.text(step.store.path, leavingOut: [])
+        var options = step.options
+        (options.valueLimit, options.memoryLimit) = (10_000, 10_000)
+        let error = #expect(throws: FerryError.self) {
+            try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+        }
+        #expect(error?.code == .valueTooLarge)
+        #expect(error?.place.entity == "Item")
+        #expect(error?.place.primaryKey == 2)
+        #expect(try DatabaseDump.text(step.store.path, leavingOut: []) == before)
+        options.memoryLimit = 3 * Self.bytes
+        try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+        #expect(try step.store.connection.integer("SELECT count(*) FROM ZITEM WHERE ZADDED = 7") == 2)
+    }
+}
