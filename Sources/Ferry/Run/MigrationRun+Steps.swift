@@ -61,8 +61,12 @@ extension MigrationRun {
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
-        guard step.mode == .inPlace else {
+        if try !files.exists(stepFolder) {
             try files.createDirectory(stepFolder)
+            // Before a step in place takes over the file of the step before: a power cut would take both.
+            try files.syncFolder(folder.path)
+        }
+        guard step.mode == .inPlace else {
             return StepRun(
                 step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
                 options: options, policies: inputs.policies)
