@@ -53,7 +53,6 @@ struct InPlaceStep: StepWork {
     /// Brings the file that the step begins with to its place, or back to what it was before a call that was killed.
     private func begin() throws {
         guard try !files.exists(destinationPath) else { return try removeLog() }
-        try files.createDirectory(folder)
         guard let previous else { return try copyStore() }
         try files.rename(previous, to: destinationPath)
         try files.syncFolder(folder)

@@ -62,8 +62,12 @@ extension MigrationRun {
         options.size(by: configuration)
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
-        guard step.mode == .inPlace else {
+        if try !files.exists(stepFolder) {
             try files.createDirectory(stepFolder)
+            // Before a step in place takes over the file of the step before: a power cut would take both.
+            try files.syncFolder(folder.path)
+        }
+        guard step.mode == .inPlace else {
             return StepRun(
                 step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
                 options: options, policies: inputs.policies)
