@@ -131,6 +131,9 @@ package final class Connection {
     /// Rows changed by the last INSERT, UPDATE or DELETE.
     package var changes: Int64 { sqlite3_changes64(handle) }
 
+    /// Whether the transaction at work has begun to write to a database (`sqlite3_txn_state`).
+    package func isWriting(_ schema: String) -> Bool { sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE }
+
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Makes running statements of this connection end with an interrupt error; may be called from any thread.
