@@ -97,6 +97,8 @@ final class StepContext {
         // Not IMMEDIATE: that would lock scratch for writing too, and make every commit a commit of two files.
         try connection.transaction {
             try body()
+            // Where nothing was stored there after all, the commit is one of one file.
+            let writesScratch = writesScratch && connection.isWriting("scratch")
             try progress.countUnit(writesScratch: writesScratch)
             if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
         }

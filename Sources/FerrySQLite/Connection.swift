@@ -136,6 +136,9 @@ package final class Connection {
     /// Rows changed by the last INSERT, UPDATE or DELETE.
     package var changes: Int64 { sqlite3_changes64(handle) }
 
+    /// Whether the transaction at work has begun to write to a database (`sqlite3_txn_state`).
+    package func isWriting(_ schema: String) -> Bool { sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE }
+
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Keeps closing this connection from checkpointing the `-wal` (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).

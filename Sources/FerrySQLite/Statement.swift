@@ -37,22 +37,22 @@ package final class Statement {
     }
 
     package func bind(_ value: String, at index: Int) throws(DatabaseError) {
-        // With its terminator, so that the pointer of an empty text is not null, which would bind NULL.
-        let code = value.utf8CString.withUnsafeBufferPointer {
-            sqlite3_bind_text64(
-                handle, Int32(index), $0.baseAddress, UInt64($0.count - 1), ferry_sqlite3_transient(),
-                UInt8(SQLITE_UTF8))
-        }
-        try check(code)
+        var value = value
+        try check(value.withUTF8 { bind(text: UnsafeRawBufferPointer($0), Int32(index)) })
     }
 
     /// Binds text by its UTF-8; SQLite keeps its own copy.
     package func bind(text: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
+        try check(bind(text: text, Int32(index)))
+    }
+
+    private func bind(text: UnsafeRawBufferPointer, _ index: Int32) -> Int32 {
         // A null pointer would bind NULL where an empty text is meant.
-        guard let start = text.baseAddress else { return try bind("", at: index) }
-        try check(
+        withUnsafeBytes(of: 0 as UInt8) { empty in
             sqlite3_bind_text64(
-                handle, Int32(index), start, UInt64(text.count), ferry_sqlite3_transient(), UInt8(SQLITE_UTF8)))
+                handle, index, text.baseAddress ?? empty.baseAddress, UInt64(text.count), ferry_sqlite3_transient(),
+                UInt8(SQLITE_UTF8))
+        }
     }
 
     /// Binds a BLOB; SQLite keeps its own copy.

@@ -11,13 +11,15 @@ public final class DestinationObject {
     let manager: MigrationManager
     let writer: EntityWriter
     /// Its `Z_PK`.
-    public let primaryKey: Int64
+    public private(set) var primaryKey: Int64
     public var entityName: String { writer.entity }
 
     /// Values that are not written yet, by column places.
-    var changes: [Int: Value] = [:]
+    var changes = ColumnChanges()
     /// What is still to be inserted.
-    var insertion: Insertion?
+    private var insertion: Insertion?
+    /// Whether the manager is to write it.
+    var isPending = false
 
     /// How a new object comes to the values that were not set.
     struct Insertion {
@@ -33,14 +35,20 @@ public final class DestinationObject {
         self.manager = manager
     }
 
+    /// Stands for another object, once this one is written and forgotten.
+    func stand(for key: Int64, _ insertion: Insertion?) {
+        primaryKey = key
+        self.insertion = insertion
+    }
+
     /// The value of an attribute.
     public func value(forKey key: String) throws -> MigrationValue {
-        let (attribute, place) = try writer.attribute(key)
-        let stored = try stored(at: place)
-        if attribute.allowsExternalStorage, case .blob(let bytes) = stored {
+        let known = try writer.attribute(key)
+        let stored = try stored(at: known.place)
+        if known.attribute.allowsExternalStorage, case .blob(let bytes) = stored {
             return MigrationValue(raw: try manager.contents(ofExternal: bytes))
         }
-        return MigrationValue(stored, of: attribute)
+        return MigrationValue(stored, of: known.attribute.type)
     }
 
     public func string(forKey key: String) throws -> String? { try value(forKey: key).string }
@@ -52,9 +60,9 @@ public final class DestinationObject {
     ///
     /// - Throws: ``FerryError`` when there is no such attribute, or when its type cannot hold the value.
     public func setValue(_ value: MigrationValue, forKey key: String) throws {
-        let (attribute, place) = try writer.attribute(key)
-        manager.mark("\(entityName).\(attribute.name)")
-        set(try value.stored(in: attribute), at: place)
+        let known = try writer.attribute(key)
+        manager.mark(known, of: writer)
+        set(try value.stored(in: known.attribute), at: known.place)
     }
 
     func set(_ value: Value, at place: Int) {
@@ -65,7 +73,7 @@ public final class DestinationObject {
     private func stored(at place: Int) throws -> Value {
         if let changed = changes[place] { return changed }
         if let insertion {
-            return try insertion.row?.value(at: place) ?? (insertion.row == nil ? writer.defaults[place] : nil) ?? .null
+            return try insertion.row?.value(at: place) ?? writer.defaults[place] ?? .null
         }
         let statement = try manager.cached("SELECT \(writer.columns[place]) FROM main.\(writer.table) WHERE Z_PK = ?1")
         try statement.bind(primaryKey, at: 1)
@@ -76,60 +84,20 @@ public final class DestinationObject {
     /// Writes what was set.
     func write() throws {
         if let insertion {
-            try writer.insert(key: primaryKey, version: insertion.version) { place, statement, index in
-                if let value = changes[place] {
-                    try statement.bind(value, at: index)
-                    return true
-                }
-                if let row = insertion.row { return try row.bind(place, to: statement, at: index) }
-                guard let value = writer.defaults[place] else { return false }
-                try statement.bind(value, at: index)
-                return true
+            if let row = insertion.row {
+                try row.insert(key: primaryKey, version: insertion.version, changes)
+            } else {
+                try writer.insert(key: primaryKey, version: insertion.version, changes)
             }
             self.insertion = nil
         } else if !changes.isEmpty {
-            let places = changes.keys.sorted()
-            let assignments = places.enumerated().map { "\(writer.columns[$1]) = ?\($0 + 2)" }
+            let assignments = changes.places.enumerated().map { "\(writer.columns[$1]) = ?\($0 + 2)" }
             let update = try manager.cached(
                 "UPDATE main.\(writer.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ?1")
             try update.bind(primaryKey, at: 1)
-            for (index, place) in places.enumerated() { try update.bind(changes[place] ?? .null, at: index + 2) }
+            try changes.bindInOrder(to: update, from: 2)
             try update.run()
         }
-        changes.removeAll(keepingCapacity: true)
-    }
-}
-
-/// The current row of a policy's mapping, as the default policy turns it into an object.
-final class SourceRow {
-    let values: PackedValues
-    /// Column place of the destination to its value.
-    private let columns: [Int: RowValue]
-
-    init(_ plan: RowPlan, for writer: EntityWriter) {
-        values = PackedValues()
-        columns = Dictionary(
-            plan.columns.compactMap { column in writer.places[column.name].map { ($0, column.value) } },
-            uniquingKeysWith: { first, _ in first })
-    }
-
-    func value(at place: Int) throws -> Value? {
-        switch columns[place] {
-        case nil: nil
-        case .column(let cell): values.row.value(cell)
-        case .constant(let value): value
-        case .evaluated(let evaluator): Value(try evaluator.value(in: values))
-        }
-    }
-
-    /// Binds the value of a column; an untouched one passes as SQLite has it.
-    func bind(_ place: Int, to statement: Statement, at index: Int) throws -> Bool {
-        switch columns[place] {
-        case nil: return false
-        case .column(let cell): try statement.bind(borrowing: cell, of: values.row, at: index)
-        case .constant(let value): try statement.bind(value, at: index)
-        case .evaluated(let evaluator): try statement.bind(try evaluator.value(in: values), at: index)
-        }
-        return true
+        changes.removeAll()
     }
 }

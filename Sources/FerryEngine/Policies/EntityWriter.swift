@@ -15,8 +15,26 @@ final class EntityWriter {
     let places: [String: Int]
     /// What a new object has by the model.
     let defaults: [Int: Value]
-    private let attributes: [String: (attribute: Attribute, place: Int)]
+    /// Whether it is known that a policy inserts objects of the entity.
+    var isMarked = false
+    private let attributes: KeyTable<DestinationAttribute>
+    private let insertSQL: String
     private let insert: Statement
+    /// An object that nobody refers to any more.
+    private var spare: DestinationObject?
+
+    /// One attribute, and the place of its column.
+    final class DestinationAttribute {
+        let attribute: Attribute
+        let place: Int
+        /// Whether it is known that a policy sets it.
+        var isMarked = false
+
+        init(_ attribute: Attribute, place: Int) {
+            self.attribute = attribute
+            self.place = place
+        }
+    }
 
     init(_ entity: String, in context: StepContext) throws {
         guard let number = context.destination.number(of: entity), let table = context.destination.table(of: entity)
@@ -37,11 +55,11 @@ final class EntityWriter {
         self.table = table.name
         root = table.root
         var columns: [String] = []
-        var attributes: [String: (attribute: Attribute, place: Int)] = [:]
+        var attributes: [String: DestinationAttribute] = [:]
         var defaults: [Int: Value] = [:]
         for (key, column) in context.destination.attributeColumns(of: entity) {
             if let attribute = context.destination.attribute(key) {
-                attributes[key.property] = (attribute, columns.count)
+                attributes[key.property] = DestinationAttribute(attribute, place: columns.count)
                 defaults[columns.count] = ExpressionSQL.defaultValue(of: attribute, by: nil)
             }
             columns.append(column.name)
@@ -51,39 +69,63 @@ final class EntityWriter {
             columns += [column, entityColumn, orderColumn].compactMap { $0 }
         }
         self.columns = columns
-        self.attributes = attributes
+        self.attributes = KeyTable(attributes)
         self.defaults = defaults
         places = Dictionary(columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
         let values = names.indices.map { "?\($0 + 1)" }
-        insert = try context.connection.prepare(
+        insertSQL =
             "INSERT INTO main.\(table.name) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))"
-        )
+        insert = try context.connection.prepare(insertSQL)
         try insert.bind(number, at: 2)
     }
 
-    func attribute(_ name: String) throws(FerryError) -> (attribute: Attribute, place: Int) {
+    /// The statement that writes a new object's row: key, entity number, which is bound, version, then ``columns``.
+    func prepareInsert(on connection: Connection) throws -> Statement {
+        let insert = try connection.prepare(insertSQL)
+        try insert.bind(number, at: 2)
+        return insert
+    }
+
+    func attribute(_ name: String) throws(FerryError) -> DestinationAttribute {
         if let known = attributes[name] { return known }
-        let near = NearNames.near(to: name, among: attributes.keys).prefix(3).joined(separator: ", ")
+        let near = NearNames.near(to: name, among: attributes.names).prefix(3).joined(separator: ", ")
         throw FerryError(
             .badMapping, "A migration policy names \(entity).\(name), which is no stored attribute.",
             remedy: near.isEmpty ? "Name an attribute of the new model." : "Did you mean \(near)?",
             place: .init(entity: entity, property: name))
     }
 
-    /// Writes a new object's row.
-    ///
-    /// - Parameters:
-    ///   - key: Its key.
-    ///   - version: Its `Z_OPT`.
-    ///   - bind: Binds the value of a column's place at a parameter; says whether there is one.
-    /// - Throws: ``DatabaseError``, and what `bind` throws.
-    func insert(key: Int64, version: Value, _ bind: (Int, Statement, Int) throws -> Bool) throws {
+    /// Writes the row of a new object, with the model's defaults for what was not set.
+    func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
-        for place in columns.indices where try !bind(place, insert, place + 4) {
-            try insert.bindNull(at: place + 4)
+        for place in columns.indices {
+            if let value = defaults[place] {
+                try insert.bind(value, at: place + 4)
+            } else {
+                try insert.bindNull(at: place + 4)
+            }
         }
+        try changes.bind(to: insert, from: 4)
         try insert.run()
+    }
+
+    // MARK: Objects
+
+    /// An object of the entity for a key.
+    func object(
+        _ key: Int64, insertion: DestinationObject.Insertion? = nil, _ manager: MigrationManager
+    ) -> DestinationObject {
+        guard let object = spare else { return DestinationObject(self, key: key, insertion: insertion, manager) }
+        spare = nil
+        object.stand(for: key, insertion)
+        return object
+    }
+
+    /// Keeps an object for the next one, unless somebody refers to it.
+    func recycle(_ object: consuming DestinationObject) {
+        var object = object
+        if !object.isPending, isKnownUniquelyReferenced(&object) { spare = object }
     }
 }

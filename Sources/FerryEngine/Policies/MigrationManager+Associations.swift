@@ -19,20 +19,11 @@ extension MigrationManager {
                 remedy: "Associate objects of the mapping's own source entity, for a mapping that has a policy.",
                 place: .init(entityMapping: mapping.name))
         }
-        try run(
-            """
-            INSERT INTO \(ScratchDatabase.association(of: mapping.resolved)) (source, element, destination, entity)
-            SELECT ?1, last + 1, ?2, ?3 FROM (
-                SELECT ifnull(max(element), 0) AS last, total(destination = ?2 AND entity = ?3) AS known
-                FROM \(ScratchDatabase.association(of: mapping.resolved)) WHERE source = ?1)
-            WHERE known = 0
-            """,
-            [
-                .integer(sourceInstance.primaryKey), .integer(destination.primaryKey),
-                .integer(destination.writer.number),
-            ])
+        let made = (destination.primaryKey, destination.writer.number)
         if let current, current.mapping === mapping, current.key == sourceInstance.primaryKey {
-            current.associated += 1
+            try associations(of: mapping).associate(made, with: current)
+        } else {
+            try associations(of: mapping).add(made, to: sourceInstance.primaryKey)
         }
     }
 
@@ -42,63 +33,91 @@ extension MigrationManager {
     public func destinationInstances(
         forEntityMappingName name: String, sourceInstances: [SourceObject]
     ) throws -> [DestinationObject] {
-        let mapping = try context.mapping(named: known(name))
+        let mapping = try mapping(named: name)
         var objects: [DestinationObject] = []
-        for source in sourceInstances where source.entityName == mapping.source {
-            let statement: Statement
-            if mapping.keepsPrimaryKey {
-                try flush()
-                statement = try cached(
-                    "SELECT Z_PK, Z_ENT FROM main.\(context.destinationTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2"
-                )
-            } else {
-                let entity = mapping.policy == nil ? "?2" : "entity"
-                statement = try cached(
-                    """
-                    SELECT destination, \(entity) FROM \(ScratchDatabase.association(of: mapping))
-                    WHERE source = ?1 AND ?2 IS NOT NULL ORDER BY element
-                    """)
+        for source in sourceInstances where source.entityName == mapping.sourceEntityName {
+            if mapping.resolved.policy != nil {
+                for made in try made(of: source.primaryKey, in: mapping) {
+                    objects.append(try destinationObject(number: made.entity, key: made.key))
+                }
+                continue
             }
+            try flush()
+            let number = try context.destinationNumber(of: mapping.resolved)
+            let statement = try cached(
+                mapping.resolved.keepsPrimaryKey
+                    ? """
+                    SELECT Z_PK FROM main.\(context.destinationTable(of: mapping.resolved))
+                    WHERE Z_PK = ?1 AND Z_ENT = \(number)
+                    """
+                    : """
+                    SELECT destination FROM \(ScratchDatabase.association(of: mapping.resolved))
+                    WHERE source = ?1 ORDER BY element
+                    """)
             try statement.bind(source.primaryKey, at: 1)
-            try statement.bind(try context.destinationNumber(of: mapping), at: 2)
             defer { statement.reset() }
             while try statement.step() {
-                objects.append(try destinationObject(number: statement.integer(1), key: statement.integer(0)))
+                objects.append(try destinationObject(number: number, key: statement.integer(0)))
             }
         }
         return objects
+    }
+
+    private func made(of source: Int64, in mapping: PolicyEntityMapping) throws -> [PolicyAssociations.Made] {
+        let associations = try associations(of: mapping)
+        if let current, current.mapping === mapping, current.key == source {
+            if let made = associations.made(of: current) { return made }
+            try associations.storeNow(current)
+        }
+        return try associations.made(of: source)
     }
 
     /// The source objects from which an entity mapping has made destination objects so far.
     public func sourceInstances(
         forEntityMappingName name: String, destinationInstances: [DestinationObject]
     ) throws -> [SourceObject] {
-        let mapping = try context.mapping(named: known(name))
+        let mapping = try mapping(named: name)
         var objects: [SourceObject] = []
         for destination in destinationInstances {
-            let statement: Statement
-            if mapping.keepsPrimaryKey {
-                guard destination.entityName == mapping.destination else { continue }
-                statement = try cached(
-                    "SELECT Z_PK FROM source.\(context.sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2")
-                try statement.bind(try context.sourceNumber(of: mapping), at: 2)
-            } else {
-                if mapping.policy == nil, destination.entityName != mapping.destination { continue }
-                let entity = mapping.policy == nil ? "?2" : "entity"
-                statement = try cached(
-                    """
-                    SELECT source FROM \(ScratchDatabase.association(of: mapping))
-                    WHERE destination = ?1 AND \(entity) = ?2 ORDER BY source, element
-                    """)
-                try statement.bind(destination.writer.number, at: 2)
-            }
-            try statement.bind(destination.primaryKey, at: 1)
-            defer { statement.reset() }
-            while try statement.step() {
-                objects.append(SourceObject(entity: mapping.source, key: statement.integer(0), self))
+            for key in try sources(of: destination, in: mapping) {
+                objects.append(SourceObject(entity: mapping.sourceEntityName, key: key, self))
             }
         }
         return objects
+    }
+
+    private func sources(of destination: DestinationObject, in mapping: PolicyEntityMapping) throws -> [Int64] {
+        let isSource = { [self] (key: Int64) throws in
+            try single(
+                "SELECT Z_PK FROM source.\(context.sourceTable(of: mapping.resolved)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
+                [.integer(key), .integer(context.sourceNumber(of: mapping.resolved))]) != .null
+        }
+        if mapping.resolved.policy != nil {
+            let associations = try associations(of: mapping)
+            if let current, current.mapping === mapping { try associations.storeNow(current) }
+            return try associations.sources(
+                of: (destination.primaryKey, destination.writer.number), isSource: isSource)
+        }
+        guard destination.entityName == mapping.destinationEntityName else { return [] }
+        if mapping.resolved.keepsPrimaryKey {
+            return try isSource(destination.primaryKey) ? [destination.primaryKey] : []
+        }
+        let statement = try cached(
+            """
+            SELECT source FROM \(ScratchDatabase.association(of: mapping.resolved))
+            WHERE destination = ?1 ORDER BY source, element
+            """)
+        try statement.bind(destination.primaryKey, at: 1)
+        defer { statement.reset() }
+        var sources: [Int64] = []
+        while try statement.step() { sources.append(statement.integer(0)) }
+        return sources
+    }
+
+    /// An entity mapping of the step by its name.
+    private func mapping(named name: String) throws -> PolicyEntityMapping {
+        if let current, current.mapping.name == name { return current.mapping }
+        return try mapping(at: context.mapping(named: known(name)).position)
     }
 
     /// The name of an entity mapping in the step: its own, or the one that tells it from that of another mapping model.
@@ -116,8 +135,9 @@ extension MigrationManager {
 
     /// Sets the relationships that the mapping gives to one of its objects.
     func relateDefault(_ destination: DestinationObject, in mapping: PolicyEntityMapping) throws {
-        try flush()
         isRelatedByDefault = true
+        guard !links.isEmpty else { return }
+        try flush()
         let origins: [Int64]
         if let origin {
             origins = [origin]

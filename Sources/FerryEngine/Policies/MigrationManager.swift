@@ -30,40 +30,19 @@ public final class MigrationManager {
     var isRelatedByDefault = false
 
     private let mappings: [Int: PolicyEntityMapping]
-    private var pending: [ObjectKey: DestinationObject] = [:]
-    private var order: [ObjectKey] = []
+    /// Objects with something to be written, in the order in which that began.
+    private var pending: [DestinationObject] = []
     private var writers: [String: EntityWriter] = [:]
+    private var recentWriter: EntityWriter?
+    private var associations: [Int: PolicyAssociations] = [:]
+    private var rowNumber = 0
     private var lastKeys: [String: Int64] = [:]
     private var statements: [String: Statement] = [:]
     private var lookups: [String: PolicyLookup] = [:]
 
-    private struct ObjectKey: Hashable {
-        var root: String
-        var key: Int64
-    }
-
-    /// The source object that is read, and what has become of it.
-    final class CurrentSource {
-        let plan: RowPlan
-        let mapping: PolicyEntityMapping
-        let row: SourceRow
-        /// Counts the rows, so that an object of an earlier one is told from that of this one.
-        var number = 0
-        var key: Int64 = 0
-        var isKeyTaken = false
-        /// Objects of the mapping's own entity.
-        var inserted: Int64 = 0
-        var associated: Int64 = 0
-
-        init(_ plan: RowPlan, _ mapping: PolicyEntityMapping, _ row: SourceRow) {
-            self.plan = plan
-            self.mapping = mapping
-            self.row = row
-        }
-    }
-
-    /// What may be pending before it is written without being asked: as much as a large source object makes.
-    private static let pendingLimit = 512
+    /// What may be pending before it is written without being asked: what most source objects make, few enough to be
+    /// looked through.
+    private static let pendingLimit = 64
     /// Statements that are kept: more than a policy of ordinary size has.
     private static let statementLimit = 256
 
@@ -96,8 +75,12 @@ public final class MigrationManager {
     /// Of the objects that are made of one source object, the first one of the mapping's own entity keeps its `Z_PK`, where
     /// no other mapping claims that; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
-        mark("\(entityName).*")
-        return try insert(entityName, row: nil)
+        let object = try insert(entityName, row: nil)
+        if !object.writer.isMarked {
+            object.writer.isMarked = true
+            mark("\(entityName).*")
+        }
+        return object
     }
 
     /// Inserts what the attribute mappings make of the source object at work.
@@ -114,24 +97,16 @@ public final class MigrationManager {
                 place: .init(entityMapping: mapping.name))
         }
         let object = try insert(mapping.destinationEntityName, row: current.row)
-        for column in current.plan.columns {
-            guard let place = object.writer.places[column.name] else { continue }
-            if let attribute = column.attribute,
-                let substitute = mapping.attributeMapping(named: attribute.name)?.substitute
-            {
-                mark("\(object.entityName).\(attribute.name)")
-                object.changes[place] = try value(of: substitute, for: attribute, in: mapping, source)
-            } else if case .evaluated(let evaluator) = column.value, evaluator.callsPolicy {
-                object.changes[place] = try policyValue(evaluator, column, current.row.values)
+        if mapping.isSubstituted {
+            for attributeMapping in mapping.attributeMappings {
+                guard let substitute = attributeMapping.substitute else { continue }
+                let known = try object.writer.attribute(attributeMapping.name)
+                mark(known, of: object.writer)
+                object.changes[known.place] = try value(of: substitute, for: known.attribute, in: mapping, source)
             }
         }
-        // A substitute may stand where the mapping model has nothing.
-        let known = Set(current.plan.columns.compactMap(\.attribute?.name))
-        for attributeMapping in mapping.attributeMappings where !known.contains(attributeMapping.name) {
-            guard let substitute = attributeMapping.substitute else { continue }
-            let (attribute, place) = try object.writer.attribute(attributeMapping.name)
-            mark("\(object.entityName).\(attribute.name)")
-            object.changes[place] = try value(of: substitute, for: attribute, in: mapping, source)
+        for column in current.row.policyColumns where object.changes[column.place] == nil {
+            object.changes[column.place] = try policyValue(column, current.row.values)
         }
         return object
     }
@@ -142,7 +117,7 @@ public final class MigrationManager {
         var key: Int64?
         if let current, current.mapping.destinationEntityName == entityName {
             current.inserted += 1
-            if current.mapping.resolved.policyKeepsPrimaryKeys, !current.isKeyTaken {
+            if current.mapping.keepsPrimaryKeys, !current.isKeyTaken {
                 current.isKeyTaken = true
                 key = current.key
                 insertion.version = current.row.values.row.value(RowPlan.versionCell)
@@ -150,8 +125,8 @@ public final class MigrationManager {
         } else {
             created[entityName, default: 0] += 1
         }
-        let object = DestinationObject(writer, key: try key ?? newKey(in: writer), insertion: insertion, self)
         try makeRoom()
+        let object = writer.object(try key ?? newKey(in: writer), insertion: insertion, self)
         touch(object)
         return object
     }
@@ -190,11 +165,11 @@ public final class MigrationManager {
     }
 
     private func policyValue(
-        _ evaluator: RowEvaluator, _ column: RowPlan.DestinationColumn, _ values: PackedValues
+        _ column: SourceRow.PolicyColumn, _ values: PackedValues
     ) throws -> Value {
-        let value = Value(try evaluator.value(in: values, policy: functions))
+        let value = Value(try column.evaluator.value(in: values, policy: functions))
         // What the policy gave as it is must fit; what the expression made of it was converted.
-        guard evaluator.isPolicyCall, let attribute = column.attribute else { return value }
+        guard column.evaluator.isPolicyCall, let attribute = column.attribute else { return value }
         return try MigrationValue(raw: value).stored(in: attribute)
     }
 
@@ -215,19 +190,40 @@ public final class MigrationManager {
     // MARK: Objects at hand
 
     func writer(_ entity: String) throws -> EntityWriter {
-        if let known = writers[entity] { return known }
-        let writer = try EntityWriter(entity, in: context)
+        if let recentWriter, recentWriter.entity == entity { return recentWriter }
+        let writer = try writers[entity] ?? EntityWriter(entity, in: context)
         writers[entity] = writer
+        recentWriter = writer
         return writer
+    }
+
+    private func writer(number: Int64) throws -> EntityWriter {
+        if let recentWriter, recentWriter.number == number { return recentWriter }
+        guard let entity = entityNames[number] else {
+            throw FerryError(.internalError, "The new model has no entity number \(number).")
+        }
+        return try writer(entity)
+    }
+
+    /// What became of the source objects of a mapping with a policy.
+    func associations(of mapping: PolicyEntityMapping) throws -> PolicyAssociations {
+        if let known = associations[mapping.resolved.position] { return known }
+        let new = try PolicyAssociations(mapping.resolved, in: context)
+        associations[mapping.resolved.position] = new
+        return new
+    }
+
+    /// A number for a row that is read, so that an object of an earlier one is told from that of this one.
+    func nextRowNumber() -> Int {
+        rowNumber += 1
+        return rowNumber
     }
 
     /// The object of a key, the same one as long as it has something to be written.
     func destinationObject(number: Int64, key: Int64) throws -> DestinationObject {
-        guard let entity = entityNames[number] else {
-            throw FerryError(.internalError, "The new model has no entity number \(number).")
-        }
-        let writer = try writer(entity)
-        return pending[ObjectKey(root: writer.root, key: key)] ?? DestinationObject(writer, key: key, self)
+        let writer = try writer(number: number)
+        for object in pending where object.primaryKey == key && object.writer.root == writer.root { return object }
+        return writer.object(key, self)
     }
 
     private lazy var entityNames = Dictionary(
@@ -242,26 +238,27 @@ public final class MigrationManager {
 
     /// Remembers that an object has something to be written.
     func touch(_ object: DestinationObject) {
-        let key = ObjectKey(root: object.writer.root, key: object.primaryKey)
-        guard pending[key] !== object else { return }
-        if pending[key] == nil { order.append(key) }
-        pending[key] = object
+        guard !object.isPending else { return }
+        object.isPending = true
+        pending.append(object)
     }
 
-    private func makeRoom() throws { if order.count >= Self.pendingLimit { try flush() } }
+    private func makeRoom() throws { if pending.count >= Self.pendingLimit { try flush() } }
 
     /// Writes everything that was set.
     func flush() throws {
-        guard !order.isEmpty else { return }
-        let keys = order
-        for key in keys { try pending[key]?.write() }
-        order.removeAll(keepingCapacity: true)
-        pending.removeAll(keepingCapacity: true)
+        guard !pending.isEmpty else { return }
+        for object in pending { try object.write() }
+        while let object = pending.popLast() {
+            object.isPending = false
+            let writer = object.writer
+            writer.recycle(object)
+        }
     }
 
     /// Forgets what another unit, or another executor, may have changed.
     func beginUnit() {
-        precondition(order.isEmpty, "a unit wrote everything before it ended")
+        precondition(pending.isEmpty, "a unit wrote everything before it ended")
         lastKeys.removeAll(keepingCapacity: true)
         created.removeAll(keepingCapacity: true)
         newKeys.removeAll(keepingCapacity: true)
@@ -273,6 +270,13 @@ public final class MigrationManager {
         if !recordedMarks.contains(name) { marks.insert(name) }
     }
 
+    /// Remembers that a policy decides over an attribute.
+    func mark(_ attribute: EntityWriter.DestinationAttribute, of writer: EntityWriter) {
+        guard !attribute.isMarked else { return }
+        attribute.isMarked = true
+        mark("\(writer.entity).\(attribute.attribute.name)")
+    }
+
     /// The marks are in the transaction at work.
     func marksAreRecorded() {
         recordedMarks.formUnion(marks)
@@ -281,12 +285,8 @@ public final class MigrationManager {
 
     /// The value that the row at work has in a column of the source.
     func currentValue(of attribute: String, inRow number: Int) -> Value? {
-        guard let current, current.number == number,
-            let cell = current.plan.attributes.first(where: { $0.attribute.name == attribute })?.cell
-        else {
-            return nil
-        }
-        return current.row.values.row.value(cell)
+        guard let current, current.number == number, let known = current.attributes[attribute] else { return nil }
+        return current.row.values.row.value(known.cell)
     }
 
     // MARK: Statements

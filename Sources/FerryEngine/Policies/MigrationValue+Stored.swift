@@ -13,8 +13,8 @@ extension MigrationValue {
     /// What a column holds, as a value of its attribute's type.
     ///
     /// What a column of the type should not hold comes as SQLite has it.
-    init(_ value: Value, of attribute: Attribute) {
-        switch (attribute.type, value) {
+    init(_ value: Value, of type: AttributeType) {
+        switch (type, value) {
         case (.boolean, .integer(let integer)): self = .boolean(integer != 0)
         case (.date, .real(let seconds)): self = .date(Date(timeIntervalSinceReferenceDate: seconds))
         case (.date, .integer(let seconds)): self = .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
@@ -22,6 +22,15 @@ extension MigrationValue {
             self = .double(Double(integer))
         case (.uuid, .blob(let bytes)) where bytes.count == 16: self = .uuid(UUID(bytes))
         default: self.init(raw: value)
+        }
+    }
+
+    /// What a cell holds, as a value of its attribute's type.
+    init(_ row: PackedRow, _ cell: Int, of type: AttributeType) {
+        switch row.storageClass(cell) {
+        case .null: self = .null
+        case .text: self = .string(String(decoding: row.bytes(cell), as: UTF8.self))
+        case .integer, .real, .blob: self.init(row.value(cell), of: type)
         }
     }
 

@@ -6,42 +6,46 @@ internal import FerrySQLite
 final class PolicyExecutor: MappingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
-    private let current: MigrationManager.CurrentSource
+    private let current: CurrentSource
+    private let associations: PolicyAssociations
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let sql = RowStatements(context: context, mapping: calls.mapping.resolved)
-        let plan = try RowPlan(sql, .whenNeeded)
+        let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .whenNeeded)
         rows = try RowStream(plan, in: context)
         let writer = try calls.manager.writer(calls.mapping.destinationEntityName)
-        current = .init(plan, calls.mapping, SourceRow(plan, for: writer))
+        current = CurrentSource(
+            plan, calls.mapping, try SourceRow(plan, for: writer, on: context.connection))
+        associations = try calls.manager.associations(of: calls.mapping)
     }
 
     var writesScratch: Bool { true }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+        let (manager, mapping, policy) = (calls.manager, calls.mapping, calls.policy)
         var outcome = ChunkOutcome()
-        calls.manager.beginUnit()
-        calls.manager.current = current
+        manager.beginUnit()
+        manager.current = current
         defer {
             rows.end()
-            calls.manager.current = nil
+            manager.current = nil
         }
+        try associations.beginChunk(after: range.low)
         try rows.begin(range)
+        var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1
             guard row.isTaken else { continue }
-            current.number += 1
-            current.row.values.row = row
-            current.key = row.integer(RowPlan.keyCell)
-            (current.isKeyTaken, current.inserted, current.associated) = (false, 0, 0)
-            calls.mapping.resetValues()
-            let source = SourceObject(
-                entity: calls.mapping.sourceEntityName, key: current.key, row: current.number, calls.manager)
+            current.begin(row, number: manager.nextRowNumber())
+            mapping.resetValues()
+            // The object of the row before serves again unless the policy has kept it.
+            if !isKnownUniquelyReferenced(&source) { source = SourceObject(entity: mapping.sourceEntityName, manager) }
+            guard let source else { continue }
+            source.stand(for: current.key, row: current.number)
             try calls.call {
-                try calls.policy.createDestinationInstances(
-                    forSource: source, in: calls.mapping, manager: calls.manager)
+                try policy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
             }
+            try associations.finish(current)
             if current.inserted > 0 {
                 outcome.written += current.inserted
                 outcome.created += current.inserted - 1

@@ -94,12 +94,9 @@ final class PolicyRun {
         let other = Set(try context.progress.entries(related).map(\.name))
         for mapping in context.step.resolved.entityMappings
         where mapping.policyKeepsPrimaryKeys && !other.contains("\(mapping.position)") {
-            let differing = try context.connection.integer(
-                """
-                SELECT 1 FROM \(ScratchDatabase.association(of: mapping))
-                WHERE source <> destination OR element <> 1 OR entity <> ?1 LIMIT 1
-                """, [.integer(try context.destinationNumber(of: mapping))])
-            if differing == nil { evidence.implied.insert(mapping.position) }
+            if try PolicyAssociations(mapping, in: context).areAllImplied() {
+                evidence.implied.insert(mapping.position)
+            }
         }
         return evidence
     }
@@ -133,12 +130,8 @@ final class PolicyRun {
         let mapping = calls.mapping.resolved
         manager.links = try links(of: mapping)
         defer { manager.links = [] }
-        // New rows of the table that is read come after the ones at hand, or are met on the next page.
-        let page = try context.connection.prepare(
-            """
-            SELECT source, element, destination, entity FROM \(ScratchDatabase.association(of: mapping))
-            WHERE (source, element) > (?1, ?2) AND source <= ?3 ORDER BY source, element LIMIT 256
-            """)
+        let associations = try manager.associations(of: calls.mapping)
+        var page: [PolicyAssociations.Row] = []
         let ranges = try KeyRanges(of: mapping, in: context)
         try context.walk(
             ranges, unit: "relate:\(mapping.position)", phase: .relationships, subject: mapping.name,
@@ -148,22 +141,22 @@ final class PolicyRun {
             var isByDefault = true
             var position = (source: range.low, element: Int64.max)
             while true {
-                try page.bind([.integer(position.source), .integer(position.element), .integer(range.high)])
-                var rows: [[Int64]] = []
-                while try page.step() { rows.append((0..<4).map { page.integer($0) }) }
-                for row in rows {
-                    let destination = try manager.destinationObject(number: row[3], key: row[2])
-                    manager.origin = row[0]
+                // What is associated meanwhile comes after the ones at hand, or is met on the next page.
+                try associations.page(after: position.source, position.element, upTo: range.high, into: &page)
+                for row in page {
+                    let destination = try manager.destinationObject(number: row.made.entity, key: row.made.key)
+                    manager.origin = row.source
                     manager.isRelatedByDefault = false
                     defer { manager.origin = nil }
                     try calls.call {
                         try calls.policy.createRelationships(
                             forDestination: destination, in: calls.mapping, manager: manager)
                     }
+                    destination.writer.recycle(destination)
                     isByDefault = isByDefault && manager.isRelatedByDefault
                 }
-                guard let last = rows.last else { break }
-                position = (last[0], last[1])
+                guard let last = page.last else { break }
+                position = (last.source, last.element)
             }
             if !isByDefault {
                 var mark = ProgressTable.Entry()

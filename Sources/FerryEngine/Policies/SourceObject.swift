@@ -12,23 +12,29 @@ public final class SourceObject {
     /// The object's own entity.
     public let entityName: String
     /// Its `Z_PK`.
-    public let primaryKey: Int64
+    public private(set) var primaryKey: Int64
     let manager: MigrationManager
     /// The row of the run that it stands for, if it is the one at work.
-    private let row: Int?
+    private var row: Int?
 
-    init(entity: String, key: Int64, row: Int? = nil, _ manager: MigrationManager) {
+    init(entity: String, key: Int64 = 0, _ manager: MigrationManager) {
         entityName = entity
         primaryKey = key
-        self.row = row
         self.manager = manager
+    }
+
+    /// Stands for the source object at work.
+    func stand(for key: Int64, row: Int) {
+        primaryKey = key
+        self.row = row
     }
 
     /// The value of an attribute, or of one at the end of a path of to-one relationships; nil at its end gives null.
     public func value(forKey key: String) throws -> MigrationValue {
+        if let value = valueAtWork(key) { return value }
         let (object, attribute) = try end(of: key)
         guard let object, let attribute else { return .null }
-        return MigrationValue(try object.stored(attribute, contents: true), of: attribute)
+        return MigrationValue(try object.stored(attribute, contents: true), of: attribute.type)
     }
 
     /// The value as SQLite has it, with nothing converted: what a column of external storage holds begins with a byte
@@ -77,6 +83,14 @@ public final class SourceObject {
     }
 
     // MARK: Reading
+
+    /// The value in the row at work; nil where it is not in it, or not all of it.
+    private func valueAtWork(_ key: String) -> MigrationValue? {
+        guard let row, let current = manager.current, current.number == row, let attribute = current.attributes[key],
+            !attribute.isExternal
+        else { return nil }
+        return MigrationValue(current.row.values.row, attribute.cell, of: attribute.type)
+    }
 
     private func related(_ name: String) throws -> SourceObject? {
         let statement = try manager.cached(

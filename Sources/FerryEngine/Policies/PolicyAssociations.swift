@@ -1,0 +1,233 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+
+/// What became of the source objects of one entity mapping with a policy.
+///
+/// Where no statement joins the table, the ordinary outcome (one object, with the key of its source) is implied by the
+/// object itself, and nothing is stored: only sources of which something else became have rows. One of which the object
+/// with its key was made and not associated has a row without an object, numbered 0.
+final class PolicyAssociations {
+    /// An object that was associated: its key and the number of its entity.
+    typealias Made = (key: Int64, entity: Int64)
+
+    let mapping: ResolvedEntityMapping
+    private let isImplied: Bool
+    /// Of the mapping's destination entity.
+    private let number: Int64
+    private let table: String
+    private let destinationTable: String
+    private let connection: Connection
+    private var statements: [String: Statement] = [:]
+    private var store: Statement?
+    /// Whether sources that were not read yet may have rows: other objects may be associated with them at any time.
+    private var isAhead = true
+
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        self.mapping = mapping
+        connection = context.connection
+        number = try context.destinationNumber(of: mapping)
+        table = ScratchDatabase.association(of: mapping)
+        destinationTable = "main.\(try context.destinationTable(of: mapping))"
+        isImplied = Self.isImplied(mapping, in: context)
+    }
+
+    /// Whether objects with the keys of their sources can be told from all others, and no statement joins the table.
+    private static func isImplied(_ mapping: ResolvedEntityMapping, in context: StepContext) -> Bool {
+        guard mapping.policyKeepsPrimaryKeys else { return false }
+        let isAlone = context.step.resolved.entityMappings.allSatisfy {
+            $0.position == mapping.position || $0.destination != mapping.destination || !$0.mayKeepPrimaryKeys
+        }
+        let isJoined = context.assignments.assignments.flatMap(\.contributions).contains {
+            $0.mapping.position == mapping.position || $0.rule.mappings.contains(mapping.name)
+        }
+        return isAlone && !isJoined
+    }
+
+    // MARK: While the mapping's objects are made
+
+    /// Looks whether sources after a key have rows already.
+    func beginChunk(after key: Int64) throws {
+        isAhead = try find("SELECT 1 FROM \(table) WHERE source > ?1 LIMIT 1", key)
+    }
+
+    /// More than a policy makes of one object; beyond that they are stored as they come.
+    private static let limit = 256
+
+    /// Associates an object with the source at work.
+    func associate(_ made: Made, with current: CurrentSource) throws {
+        current.associated += 1
+        if current.made.count >= Self.limit { try storeNow(current) }
+        if current.isStored { return try add(made, to: current.key) }
+        if !current.made.contains(where: { $0 == made }) { current.made.append(made) }
+    }
+
+    /// What was associated with the source at work, or nil where the table has to be asked.
+    func made(of current: CurrentSource) -> [Made]? { current.isStored || isAhead ? nil : current.made }
+
+    /// Stores what the source at work became so far, because the table is to be asked.
+    func storeNow(_ current: CurrentSource) throws {
+        guard !current.isStored else { return }
+        current.isStored = true
+        // From now on the table alone tells.
+        if isImplied { try insert(current.key, 0, nil) }
+        try store(current.made, of: current.key)
+    }
+
+    /// Stores what the source at work became, unless that is implied.
+    func finish(_ current: CurrentSource) throws {
+        if current.isStored { return }
+        guard isImplied else { return try store(current.made, of: current.key) }
+        if isAhead { return try storeNow(current) }
+        switch current.made.count {
+        case 0: if current.isKeyTaken { try insert(current.key, 0, nil) }
+        case 1 where current.made[0] == (current.key, number): break
+        default: try store(current.made, of: current.key)
+        }
+    }
+
+    private func store(_ made: [Made], of source: Int64) throws {
+        for (index, made) in made.enumerated() {
+            if isAhead { try add(made, to: source) } else { try insert(source, Int64(index + 1), made) }
+        }
+    }
+
+    private func insert(_ source: Int64, _ element: Int64, _ made: Made?) throws {
+        let store =
+            try store ?? prepare("INSERT INTO \(table) (source, element, destination, entity) VALUES (?, ?, ?, ?)")
+        self.store = store
+        try store.bind(source, at: 1)
+        try store.bind(element, at: 2)
+        if let made {
+            try store.bind(made.key, at: 3)
+            try store.bind(made.entity, at: 4)
+        } else {
+            try store.bindNull(at: 3)
+            try store.bindNull(at: 4)
+        }
+        try store.run()
+    }
+
+    // MARK: At any time
+
+    /// Associates an object with any source object, after those that it has.
+    func add(_ made: Made, to source: Int64) throws {
+        if isImplied, try isImplied(source) { try insert(source, 1, (source, number)) }
+        isAhead = true
+        let add = try prepare(
+            """
+            INSERT INTO \(table) (source, element, destination, entity) SELECT ?1, last + 1, ?2, ?3 FROM (
+                SELECT ifnull(max(element), 0) AS last, total(destination = ?2 AND entity = ?3) AS known
+                FROM \(table) WHERE source = ?1)
+            WHERE known = 0
+            """)
+        try add.bind(source, at: 1)
+        try add.bind(made.key, at: 2)
+        try add.bind(made.entity, at: 3)
+        try add.run()
+    }
+
+    /// What a source object became, in order.
+    func made(of source: Int64) throws -> [Made] {
+        let search = try prepare(
+            "SELECT destination, entity FROM \(table) WHERE source = ?1 AND element > 0 ORDER BY element")
+        try search.bind(source, at: 1)
+        var made: [Made] = []
+        while try search.step() { made.append((search.integer(0), search.integer(1))) }
+        if made.isEmpty, isImplied, try isImplied(source) { made.append((source, number)) }
+        return made
+    }
+
+    /// The source objects that an object became of, in the order of their keys.
+    ///
+    /// - Parameter isSource: Whether a key is that of a source object of the mapping.
+    func sources(of made: Made, isSource: (Int64) throws -> Bool) throws -> [Int64] {
+        let search = try prepare(
+            "SELECT source FROM \(table) WHERE destination = ?1 AND entity = ?2 ORDER BY source, element")
+        try search.bind(made.key, at: 1)
+        try search.bind(made.entity, at: 2)
+        var sources: [Int64] = []
+        while try search.step() { sources.append(search.integer(0)) }
+        if isImplied, made.entity == number, try isImplied(made.key), try isSource(made.key) {
+            sources.insert(made.key, at: sources.firstIndex { $0 > made.key } ?? sources.endIndex)
+        }
+        return sources
+    }
+
+    /// Whether a source object has no rows, and an object with its key is there.
+    private func isImplied(_ source: Int64) throws -> Bool {
+        try !find("SELECT 1 FROM \(table) WHERE source = ?1 LIMIT 1", source)
+            && find("SELECT 1 FROM \(destinationTable) WHERE Z_PK = ?1 AND Z_ENT = \(number)", source)
+    }
+
+    // MARK: All of them
+
+    /// One association, as the second pass walks over them.
+    struct Row {
+        var source: Int64
+        var element: Int64
+        var made: Made
+    }
+
+    /// The next associations after one of them, in order, up to those of a source object.
+    func page(after source: Int64, _ element: Int64, upTo high: Int64, into rows: inout [Row]) throws {
+        rows.removeAll(keepingCapacity: true)
+        let limit = "ORDER BY 1, 2 LIMIT \(Self.limit)"
+        let stored = """
+            SELECT source, element, destination, entity FROM \(table)
+            WHERE (source, element) > (?1, ?2) AND source <= ?3 AND element > 0
+            """
+        let implied = """
+            SELECT Z_PK, 1, Z_PK, Z_ENT FROM \(destinationTable) AS t
+            WHERE Z_PK > ?1 AND Z_PK <= ?3 AND Z_ENT = \(number)
+            """
+        let text: String
+        if !isImplied {
+            text = "\(stored) \(limit)"
+        } else if try find("SELECT 1 FROM \(table) WHERE source >= ?1 LIMIT 1", source) {
+            text = """
+                \(stored) UNION ALL
+                \(implied) AND NOT EXISTS (SELECT 1 FROM \(table) AS a WHERE a.source = t.Z_PK) \(limit)
+                """
+        } else {
+            text = "\(implied) \(limit)"
+        }
+        let page = try prepare(text)
+        try page.bind(source, at: 1)
+        try page.bind(element, at: 2)
+        try page.bind(high, at: 3)
+        while try page.step() {
+            rows.append(
+                Row(source: page.integer(0), element: page.integer(1), made: (page.integer(2), page.integer(3))))
+        }
+    }
+
+    /// Whether each source object of which something was associated became one object with its own key.
+    func areAllImplied() throws -> Bool {
+        let differing = try prepare(
+            """
+            SELECT 1 FROM \(table)
+            WHERE element > 0 AND (source <> destination OR element <> 1 OR entity <> \(number)) LIMIT 1
+            """)
+        defer { differing.reset() }
+        return try !differing.step()
+    }
+
+    // MARK: Statements
+
+    private func find(_ sql: String, _ key: Int64) throws -> Bool {
+        let statement = try prepare(sql)
+        try statement.bind(key, at: 1)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// A statement that is kept: there are few of them.
+    private func prepare(_ sql: String) throws -> Statement {
+        if let known = statements[sql] { return known }
+        let statement = try connection.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+}
