@@ -66,7 +66,6 @@ struct CommandLineWords {
                 cases.append(word)
             }
         }
-        if case .gate(let scale) = job { (rows, repetitions) = Suite.size(of: scale) }
     }
 
     private static func value(_ rest: inout ArraySlice<String>, _ option: String) throws(FerryError) -> String {

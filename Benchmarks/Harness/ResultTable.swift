@@ -12,7 +12,7 @@ package struct ResultTable {
             if !legend.contains(line) { legend.append(line) }
         }
         lines += legend
-        var table = [["", "rows", "median", "spread", "rows/s", "peak", "written", "statements"]]
+        var table = [["", "rows", "median", "spread", "processor", "rows/s", "peak", "written", "statements"]]
         for point in result.points {
             for side in point.sides { table.append(row(side, point.point)) }
         }
@@ -26,7 +26,8 @@ package struct ResultTable {
         [
             point.label.isEmpty ? side.name : "\(side.name) \(point.label)", Figure.grouped(point.rows),
             Figure.time(side.seconds.median), Self.spread(side.seconds) { Figure.time($0) },
-            Figure.grouped(Int(side.rowsPerSecond.median)), side.peakBytes.map { Figure.size(Double($0)) } ?? "",
+            side.processorSeconds.map { Figure.time($0.median) } ?? "", Figure.grouped(Int(side.rowsPerSecond.median)),
+            side.peakBytes.map { Figure.size(Double($0)) } ?? "",
             side.writtenBytes.map { Figure.size($0.median) } ?? "", side.statements.map(Figure.grouped) ?? "",
         ]
     }

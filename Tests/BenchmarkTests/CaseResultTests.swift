@@ -32,6 +32,7 @@ struct CaseResultTests {
         #expect(try measure("statements of ferry").value.median == 12)
         #expect(try measure("allocations per row of ferry").value.median == 0.5)
         #expect(try measure("bytes written ferry/floor").value.median == 1.5)
+        #expect(try measure("processor time ferry/floor").value == Spread([2, 1, 4]))
     }
 
     @Test("The table shows every side, measure and verdict")
