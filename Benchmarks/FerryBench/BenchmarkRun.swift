@@ -49,11 +49,10 @@ struct BenchmarkRun {
             say(ResultTable(result).lines.joined(separator: "\n"))
             try draw(benchmark, result)
         }
-        if let path = words.json {
-            try SuiteResult(
-                libraries: try libraries(), program: words.tool.map(FileLayer.name), cases: results
-            ).write(to: path, files: files)
-        }
+        let suite = SuiteResult(
+            libraries: try libraries(), program: words.tool.map(FileLayer.name), cases: results)
+        if let path = words.json { try suite.write(to: path, files: files) }
+        if let path = words.page { try files.replace(path, with: Array(ResultPage(suite).text.utf8)) }
         return results
     }
 

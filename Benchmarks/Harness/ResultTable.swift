@@ -18,7 +18,7 @@ package struct ResultTable {
         }
         lines += Self.aligned(table)
         var measures = [["measure", "median", "spread", "budget", ""]]
-        for measure in result.measures { measures.append(row(measure)) }
+        for measure in result.measures { measures.append(Self.cells(measure)) }
         return lines + Self.aligned(measures)
     }
 
@@ -32,14 +32,15 @@ package struct ResultTable {
         ]
     }
 
-    private func row(_ measure: CaseResult.MeasureResult) -> [String] {
+    /// Name, median, spread, budget, and whether that was met.
+    static func cells(_ measure: CaseResult.MeasureResult) -> [String] {
         let budget = measure.budget.map {
             (measure.better == .higher ? "≥ " : "≤ ") + Figure.value($0, measure.unit)
         }
         let verdict = measure.meetsBudget.map { $0 ? "met" : "missed" }
         return [
             measure.name, Figure.value(measure.value.median, measure.unit),
-            Self.spread(measure.value) { Figure.value($0, measure.unit) }, budget ?? "", verdict ?? "",
+            spread(measure.value) { Figure.value($0, measure.unit) }, budget ?? "", verdict ?? "",
         ]
     }
 

@@ -42,4 +42,14 @@ struct CaseResultTests {
             #expect(text.contains(part))
         }
     }
+
+    @Test("The page for the documentation has a row for each measure, and says what whole commands were")
+    func page() {
+        let suite = SuiteResult(
+            libraries: ["sqlite": "3"], program: nil, cases: [CaseResult(SampleBench(), rounds: rounds)])
+        let text = ResultPage(suite).text
+        #expect(text.contains("| `sample` | 100 | speed ferry/floor | 0.50 | 0.25 – 1.00 | ≥ 0.90 | missed |"))
+        #expect(text.contains("| statements of ferry | 12 |"))
+        #expect(text.contains("the library within the benchmark"))
+    }
 }
