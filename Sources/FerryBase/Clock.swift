@@ -13,4 +13,12 @@ package enum Clock {
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
+
+    /// Lets the calling thread sleep; a signal may end that early.
+    package static func wait(milliseconds: Int) {
+        var time = timespec()
+        time.tv_sec = milliseconds / 1_000
+        time.tv_nsec = milliseconds % 1_000 * 1_000_000
+        _ = nanosleep(&time, nil)
+    }
 }

@@ -16,18 +16,24 @@ package final class FaultPlan: Sendable {
         var trigger: Int?
         var outcome = Outcome.fail
         var names: [String] = []
+        var bytesRead: [String: Int64] = [:]
     }
 
     private let state: Mutex<State>
     private let keepsNames: Bool
+    private let witness: DiskWitness?
 
     /// - Parameters:
     ///   - trigger: The operation, counted from 1, that fails; nil only counts.
     ///   - outcome: What happens there.
     ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
-    package init(trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false) {
+    ///   - witness: Is told what the operations that do not fail change.
+    package init(
+        trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil
+    ) {
         state = Mutex(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
+        self.witness = witness
     }
 
     /// Counts one operation.
@@ -43,6 +49,17 @@ package final class FaultPlan: Sendable {
         if struck, outcome == .exit { exitAtOnce() }
         return struck
     }
+
+    /// Tells the witness, if there is one.
+    package func tell(_ change: @autoclosure () -> DiskChange) { if let witness { witness(change()) } }
+
+    /// Takes note of bytes that SQLite has read from a file; reading never fails by plan.
+    package func hasRead(_ bytes: Int64, of name: String) {
+        state.withLock { $0.bytesRead[name, default: 0] += bytes }
+    }
+
+    /// Bytes that SQLite has read, by file.
+    package var bytesRead: [String: Int64] { state.withLock { $0.bytesRead } }
 
     package var count: Int { state.withLock { $0.count } }
     package var names: [String] { state.withLock { $0.names } }

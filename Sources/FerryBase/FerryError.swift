@@ -107,6 +107,7 @@ extension FerryError.Code {
     public static let snapshotFailed = Self("snapshotFailed", .failed)
     public static let rowFailed = Self("rowFailed", .failed)
     public static let internalError = Self("internalError", .failed)
+    public static let valueTooLarge = Self("valueTooLarge", .failed)
     public static let outOfMemory = Self("outOfMemory", .failed)
 
     // What was checked does not hold.

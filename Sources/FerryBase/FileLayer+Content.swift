@@ -91,6 +91,7 @@ extension FileLayer {
     private func reflink(_ path: String, to destination: String, mode: UInt32) throws(FerryError) {
         try perform("clone \(path) to \(destination)") { () throws(SystemError) in
             _ = try uninterrupted { ferry_reflink(path, destination, mode_t(mode)) }
+            faults?.tell(.cloned(path, to: destination))
         }
     }
 }

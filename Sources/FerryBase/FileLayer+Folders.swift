@@ -54,7 +54,10 @@ extension FileLayer {
                 if entry.isDirectory { try removeTree(child) } else { try removeIfPresent(child) }
             }
         }
-        try perform("remove the folder \(path)") { () throws(SystemError) in _ = try uninterrupted { rmdir(path) } }
+        try perform("remove the folder \(path)") { () throws(SystemError) in
+            faults?.tell(.removes(path))
+            _ = try uninterrupted { rmdir(path) }
+        }
     }
 
     private func firstEntries(of path: String, limit: Int) throws(FerryError) -> [FolderEntry] {

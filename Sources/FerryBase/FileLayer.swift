@@ -91,6 +91,7 @@ package struct FileLayer: Sendable {
         let parent = Self.parent(of: path)
         if parent != path, try !exists(parent) { try createDirectory(parent, mode: mode) }
         try perform("make the folder \(path)") { () throws(SystemError) in
+            faults?.tell(.makesFolder(path))
             do throws(SystemError) {
                 _ = try uninterrupted { mkdir(path, mode_t(mode)) }
             } catch {
@@ -102,7 +103,10 @@ package struct FileLayer: Sendable {
 
     /// Removes a file, a symbolic link, or nothing more than that.
     package func remove(_ path: String) throws(FerryError) {
-        try perform("remove \(path)") { () throws(SystemError) in _ = try uninterrupted { unlink(path) } }
+        try perform("remove \(path)") { () throws(SystemError) in
+            faults?.tell(.removes(path))
+            _ = try uninterrupted { unlink(path) }
+        }
     }
 
     /// Removes a file.
@@ -122,6 +126,7 @@ package struct FileLayer: Sendable {
     /// Gives a file a new name, in place of whatever has that name.
     package func rename(_ path: String, to destination: String) throws(FerryError) {
         try perform("rename \(path) to \(destination)") { () throws(SystemError) in
+            faults?.tell(.renames(path, to: destination))
             _ = try uninterrupted { Self.systemRename(path, destination) }
         }
     }
@@ -130,6 +135,7 @@ package struct FileLayer: Sendable {
     package func link(_ path: String, to destination: String) throws(FerryError) {
         try perform("link \(path) to \(destination)") { () throws(SystemError) in
             _ = try uninterrupted { Self.systemLink(path, destination) }
+            faults?.tell(.linked(path, to: destination))
         }
     }
 
@@ -137,7 +143,10 @@ package struct FileLayer: Sendable {
 
     /// Makes the content of a file durable.
     package func syncFile(_ path: String) throws(FerryError) {
-        try perform("sync \(path)") { () throws(SystemError) in try Self.sync(path: path, flags: O_RDONLY) }
+        try perform("sync \(path)") { () throws(SystemError) in
+            try Self.sync(path: path, flags: O_RDONLY)
+            faults?.tell(.synced(path))
+        }
     }
 
     /// Makes the names in a folder durable.
@@ -149,6 +158,7 @@ package struct FileLayer: Sendable {
                 // Some file systems have nothing to sync in a folder and say so.
                 guard error.number == EINVAL || error.number == ENOTSUP else { throw error }
             }
+            faults?.tell(.syncedFolder(path))
         }
     }
 

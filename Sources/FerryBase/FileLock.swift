@@ -54,6 +54,28 @@ extension FileLayer {
         }
     }
 
+    /// Whether somebody holds the lock file at a path; asking neither makes it nor writes to it.
+    package func isLocked(_ path: String) throws(FerryError) -> Bool {
+        guard try exists(path) else { return false }
+        return try perform("look at the lock \(path)") { () throws(SystemError) in
+            let descriptor: Int32
+            do throws(SystemError) {
+                descriptor = try uninterrupted { systemOpen(path, O_RDONLY | O_CLOEXEC, 0) }
+            } catch {
+                if error.isNotFound { return false }
+                throw error
+            }
+            defer { _ = systemClose(descriptor) }
+            do throws(SystemError) {
+                _ = try uninterrupted { flock(descriptor, LOCK_SH | LOCK_NB) }
+                return false
+            } catch {
+                if error.number == EWOULDBLOCK { return true }
+                throw error
+            }
+        }
+    }
+
     /// The process that last took the lock file; nil when there is none or its text is no number.
     package func lockHolder(_ path: String) throws(FerryError) -> Int32? {
         guard try exists(path) else { return nil }

@@ -37,6 +37,7 @@ package struct OutputFile: ~Copyable {
                     pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(start) + off_t(done))
                 }
             }
+            files.faults?.tell(.wrote(path, offset: start, bytes))
         }
         offset += Int64(bytes.count)
     }
@@ -52,6 +53,7 @@ package struct OutputFile: ~Copyable {
         let descriptor = descriptor
         try files.perform("truncate \(path)") { () throws(SystemError) in
             _ = try uninterrupted { ftruncate(descriptor, off_t(size)) }
+            files.faults?.tell(.resized(path, size))
         }
         offset = size
     }
@@ -59,7 +61,10 @@ package struct OutputFile: ~Copyable {
     /// Makes what was written durable.
     package mutating func sync() throws(FerryError) {
         let descriptor = descriptor
-        try files.perform("sync \(path)") { () throws(SystemError) in try FileLayer.sync(descriptor: descriptor) }
+        try files.perform("sync \(path)") { () throws(SystemError) in
+            try FileLayer.sync(descriptor: descriptor)
+            files.faults?.tell(.synced(path))
+        }
     }
 
     /// Closes the file; the last use of it.
@@ -80,7 +85,11 @@ extension FileLayer {
     /// - Throws: ``FerryError`` `.fileFailed` also when something is at the path already.
     package func create(_ path: String, mode: UInt32 = 0o644) throws(FerryError) -> OutputFile {
         let descriptor = try perform("create \(path)") { () throws(SystemError) in
-            try uninterrupted { systemOpen(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode)) }
+            let descriptor = try uninterrupted {
+                systemOpen(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+            }
+            faults?.tell(.created(path))
+            return descriptor
         }
         return OutputFile(path: path, offset: 0, files: self, descriptor: descriptor)
     }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The phases of a run, in their order.
 public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
     case preflight
@@ -31,20 +29,3 @@ public struct ProgressUpdate: Sendable {
 
 /// Receives progress on the thread that does the work.
 public typealias ProgressHook = @Sendable (ProgressUpdate) -> Void
-
-/// A request to stop after the current unit: a cancelled task, a spent budget, Ctrl-C.
-public final class StopRequest: Sendable {
-    private let reason = Mutex<FerryError?>(nil)
-
-    public init() {}
-
-    /// Asks for a stop; the first reason given is kept.
-    public func request(_ error: FerryError) { reason.withLock { $0 = $0 ?? error } }
-
-    public var isRequested: Bool { reason.withLock { $0 != nil } }
-
-    /// - Throws: The reason, once a stop was requested.
-    public func check() throws(FerryError) {
-        if let error = reason.withLock({ $0 }) { throw error }
-    }
-}

@@ -7,6 +7,13 @@ package struct EngineOptions: Sendable {
     package enum ChunkSize: Sendable, Hashable { case rows(Int), automatic }
 
     package var chunkSize: ChunkSize
+    /// What an automatic chunk may write, and how long it may take.
+    package var chunkBytes = 4 << 20
+    package var chunkNanoseconds: UInt64 = 500_000_000
+    /// What values that must be whole in memory may cost.
+    package var memoryLimit = 32 << 20
+    /// The largest value that goes with its chunk; nil for what ``memoryLimit`` and ``chunkBytes`` allow.
+    package var valueLimit: Int?
     /// `now()`, in seconds since 2001-01-01 UTC; fixed once per run.
     package var now: Double
     package var trace: TraceHook?
@@ -35,4 +42,14 @@ package struct EngineOptions: Sendable {
         self.vfs = vfs
         self.externalFolder = externalFolder
     }
+
+    /// The largest value, and the largest row, that goes with its chunk, in bytes (`SQLITE_LIMIT_LENGTH`).
+    ///
+    /// A statement holds a value and the row that it becomes at the same time, so it is half of what a chunk may write;
+    /// and an eighth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
+    /// come near the smallest limit.
+    package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
+
+    /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
+    package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
 }

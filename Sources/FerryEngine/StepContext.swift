@@ -16,13 +16,17 @@ final class StepContext {
     let sourceKeys: SourceKeys
     let options: EngineOptions
     let progress: ProgressTable
+    private let pageSize: Int64
     /// Destination entity to the lists of attributes by which its objects are found.
     let lookups: [String: [[String]]]
+    /// Opens the source alone, under the same name, for a thread that reads while this one writes.
+    let openSource: () throws -> Connection
 
     init(
         step: StepPlan, connection: Connection, source: StoreLayout, destination: StoreLayout,
-        assignments: RelationshipAssignments, options: EngineOptions
+        assignments: RelationshipAssignments, options: EngineOptions, openSource: @escaping () throws -> Connection
     ) throws(DatabaseError) {
+        self.openSource = openSource
         self.step = step
         self.connection = connection
         self.source = source
@@ -32,9 +36,10 @@ final class StepContext {
         var damage = options.sourceDamage
         if damage == nil { damage = try StoreDamage.brokenLinks(in: source, on: connection, schema: "source") }
         sourceKeys = SourceKeys(
-            assignments, mappings: step.resolved.entityMappings, source: source, damage: damage ?? [])
+            assignments, step: step.resolved, source: source, destination: destination, damage: damage ?? [])
         lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
+        pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
     static func lookups(of step: StepPlan) -> [String: [[String]]] {
@@ -86,6 +91,17 @@ final class StepContext {
         return number
     }
 
+    // MARK: Memory
+
+    /// The pages that this connection has written so far, in bytes; no statement is needed to know that.
+    var writtenBytes: Int64 { connection.pagesWritten * pageSize }
+
+    /// What temporary tables hold now, in bytes.
+    func temporaryBytes() throws(DatabaseError) -> Int64 {
+        let pages = try connection.integer("PRAGMA temp.page_count") ?? 0
+        return (pages - (try connection.integer("PRAGMA temp.freelist_count") ?? 0)) * pageSize
+    }
+
     // MARK: Units
 
     /// Runs one unit: its work and its record are committed together, or neither.
@@ -96,6 +112,7 @@ final class StepContext {
             try progress.countUnit(writesScratch: writesScratch)
             if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
         }
+        options.stop.unitIsDone()
     }
 
     /// Runs a piece of work that is one unit by itself, unless an earlier call has finished it.

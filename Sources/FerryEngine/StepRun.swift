@@ -128,6 +128,10 @@ extension FerryError {
     init(database error: DatabaseError, whileDoing work: String) {
         if error.isInterrupted {
             self.init(.interrupted, "Stopped while \(work).", remedy: "Run the same command to go on.", cause: error)
+        } else if error.isTooBig {
+            self.init(
+                .valueTooLarge, "A value, or a row, is too large to be whole in memory while \(work).",
+                remedy: "Give --memory-limit at least twice its size and run the same command again.", cause: error)
         } else if error.isFull {
             self.init(
                 .databaseFailed, "The disk is full while \(work).",

@@ -49,6 +49,9 @@ extension Connection {
         defer { functionError = nil }
         return functionError
     }
+
+    /// Takes over what a function threw on another connection that worked for this one.
+    package func takeOver(functionError error: (any Error)?) { functionError = error }
 }
 
 private final class RegisteredFunction {

@@ -34,6 +34,21 @@ extension Connection {
         return Int(sqlite3_limit(handle, limit.code, Int32(clamping: value)))
     }
 
+    /// Runs a body under another limit.
+    package func with<Result>(_ limit: Limit, _ value: Int, _ body: () throws -> Result) rethrows -> Result {
+        let before = self.limit(limit, value)
+        defer { self.limit(limit, before) }
+        return try body()
+    }
+
+    /// Pages that the caches of all databases of this connection have written since it was opened
+    /// (`SQLITE_DBSTATUS_CACHE_WRITE`).
+    package var pagesWritten: Int64 {
+        var (current, highest): (Int32, Int32) = (0, 0)
+        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &current, &highest, 0)
+        return Int64(UInt32(bitPattern: current))
+    }
+
     /// How long a statement waits for another connection's lock; at first not at all.
     package func waitWhenBusy(milliseconds: Int) { sqlite3_busy_timeout(handle, Int32(clamping: milliseconds)) }
 

@@ -20,6 +20,8 @@ package final class Connection {
     private let vfs: VFS?
     /// What a function of ours threw last, until it is taken.
     var functionError: (any Error)?
+    /// Set while a request for a stop may end statements.
+    var abandonment: Abandonment?
 
     /// Opens a database file.
     ///
@@ -53,7 +55,10 @@ package final class Connection {
         sqlite3_busy_timeout(handle, 0)
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    deinit {
+        abandonment?.end()
+        sqlite3_close_v2(handle)
+    }
 
     /// The file URI of a path, for `sqlite3_open_v2` and ATTACH.
     package static func uri(path: String, immutable: Bool = false, readOnly: Bool = false) -> String {
@@ -132,9 +137,6 @@ package final class Connection {
     package var changes: Int64 { sqlite3_changes64(handle) }
 
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
-
-    /// Makes running statements of this connection end with an interrupt error; may be called from any thread.
-    package func interrupt() { sqlite3_interrupt(handle) }
 
     /// Keeps closing this connection from checkpointing the `-wal` (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).
     package func keepWriteAheadLogOnClose() {

@@ -30,6 +30,8 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// Whether a page of the file does not hold what it should.
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
+    /// Whether the SQL text itself is wrong, such as by a name that the connection does not know.
+    package var isInSQL: Bool { primaryCode == SQLITE_ERROR }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
     package var isFull: Bool { primaryCode == SQLITE_FULL }
     package var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }

@@ -8,14 +8,22 @@ struct FaultFile {
     private var base: sqlite3_file
     private var state: Unmanaged<State>
 
+    /// What a file is to those who watch.
+    struct Identity {
+        var name: String
+        var isTemporary: Bool
+        /// Whether the next sync makes its name durable too.
+        var syncsFolder = false
+    }
+
     private final class State {
-        let name: String
+        var identity: Identity
         let faults: FaultPlan
         /// The methods that the file shows; as many as its inner file has.
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
 
-        init(name: String, faults: FaultPlan, version: Int32) {
-            self.name = name
+        init(_ identity: Identity, faults: FaultPlan, version: Int32) {
+            self.identity = identity
             self.faults = faults
             methods = .allocate(capacity: 1)
             methods.initialize(to: FaultFile.methods(version: version))
@@ -34,9 +42,9 @@ struct FaultFile {
     }
 
     static func install(
-        over file: UnsafeMutablePointer<sqlite3_file>, version: Int32, name: String, faults: FaultPlan
+        over file: UnsafeMutablePointer<sqlite3_file>, version: Int32, as identity: Identity, faults: FaultPlan
     ) {
-        let state = State(name: name, faults: faults, version: version)
+        let state = State(identity, faults: faults, version: version)
         UnsafeMutableRawPointer(file).initializeMemory(
             as: FaultFile.self,
             to: FaultFile(
@@ -49,7 +57,25 @@ struct FaultFile {
 
     private static func strikes(_ operation: String, _ file: UnsafeMutablePointer<sqlite3_file>) -> Bool {
         header(of: file).pointee.state._withUnsafeGuaranteedRef { state in
-            state.faults.strikes("\(operation) \(state.name.isEmpty ? "a temporary file" : state.name)")
+            let name = state.identity.name
+            return state.faults.strikes("\(operation) \(name.isEmpty ? "a temporary file" : name)")
+        }
+    }
+
+    /// Tells what was done to a file that has a name.
+    private static func tell(_ file: UnsafeMutablePointer<sqlite3_file>, _ change: (String) -> DiskChange) {
+        header(of: file).pointee.state._withUnsafeGuaranteedRef { state in
+            guard !state.identity.isTemporary else { return }
+            state.faults.tell(change(state.identity.name))
+        }
+    }
+
+    private static func tellOfSync(_ file: UnsafeMutablePointer<sqlite3_file>) {
+        tell(file) { .synced($0) }
+        header(of: file).pointee.state._withUnsafeGuaranteedRef { state in
+            guard state.identity.syncsFolder else { return }
+            state.identity.syncsFolder = false
+            state.faults.tell(.syncedFolder(FileLayer.parent(of: state.identity.name)))
         }
     }
 
@@ -65,17 +91,26 @@ struct FaultFile {
         methods.xWrite = { file, bytes, count, offset in
             if FaultFile.strikes("write", file!) { return ExtendedCode.writeFailed }
             let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xWrite(inner, bytes, count, offset)
+            let code = inner.pointee.pMethods.pointee.xWrite(inner, bytes, count, offset)
+            if code == SQLITE_OK {
+                let written = UnsafeRawBufferPointer(start: bytes, count: Int(count))
+                FaultFile.tell(file!) { .wrote($0, offset: offset, written) }
+            }
+            return code
         }
         methods.xTruncate = { file, size in
             if FaultFile.strikes("truncate", file!) { return ExtendedCode.truncateFailed }
             let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xTruncate(inner, size)
+            let code = inner.pointee.pMethods.pointee.xTruncate(inner, size)
+            if code == SQLITE_OK { FaultFile.tell(file!) { .resized($0, size) } }
+            return code
         }
         methods.xSync = { file, flags in
             if FaultFile.strikes("sync", file!) { return ExtendedCode.syncFailed }
             let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xSync(inner, flags)
+            let code = inner.pointee.pMethods.pointee.xSync(inner, flags)
+            if code == SQLITE_OK { FaultFile.tellOfSync(file!) }
+            return code
         }
         passThrough(&methods)
         return methods
@@ -83,6 +118,9 @@ struct FaultFile {
 
     private static func passThrough(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { file, bytes, count, offset in
+            FaultFile.header(of: file!).pointee.state._withUnsafeGuaranteedRef { state in
+                state.faults.hasRead(Int64(count), of: state.name)
+            }
             let inner = FaultFile.inner(of: file!)
             return inner.pointee.pMethods.pointee.xRead(inner, bytes, count, offset)
         }

@@ -34,11 +34,18 @@ package struct FunctionArguments: ~Copyable {
     package func withBytes<Result>(
         _ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
+        try body(bytes(index))
+    }
+
+    /// The bytes of a text or BLOB argument, borrowed until the function returns.
+    ///
+    /// Not generic, so that a call from another room costs nothing but itself.
+    package func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let value = value(index)
         // The pointer first: asking for the size first could convert the value twice.
         let pointer = sqlite3_value_blob(value)
         let count = Int(sqlite3_value_bytes(value))
-        return try body(UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count))
+        return UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count)
     }
 
     /// The argument, owned: for tests and rare paths.

@@ -84,17 +84,20 @@ package final class PageReader {
             zeroFills: true)
     }
 
-    /// Writes the whole content to a file.
+    /// Writes content to a file at the same place: from the file's end on, all or up to a limit.
     ///
     /// - Throws: ``DatabaseError``, ``FerryError``, or the reason of the stop request.
-    package func write(to output: inout OutputFile, stop: StopRequest = StopRequest()) throws {
+    package func write(
+        to output: inout OutputFile, limit: Int64 = .max, stop: StopRequest = StopRequest()
+    ) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < byteCount {
+        var offset = output.offset
+        let end = min(byteCount, offset + min(limit, byteCount))
+        while offset < end {
             try stop.check()
             let part = UnsafeMutableRawBufferPointer(
-                rebasing: buffer[..<Int(min(Int64(buffer.count), byteCount - offset))])
+                rebasing: buffer[..<Int(min(Int64(buffer.count), end - offset))])
             try read(into: part, at: offset)
             try output.write(UnsafeRawBufferPointer(part))
             offset += Int64(part.count)

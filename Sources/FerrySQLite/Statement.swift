@@ -79,6 +79,29 @@ package final class Statement {
         try check(sqlite3_bind_value(handle, Int32(index), sqlite3_column_value(source.handle, Int32(column))))
     }
 
+    /// Binds the value of another statement's current column without copying it; the row must stay until
+    /// ``unbind()``.
+    package func bind(borrowed column: Int, of source: Statement, at index: Int) throws(DatabaseError) {
+        let type = source.storageClass(column)
+        guard type == .text || type == .blob else { return try bind(column: column, of: source, at: index) }
+        let start = sqlite3_column_blob(source.handle, Int32(column))
+        let count = UInt64(sqlite3_column_bytes(source.handle, Int32(column)))
+        guard let start, count > 0 else { return try bind(column: column, of: source, at: index) }
+        try check(
+            type == .text
+                ? sqlite3_bind_text64(
+                    handle, Int32(index), start, count, ferry_sqlite3_static(), UInt8(SQLITE_UTF8))
+                : sqlite3_bind_blob64(handle, Int32(index), start, count, ferry_sqlite3_static()))
+    }
+
+    /// Binds a BLOB of zeros, which takes no memory where only such BLOBs stand behind it in a row.
+    package func bind(zeros count: Int, at index: Int) throws(DatabaseError) {
+        try check(sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)))
+    }
+
+    /// Forgets all bindings.
+    package func unbind() { sqlite3_clear_bindings(handle) }
+
     package func bind(_ value: Value, at index: Int) throws(DatabaseError) {
         switch value {
         case .null: try bindNull(at: index)

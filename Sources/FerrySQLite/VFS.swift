@@ -79,7 +79,12 @@ package final class VFS: Sendable {
             if let faults = context.pointee.faults, faults.strikes("delete " + VFSContext.text(path)) {
                 return ExtendedCode.deleteFailed
             }
-            return context.pointee.base.pointee.xDelete(context.pointee.base, path, syncFolder)
+            context.pointee.faults?.tell(.removes(VFSContext.text(path)))
+            let code = context.pointee.base.pointee.xDelete(context.pointee.base, path, syncFolder)
+            if code == SQLITE_OK, syncFolder != 0 {
+                context.pointee.faults?.tell(.syncedFolder(FileLayer.parent(of: VFSContext.text(path))))
+            }
+            return code
         }
         vfs.xAccess = { vfs, path, flags, result in
             let base = VFSContext.of(vfs).pointee.base
@@ -145,9 +150,22 @@ struct VFSContext {
         if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
         let inner = FaultFile.inner(of: file)
         inner.pointee.pMethods = nil
+        // What is deleted on closing has no name by then.
+        let isNamed = flags & SQLITE_OPEN_DELETEONCLOSE == 0
+        var exists: Int32 = 1
+        if isNamed, flags & SQLITE_OPEN_CREATE != 0 {
+            _ = base.pointee.xAccess(base, path, SQLITE_ACCESS_EXISTS, &exists)
+        }
         let code = base.pointee.xOpen(base, path, inner, flags, outFlags)
         guard let methods = inner.pointee.pMethods else { return code }
-        FaultFile.install(over: file, version: methods.pointee.iVersion, name: Self.text(path), faults: faults)
+        var state = FaultFile.Identity(name: Self.text(path), isTemporary: !isNamed)
+        if exists == 0 {
+            faults.tell(.created(state.name))
+            let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
+            // With its first sync SQLite makes the name of a new journal durable too.
+            state.syncsFolder = flags & journals != 0
+        }
+        FaultFile.install(over: file, version: methods.pointee.iVersion, as: state, faults: faults)
         return code
     }
 }

@@ -55,7 +55,7 @@ struct ArchiveWriter {
     ) throws -> Result {
         let checker = try Checker(
             output: output, state: state, hashes: hashes, slots: Self.slotCount, pieceBytes: Self.pieceBytes,
-            recordState: recordState)
+            stop: stop, recordState: recordState)
         let thread = Thread { checker.run() }
         thread.name = "ferry snapshot"
         thread.start()
@@ -144,11 +144,12 @@ private final class Checker: @unchecked Sendable {
     private var hashes: ArchiveHashes
     private var decompressor: Decompressor
     private let decoded: UnsafeMutableRawBufferPointer
+    private let stop: StopRequest
     private let recordState: @Sendable (ArchiveState) throws -> Void
 
     init(
         output: consuming OutputFile, state: ArchiveState, hashes: consuming ArchiveHashes, slots count: Int,
-        pieceBytes: Int, recordState: @escaping @Sendable (ArchiveState) throws -> Void
+        pieceBytes: Int, stop: StopRequest, recordState: @escaping @Sendable (ArchiveState) throws -> Void
     ) throws {
         decompressor = try Decompressor()
         slots = (0..<count).map { _ in Slot(pieceBytes: pieceBytes) }
@@ -159,6 +160,7 @@ private final class Checker: @unchecked Sendable {
         self.output = output
         self.state = state
         self.hashes = hashes
+        self.stop = stop
         self.recordState = recordState
     }
 
@@ -246,5 +248,6 @@ private final class Checker: @unchecked Sendable {
         state.frames += 1
         state.archiveOffset = output.offset
         try recordState(state)
+        stop.unitIsDone()
     }
 }

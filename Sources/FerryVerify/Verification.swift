@@ -44,6 +44,12 @@ package struct Verification {
     package var isThorough = false
     /// Whether the destination is checked by itself, without a migration that led to it.
     var isStoreAlone = false
+    /// The largest value that is read together with its row, in bytes; others are compared in pieces.
+    package var valueLimit = 2 << 20
+    /// What values that must be whole in memory may cost.
+    package var memoryLimit = 32 << 20
+    /// What this verification is of, beside its files, so that a later call may go on with it; nil to begin anew always.
+    package var resumeKey: String?
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -75,16 +81,24 @@ package struct Verification {
         guard mode != .none else { return VerificationReport(mode: mode) }
         if now == nil { try step.checkNeedsNoTime() }
         do {
-            let lookups = try LookupFile(in: workFolder)
+            let key = try key
+            let lookups = try LookupFile(in: workFolder, key: key)
             do {
-                let report = try check(with: lookups)
+                let report = try check(with: lookups, key: key)
                 try lookups.remove()
                 return report
             } catch {
-                // The first error is the one to report; what is left behind is overwritten next time.
-                do { try lookups.remove() } catch _ {}
+                // The first error is the one to report; what is left behind is gone on with, or overwritten.
+                do { if key == nil { try lookups.remove() } } catch _ {}
                 throw error
             }
+        } catch let error as DatabaseError where error.isTooBig {
+            throw FerryError(
+                .valueTooLarge,
+                "A value that must be whole in memory to be checked takes more of it than \(memoryLimit >> 20) MiB.",
+                remedy: "Give --memory-limit at least twice its size.", cause: error)
+        } catch let error as DatabaseError where error.isInterrupted {
+            throw FerryError(.interrupted, "Stopped while verifying.", remedy: "Run the same command to go on.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
@@ -92,13 +106,27 @@ package struct Verification {
         }
     }
 
-    private func check(with lookups: LookupFile) throws -> VerificationReport {
-        let context = try VerificationContext(self, lookups: lookups)
+    /// The verification and the state of its files; nil when it cannot be gone on with.
+    private var key: String? {
+        get throws(FerryError) {
+            // What is not synced is lost or torn when the machine goes down, so it must be the same session.
+            guard let resumeKey, let session = SystemSession.id else { return nil }
+            var parts = [resumeKey, session, mode.rawValue]
+            for path in [sourcePath, sourcePath + "-wal", destinationPath, destinationPath + "-wal"] {
+                let file = try FileLayer().attributesIfPresent(path)
+                parts.append(file.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" } ?? "none")
+            }
+            return parts.joined(separator: "\n")
+        }
+    }
+
+    private func check(with lookups: LookupFile, key: String?) throws -> VerificationReport {
+        let context = try VerificationContext(self, lookups: lookups, key: key)
+        context.connection.abandonStatements(on: stop)
         try context.connection.transaction {
             for check in allChecks
             where (mode == .full || check.isQuick) && check.scope.includes(storeAlone: isStoreAlone) {
-                try stop.check()
-                try check.init().run(in: context)
+                try context.progress.once(check.name, in: context) { try check.init().run(in: context) }
                 // Without the tables and columns that the other checks read there is nothing more to find.
                 if context.isUnreadable { break }
             }

@@ -24,17 +24,24 @@ final class VerificationContext {
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables
 
+    let progress: VerificationProgress
     private var sinceLastLook: Int64 = 0
+    private var isPausing = false
 
-    init(_ verification: Verification, lookups: LookupFile) throws {
+    init(_ verification: Verification, lookups: LookupFile, key: String?) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
         report = VerificationReport(mode: verification.mode)
         // What SQLite sorts on disk goes to the same folder.
         let vfs = try VFS(temporaryFolder: verification.workFolder)
         connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
-        // The file is worth nothing after a crash, so nothing protects it.
-        try connection.execute("PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF")
+        // What is not gone on with is worth nothing after a kill, so nothing protects it.
+        try connection.execute(
+            "PRAGMA main.journal_mode = \(key == nil ? "OFF" : "TRUNCATE"); PRAGMA main.synchronous = OFF")
+        progress = try VerificationProgress(on: connection, key: key, stop: verification.stop)
+        report.checked = progress.state.checked
+        report.notRecomputed = progress.state.notRecomputed
+        report.differences = progress.state.differences
         let isOneFile = verification.sourcePath == verification.destinationPath
         // The log of a step that is not finished yet stays apart from the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
@@ -57,6 +64,8 @@ final class VerificationContext {
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
+        // What is read from here on are rows: none may take all memory.
+        connection.limit(.length, max(verification.valueLimit, verification.memoryLimit / 2))
     }
 
     private static func attach(
@@ -75,6 +84,13 @@ final class VerificationContext {
         report.add(check: check.name, entity: entity, count: count, example: example)
     }
 
+    /// Runs a unit that stops by itself, with ``VerificationProgress/pause(in:_:)``, where it can be gone on with.
+    func pausing(_ unit: String, _ body: () throws -> Void) throws {
+        isPausing = progress.pauses
+        defer { isPausing = false }
+        try progress.once(unit, in: self, body)
+    }
+
     /// Says how far a check has come, and looks whether a stop was asked for; cheap enough for every row.
     func advance(_ subject: String, done: Int64, total: Int64?) throws {
         sinceLastLook += 1
@@ -85,7 +101,7 @@ final class VerificationContext {
     /// The same, now.
     func announce(_ subject: String, done: Int64 = 0, total: Int64? = nil) throws {
         sinceLastLook = 0
-        try verification.stop.check()
+        if !isPausing { try verification.stop.check() }
         verification.progress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
     }
 

@@ -10,7 +10,7 @@ struct MessageTests {
         "migrate App.sqlite", "migrate App.sqlite --models", "migrate App.sqlite --models M --chunk-size 0",
         "migrate App.sqlite --models M --chunk-size many", "migrate App.sqlite --models M --verify half",
         "migrate App.sqlite --models M --progress loud", "migrate App.sqlite --models M --snapshot-level 20",
-        "migrate App.sqlite --models M --budget 15s", "migrate App.sqlite --models M --hold-swap",
+        "migrate App.sqlite --models M --budget soon", "migrate App.sqlite --models M --hold-swop",
         "migrate App.sqlite --models M --executor rows", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",
         "plan App.sqlite --models M --sql", "plan A.sqlite B.sqlite --models M", "help frobnicate",
         "snapshot restore App.sqlite", "generate Model.xcdatamodeld --rows 10",

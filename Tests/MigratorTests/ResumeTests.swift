@@ -64,7 +64,7 @@ struct ResumeTests {
         #expect(status.state == .interrupted && status.runID != nil)
         let report = try small.migrator().migrate(quick)
         #expect(report.resumed && report.entityMappings.count == 4)
-        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .none)
+        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .finished)
     }
 
     @Test("Another plan is refused until it is restarted")

@@ -1,5 +1,6 @@
 import Ferry
 import FerryBase
+import FerryEngine
 import FerryModel
 import FerrySQLite
 import FerryStore
@@ -9,10 +10,13 @@ import TestSupport
 /// A store of two entities, three model versions and mapping files, small enough to be migrated hundreds of times.
 struct SmallMigration {
     let folder: TemporaryFolder
+    /// Whether the second step's books are made by ``HeadingPolicy``.
+    let hasPolicy: Bool
     var store: String { folder.file("App.sqlite") }
 
     /// Writes models, mapping files and a store of so many books, of which every fifth has no author.
-    init(rows: Int64 = 12, form: TinyStore.Form = .plain) throws {
+    init(rows: Int64 = 12, form: TinyStore.Form = .plain, hasPolicy: Bool = false) throws {
+        self.hasPolicy = hasPolicy
         folder = try TemporaryFolder()
         try writeModels()
         try writeMappings()
@@ -23,7 +27,8 @@ struct SmallMigration {
         try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) }, files: files)
+            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) },
+            policies: hasPolicy ? ["HeadingPolicy": { HeadingPolicy() }] : [:], files: files)
     }
 
     func model(_ name: String) throws -> ModelVersion {
@@ -86,6 +91,7 @@ struct SmallMigration {
             { "source": "App 2", "destination": "App 3", "entityMappings": [
               { "name": "AuthorToAuthor", "source": "Author", "destination": "Author" },
               { "name": "BookToBook", "source": "Book", "destination": "Book",
+                \(hasPolicy ? "\"policy\": \"HeadingPolicy\"," : "")
                 "attributes": { "heading": "$source.title" } } ] }
             """, to: "Two.json")
     }
@@ -109,5 +115,18 @@ struct SmallMigration {
             }
         }
         if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+}
+
+/// Does what the mapping says, and numbers the books across all calls of a run.
+struct HeadingPolicy: EntityMigrationPolicy {
+    func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+        let number = try (manager.userInfo(Int.self, forKey: "books") ?? 0) + 1
+        try manager.setUserInfo(number, forKey: "books")
+        let book = try manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [source])[0]
+        try book.setValue(.string("Book number \(number)"), forKey: "heading")
     }
 }

@@ -31,6 +31,7 @@ struct StoreDamageTests {
             ("UPDATE ZBOOK SET ZSHELF = 9", StoreDamage.Kind.danglingKey, "Book", "shelf", 2),
             ("UPDATE ZNOTE SET Z3NOTES = 9", .danglingKey, "Novel", "notes", 1),
             ("INSERT INTO Z_1BOOKS VALUES (1, 7, 0), (8, 1, 0)", .danglingKey, "Author", "books", 2),
+            ("INSERT INTO Z_1BOOKS VALUES (1, NULL, 0), (NULL, 1, 0)", .danglingKey, "Author", "books", 2),
             ("INSERT INTO Z_2SIMILAR VALUES (1, 7)", .danglingKey, "Book", "similar", 1),
             ("UPDATE ZPORTRAIT SET ZAUTHOR = NULL", .oneSidedInverse, "Author", "portrait", 1),
             ("UPDATE ZAUTHOR SET ZPORTRAIT = NULL", .oneSidedInverse, "Portrait", "author", 1),

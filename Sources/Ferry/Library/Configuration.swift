@@ -46,6 +46,15 @@ public struct Configuration: Sendable {
     /// Where the migrated store is written; nil means in place of the store.
     public var output: URL?
     public var chunkSize: ChunkSize
+    /// How many bytes an automatic chunk writes at most, as far as that can be foreseen.
+    ///
+    /// A value that is larger than what fits into a chunk is carried alone, in pieces.
+    public var chunkBytes: Int
+    /// How long an automatic chunk takes at most, as far as that can be foreseen.
+    public var chunkTime: Duration
+    /// What may be held in memory beside what every run needs: a value that cannot be carried in pieces, such as a
+    /// text, costs twice its size of it.
+    public var memoryLimit: Int
     public var executor: Executor
     public var verify: VerifyMode
     /// Whether a verified snapshot is taken before anything; never with ``output``, which leaves the store alone.
@@ -61,6 +70,12 @@ public struct Configuration: Sendable {
     public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
+    /// How long a call works before it stops, to be gone on with by the next one; nil for as long as it takes.
+    ///
+    /// Each call does at least one unit of work, even one that takes longer.
+    public var budget: Duration?
+    /// Whether everything is done but the last move, which puts the migrated store in place.
+    public var holdsSwap: Bool
     /// The time that `now()` means in expressions, asked once per run; for tests.
     public var now: @Sendable () -> Date
     /// Receives every statement and file operation.
@@ -68,14 +83,18 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
+        chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false,
+        composes: Bool = true, restart: Bool = false, budget: Duration? = nil, holdsSwap: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
         self.output = output
         self.chunkSize = chunkSize
+        self.chunkBytes = chunkBytes
+        self.chunkTime = chunkTime
+        self.memoryLimit = memoryLimit
         self.executor = executor
         self.verify = verify
         self.takesSnapshot = takesSnapshot
@@ -85,6 +104,8 @@ public struct Configuration: Sendable {
         self.dropUnknown = dropUnknown
         self.composes = composes
         self.restart = restart
+        self.budget = budget
+        self.holdsSwap = holdsSwap
         self.now = now
         self.trace = trace
     }

@@ -16,6 +16,8 @@ public struct PlanReport: Sendable {
     public var rows: Int64
     /// Peak of additional disk space, by the folder that stands for a volume.
     public var peakDiskBytes: [String: Int64]
+    /// What cannot be divided and takes longest; nil when there is nothing to do, or something stands in the way.
+    public var longestUnit: LongestUnit?
     /// What cannot be done; empty when the plan can run.
     public var refusals: [FerryError]
     public var warnings: [String]
@@ -59,6 +61,20 @@ public struct PlanReport: Sendable {
         public var to: String
         public var isInferred: Bool
         public var reason: String
+    }
+
+    /// A piece of work that is done at once or not at all: a budget can be overrun by as much.
+    public struct LongestUnit: Sendable, Hashable {
+        /// `transaction` (of a migration in place), `index`, `joinTable` or `chunk`.
+        public var kind: String
+        /// The store, the index, the table or the entity mapping.
+        public var name: String
+        /// Counted from 1.
+        public var step: Int
+        /// Estimated where the store is large.
+        public var rows: Int64
+        /// By a rule of thumb; only its order of magnitude counts.
+        public var seconds: Double
     }
 
     /// Something that a migration to an older version takes away.

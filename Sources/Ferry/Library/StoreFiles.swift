@@ -25,17 +25,36 @@ public struct StoreFiles: Sendable {
     public func status() throws -> RunStatus {
         let path = store.filePath
         let folder = RunFolder.path(beside: try files.exists(path) ? files.realPath(path) : path)
-        guard try RunFolder.exists(folder, files: files) else { return RunStatus(state: .none) }
-        let isRunning = try files.exists(folder + "/lock") && files.lock(folder + "/lock") == nil
-        guard let record = try RunFolder.read(folder, files: files) else {
-            return RunStatus(state: isRunning ? .running : .none)
+        let isRunning = try files.isLocked(folder + "/lock")
+        guard try RunFolder.exists(folder, files: files), let record = try RunFolder.read(folder, files: files) else {
+            return isRunning ? RunStatus(state: .running) : try lastRun()
         }
         var status = RunStatus(state: isRunning ? .running : .interrupted)
         status.phase = record.phase.rawValue
         status.runID = record.id
-        if let migration = record.migration, migration.chain.count > 1 {
-            status.fraction = Double(migration.steps.count) / Double(migration.chain.count - 1)
+        status.steps = record.migration?.stepCount
+        if let steps = record.migration?.steps.count, let all = status.steps, all > 0 {
+            status.fraction = Double(steps) / Double(all)
         }
+        guard let progress = ProgressMeter.read(in: folder, of: record.id) else { return status }
+        status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
+        status.step = progress.step
+        // The record is the newer one where both name a phase that lasts.
+        if record.phase.order <= progress.phase.order { status.phase = progress.phase.rawValue }
+        guard isRunning else { return status }
+        status.subject = progress.subject
+        status.rowsPerSecond = progress.rowsPerSecond
+        status.etaSeconds = progress.etaSeconds
+        return status
+    }
+
+    /// What the log beside the store says of the last run that ended.
+    private func lastRun() throws -> RunStatus {
+        guard let last = try RunLog(beside: store.filePath, files: files).last else { return RunStatus(state: .none) }
+        var status = RunStatus(state: .finished)
+        status.fraction = 1
+        status.runID = last.id
+        status.finished = last.finished
         return status
     }
 

@@ -25,17 +25,32 @@ public struct Identification: Sendable, Hashable {
     }
 }
 
-/// Of a run in a store's run folder.
+/// Of a run in a store's run folder, or of the last one that ended.
 public struct RunStatus: Sendable {
-    public enum State: String, Sendable, Hashable { case none, running, interrupted }
+    public enum State: String, Sendable, Hashable {
+        /// There is no run, and the log knows of none.
+        case none
+        case running
+        /// Stopped or killed; the same call goes on.
+        case interrupted
+        /// There is no run; the last one has ended.
+        case finished
+    }
 
     public var state: State
     public var phase: String?
+    /// The entity mapping, table or index at work.
+    public var subject: String?
+    /// The step at work, counted from 1, and how many there are.
+    public var step: Int?
+    public var steps: Int?
     /// Work done, from 0 to 1, as far as known.
     public var fraction: Double?
     public var rowsPerSecond: Double?
     public var etaSeconds: Double?
     public var runID: String?
+    /// When the last run ended, in ISO 8601, UTC.
+    public var finished: String?
 
     package init(state: State) { self.state = state }
 }

@@ -5,6 +5,7 @@ internal import Synchronization
 final class EventRelay: Sendable {
     private let onEvent: @Sendable (MigrationEvent) -> Void
     private let last = Mutex<(phase: Phase?, step: Int?)>((nil, nil))
+    private let meter = Mutex<ProgressMeter?>(nil)
 
     init(_ onEvent: @escaping @Sendable (MigrationEvent) -> Void) { self.onEvent = onEvent }
 
@@ -12,7 +13,20 @@ final class EventRelay: Sendable {
 
     func begin(_ phase: Phase, step: Int? = nil) {
         last.withLock { $0 = (phase, step) }
+        meter.withLock { $0 }?.begin(phase, step: step)
         onEvent(.phase(phase, step: step))
+    }
+
+    /// The phase and step at work.
+    var position: (phase: Phase?, step: Int?) { last.withLock { $0 } }
+
+    /// Lets a meter take part; nil ends that.
+    func measure(by new: ProgressMeter?) {
+        let old = meter.withLock { meter in
+            defer { meter = new }
+            return meter
+        }
+        old?.end()
     }
 
     /// The hook for a room that works on a step, or on none; a new phase in its reports begins that phase.
@@ -23,6 +37,7 @@ final class EventRelay: Sendable {
                 last = (update.phase, step)
                 return true
             }
+            meter.withLock { $0 }?.take(update, step: step)
             if isNew { onEvent(.phase(update.phase, step: step)) }
             onEvent(.progress(update))
         }

@@ -25,14 +25,26 @@ struct InPlaceStep: StepWork {
     // MARK: Running
 
     func run() throws -> StepReport {
+        let committed = CommittedStep(destination: destinationPath, folder: folder, files: files)
+        if var report = try committed.read() {
+            report.resumed = true
+            return report
+        }
+        try committed.remove()
         try begin()
+        let report = try migrate()
+        try committed.write(report)
+        return report
+    }
+
+    private func migrate() throws -> StepReport {
         let connection = try open()
         connection.keepWriteAheadLogOnClose()
         guard try connection.setPragma("journal_mode", to: "WAL")?.text == "wal" else {
             throw FerryError(.internalError, "\(destinationPath) takes no write-ahead log.")
         }
         // Nothing goes back into the main file before the step is verified.
-        try connection.execute("PRAGMA wal_autocheckpoint = 0")
+        try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL")
         let reports = try InPlaceRun.run([step], on: connection, options: options)
         withExtendedLifetime(connection) {}
         return reports[0]
@@ -53,17 +65,28 @@ struct InPlaceStep: StepWork {
         for side in [names.log, names.index] { try files.removeIfPresent(side) }
     }
 
+    /// As much is copied again at most, when a copy is stopped.
+    private static let copiedBytes: Int64 = 64 << 20
+
     /// Copies the store page by page; only a whole copy gets the destination's name.
     private func copyStore() throws {
-        let copy = folder + "/copy.sqlite"
-        try files.removeIfPresent(copy)
+        let (copy, mark) = (folder + "/copy.sqlite", folder + "/copied")
+        let reader = try PageReader(sourceGuard.connection)
         options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
-        var output = try files.create(copy)
-        try PageReader(sourceGuard.connection).write(to: &output, stop: options.stop)
-        try output.sync()
+        var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy)
+        let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
+        try output.truncate(to: done <= output.offset ? done : 0)
+        while output.offset < reader.byteCount {
+            try options.stop.check()
+            try reader.write(to: &output, limit: Self.copiedBytes, stop: options.stop)
+            try output.sync()
+            try files.replace(mark, with: Array(String(output.offset).utf8))
+            options.stop.unitIsDone()
+        }
         try output.close()
         try files.rename(copy, to: destinationPath)
         try files.syncFolder(folder)
+        try files.removeIfPresent(mark)
     }
 
     private func open() throws -> Connection {

@@ -12,9 +12,13 @@ extension MigrationRun {
     /// Puts the last step's destination where it belongs; from the rename on, the migration has happened.
     func putInPlace(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
         try stop.check()
+        record.phase = .swap
+        if configuration.holdsSwap {
+            try folder.save(record)
+            throw swapHeld(in: folder)
+        }
         relay.begin(.swap)
         let time = Clock.nanoseconds()
-        record.phase = .swap
         let destination = lastDestination(record, in: folder)
         if let output = place.output {
             try record.checkSource(sourceGuard.fingerprint())
@@ -54,6 +58,7 @@ extension MigrationRun {
         let external = try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
             .run(record, in: folder)
         record.spend(seconds(since: time), in: .cleanUp)
+        relay.measure(by: nil)
         guard let migration = record.migration else {
             try folder.remove()
             return nil

@@ -13,6 +13,7 @@ extension MigrationRun {
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
+        if configuration.holdsSwap { throw transactionHeld }
         record.phase = .rows
         try folder.save(record)
         try migrateStore(plan, sourceGuard, &record, folder)
@@ -34,6 +35,7 @@ extension MigrationRun {
         var options = EngineOptions(
             chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
             progress: relay.hook(step: 1), stop: stop)
+        options.size(by: configuration)
         options.externalFolder = ExternalData.folder(forStore: place.store)
         options.treat(record.migration?.findings ?? Findings(), as: configuration)
         var current = record

@@ -31,6 +31,9 @@ extension MigrationRun {
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
+        report.longestUnit = try LongestUnit(
+            plan: plan, configuration: configuration, store: store, inspection: inspection
+        ).find()
         guard
             let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         else { return report }

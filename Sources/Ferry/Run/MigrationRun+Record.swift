@@ -19,14 +19,15 @@ extension MigrationRun {
 
     /// Begins a run: from here on the folder is known as this run's.
     func newRecord(
-        _ plan: MigrationPlan, _ findings: Findings, _ sourceGuard: SourceGuard, _ folder: RunFolder
+        _ plan: MigrationPlan, _ findings: Findings, _ rows: [String: Int64], _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord {
-        let record = try RunRecord(
+        var record = try RunRecord(
             .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
             migration: RunRecord.Migration(
                 options: options(plan), chain: plan.chain, passes: plan.steps.map(\.versions),
                 now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                 findings: findings))
+        record.migration?.rows = rows
         try folder.save(record)
         return record
     }

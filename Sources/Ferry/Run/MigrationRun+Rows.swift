@@ -13,8 +13,14 @@ extension MigrationRun {
     /// A step in place that writes no row (a renaming, a new attribute without default) takes as long on two million
     /// rows as on none; counting them would take longer than all the rest.
     func planned(
-        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
+        counted: [String: Int64]?
     ) throws -> (plan: MigrationPlan, layout: StoreLayout, rows: [String: Int64], writesRows: Bool) {
+        if let counted {
+            let layout = try store.inspect(version, counting: .estimated).1
+            let plan = planner.plan(from: version, to: target, rows: counted, areRowsEstimated: false)
+            return (plan, layout, counted, true)
+        }
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
             let (plan, layout, rows) = try planned(store, from: version, to: target, isEstimated: true)

@@ -27,5 +27,6 @@ extension MigrationRun {
         record.snapshot = snapshot.archivePath
         record.spend(seconds(since: time), in: .snapshot)
         try folder.save(record)
+        stop.unitIsDone()
     }
 }

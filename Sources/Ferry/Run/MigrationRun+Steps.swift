@@ -21,7 +21,12 @@ extension MigrationRun {
                 record.phase = .rows
                 try folder.save(record)
                 // A step in place looks at its rows itself, before its COMMIT.
-                if index > 0, step.mode == .copy { try checkRows(step, run.sourcePath) }
+                if index > 0, step.mode == .copy, record.migration?.checkedStep != number {
+                    try checkRows(step, run.sourcePath)
+                    record.migration?.checkedStep = number
+                    try folder.save(record)
+                    stop.unitIsDone()
+                }
                 let report = try run.run()
                 releaseUnusedMemory()
                 isResumed = isResumed || report.resumed
@@ -31,12 +36,15 @@ extension MigrationRun {
                 let verification = try verify(run, report, number, migration.now, &record)
                 record.add(step, number, report, verification)
                 try folder.save(record)
+                stop.unitIsDone()
+                try stop.check()
             }
             // What is recorded as verified is not verified again: its progress table may be gone already.
             if record.migration?.steps[index].isFinished == false {
                 try run.finish()
                 record.migration?.steps[index].isFinished = true
                 try folder.save(record)
+                stop.unitIsDone()
             }
             if index > 0 { try files.removeTree(folder.stepFolder(index)) }
         }
@@ -48,9 +56,10 @@ extension MigrationRun {
     ) throws -> any StepWork {
         let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
         var options = EngineOptions(
-            chunkSize: engineChunkSize, now: migration.now, trace: configuration.trace,
+            chunkSize: .automatic, now: migration.now, trace: configuration.trace,
             progress: relay.hook(step: number),
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
+        options.size(by: configuration)
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         guard step.mode == .inPlace else {
@@ -74,19 +83,13 @@ extension MigrationRun {
         folder.stepFolder(number) + "/destination.sqlite"
     }
 
-    private var engineChunkSize: EngineOptions.ChunkSize {
-        switch configuration.chunkSize {
-        case .rows(let rows): .rows(rows)
-        case .automatic: .automatic
-        }
-    }
-
     /// Looks whether the rows that earlier steps have made are what a later one asks for.
     ///
     /// What could be known before the run was asked in preflight; this stops where only now it can be.
     private func checkRows(_ step: StepPlan, _ path: String) throws {
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            connection.abandonStatements(on: stop)
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
             let inspection = try StoreInspection(of: layout, on: connection)
             let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
@@ -110,8 +113,6 @@ extension MigrationRun {
         relay.begin(.verify, step: number)
         let time = Clock.nanoseconds()
         let workFolder = run.folder + "/verify"
-        // What a killed verification left.
-        try files.removeTree(workFolder)
         try files.createDirectory(workFolder)
         // What a step in place has deleted first is to be missed as what a copy leaves out.
         let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
@@ -123,7 +124,10 @@ extension MigrationRun {
             externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
             trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
+        verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
         verification.dropping = run.options.dropping
+        verification.memoryLimit = run.options.memoryLimit
+        verification.valueLimit = run.options.valueBytes
         verification.dropsMissingContents = run.options.damaged == .drop
         let found = try verification.run()
         releaseUnusedMemory()

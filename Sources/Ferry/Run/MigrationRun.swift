@@ -30,7 +30,7 @@ final class MigrationRun {
     ) throws {
         self.inputs = inputs
         self.configuration = configuration
-        self.stop = stop
+        self.stop = StopRequest(following: stop, configuration.budget)
         self.relay = relay
         self.files = files
         faults = files.faults
@@ -63,9 +63,10 @@ final class MigrationRun {
         do {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
+            relay.measure(by: nil)
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard.close() } catch {}
-            throw FerryError.wrapping(error, on: place.store)
+            throw stopped(FerryError.wrapping(error, on: place.store))
         }
     }
 
@@ -90,8 +91,9 @@ final class MigrationRun {
         }
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
+        let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
         let (plan, layout, rows, writesRows) = try planned(
-            store, from: version, to: target, isPastSnapshot: isPastSnapshot)
+            store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
         let folder: RunFolder
@@ -104,20 +106,25 @@ final class MigrationRun {
             try found.checkPlace()
             (folder, record) = (found, found.record ?? known)
             isResumed = true
+            measure(plan, record, folder)
         } else {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
             try place.checkOutput(files: files)
-            let findings = try preflight(store, layout, rows: rows, plan, writesRows: writesRows)
+            let findings = try sourceGuard.connection.abandoning(on: stop) {
+                try preflight(store, layout, rows: rows, plan, writesRows: writesRows)
+            }
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
-                record = try newRecord(plan, findings, sourceGuard, folder)
+                record = try newRecord(plan, findings, rows, sourceGuard, folder)
             } catch {
                 // A run that could not begin leaves nothing behind.
                 if folder.record == nil { try folder.remove() }
                 throw error
             }
             record.spend(seconds(since: time), in: .preflight)
+            stop.unitIsDone()
+            measure(plan, record, folder)
         }
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)

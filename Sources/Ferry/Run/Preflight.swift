@@ -80,7 +80,8 @@ struct Preflight {
             let empty = values.map { "\(Connection.quoted($0.column)) IS NULL" }
             let damaged = zip(values, empty).filter { !$0.0.value.wasOptional }.map(\.1)
             let sums = (empty + [damaged.isEmpty ? "0" : "(\(damaged.joined(separator: " OR ")))"])
-                .map { "ifnull(sum(\($0)), 0)" }
+                // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+                .map { "ifnull(sum(CASE WHEN \($0) THEN 1 ELSE 0 END), 0)" }
             let found = try store.sourceGuard.connection.rows(
                 "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?",
                 [.integer(number)])

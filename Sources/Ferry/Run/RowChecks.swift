@@ -68,7 +68,9 @@ struct RowChecks {
             }
             guard !columns.isEmpty else { continue }
             // One scan for all of them.
-            let sums = columns.map { "sum(\(Connection.quoted($0.1)) IS NULL)" }.joined(separator: ", ")
+            // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+            let sums = columns.map { "sum(CASE WHEN \(Connection.quoted($0.1)) IS NULL THEN 1 ELSE 0 END)" }
+                .joined(separator: ", ")
             let counts = try connection.rows(
                 "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
             for ((check, _), count) in zip(columns, counts.first ?? []) {

@@ -30,8 +30,11 @@ package final class RunFolder {
                 remedy: "Move it elsewhere.")
         }
         // The rows in it are nobody else's, whatever the permissions of the store's folder.
+        let isNew = try !files.exists(path)
         try files.createDirectory(path, mode: 0o700)
-        guard let lock = try files.lock(path + "/lock") else {
+        // Else a power cut could take the whole run with it.
+        if isNew { try files.syncFolder(FileLayer.parent(of: path)) }
+        guard let lock = try Self.lock(path + "/lock", files: files) else {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
             throw FerryError(
                 .runActive, "A run on this store is active: \(path) is locked\(holder).",
@@ -40,6 +43,17 @@ package final class RunFolder {
         self.lock = lock
     }
 
+    /// Somebody who only asks for the state of a run holds the lock for a moment, too.
+    private static func lock(_ path: String, files: FileLayer) throws -> FileLock? {
+        for _ in 0..<5 {
+            if let lock = try files.lock(path) { return lock }
+            Clock.wait(milliseconds: 20)
+        }
+        return nil
+    }
+
+    private static let ownNames: Set = ["lock", "run.json", "run.json.new", "progress.json", "progress.json.new"]
+
     /// Reads the record of the run that the folder holds.
     ///
     /// - Returns: Nil when the folder is a new one.
@@ -47,7 +61,7 @@ package final class RunFolder {
     ///   does not know.
     package func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
-        let strangers = try files.list(path).filter { !["lock", "run.json", "run.json.new"].contains($0.name) }
+        let strangers = try files.list(path).filter { !Self.ownNames.contains($0.name) }
         if record == nil, !strangers.isEmpty {
             throw FerryError(
                 .runDiffers, "\(path) holds files, but no run.json of a run.",

@@ -63,6 +63,8 @@ struct RunLog {
         try files.replace(path, with: bytes)
     }
 
+    var last: Entry? { get throws { try read().runs.last } }
+
     /// The name of the version that the last migration with these hashes led to.
     func version(with hashes: [String: [UInt8]]) throws -> String? {
         let hashes = hashes.mapValues(\.hexadecimal)

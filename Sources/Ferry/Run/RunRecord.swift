@@ -76,6 +76,10 @@ package struct RunRecord: Codable, Sendable {
         ///
         /// Those of a store that is changed itself are recorded before COMMIT.
         var steps: [StepRecord] = []
+        /// The step, counted from 1, whose source was last seen to hold what the step asks of it.
+        var checkedStep: Int?
+        /// Rows of each entity as preflight counted them; absent in records of earlier tools.
+        var rows: [String: Int64]?
         /// What preflight has found.
         var findings: Findings
 

@@ -17,6 +17,7 @@ extension FerryError {
         switch error {
         case let error as FerryError: error
         case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
+        case let error as DatabaseError where error.isInterrupted: interrupted(path, error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
         case let error as DatabaseError where error.isFull:
             FerryError(
@@ -31,6 +32,14 @@ extension FerryError {
             FerryError(.internalError, "Something failed on \(path): \(error).", cause: error)
         }
     }
+
+    private static func interrupted(_ path: String, _ cause: DatabaseError) -> FerryError {
+        FerryError(
+            .interrupted, "Stopped while working on \(path).", remedy: "Run the same command to go on.", cause: cause)
+    }
+
+    /// Whether a statement was ended because a stop was asked for: the unit at work was given up.
+    var gaveUpUnit: Bool { code == .interrupted && (cause as? DatabaseError)?.isInterrupted == true }
 
     static func notADatabase(_ path: String, _ what: String) -> FerryError {
         FerryError(

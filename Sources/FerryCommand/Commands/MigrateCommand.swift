@@ -15,13 +15,21 @@ struct MigrateCommand: PolicyCommand {
             Takes a snapshot, writes the migrated store beside the old one in chunks, checks it against the old one, and \
             puts it in its place by one rename. Until then the store is not changed. \
             With --output the store is left alone and no snapshot is taken.
-            A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand; \
-            a second Ctrl-C stops at once.
+            A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand, \
+            or gives up what takes long; a second Ctrl-C stops at once. --budget stops by itself, and each call does \
+            at least one piece of work, even one that takes longer.
             """,
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
             .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
-            .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as go in good time."),
+            .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
+            .value("--chunk-bytes", "SIZE", "What an automatic chunk writes, about. Default: 4MiB."),
+            .value("--chunk-time", "TIME", "What an automatic chunk takes, about. Default: 500ms."),
+            .value(
+                "--memory-limit", "SIZE",
+                "For values that must be held whole: a text costs twice its size. Default: 32MiB."),
+            .value("--budget", "TIME", "Work so long (15s, 2min), then stop with exit code 75; run again to go on."),
+            .flag("--hold-swap", "Do everything but put the migrated store in place; the next call without it does."),
             .flag("--restart", "Drop an unfinished run instead of going on with it."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
@@ -47,12 +55,17 @@ struct MigrateCommand: PolicyCommand {
         var configuration = input.configuration
         configuration.output = arguments.value("--output").map { URL(filePath: $0) }
         configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
+        configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
+        configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
+        configuration.memoryLimit = try MigrateCommand.size("--memory-limit", arguments) ?? configuration.memoryLimit
         configuration.verify =
             try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
+        configuration.budget = try MigrateCommand.budget(arguments)
+        configuration.holdsSwap = arguments.has("--hold-swap")
         self.configuration = configuration
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
@@ -62,12 +75,36 @@ struct MigrateCommand: PolicyCommand {
         }
     }
 
+    private static func budget(_ arguments: Arguments) throws(FerryError) -> Duration? {
+        guard let text = arguments.value("--budget") else { return nil }
+        guard let nanoseconds = Quantity.nanoseconds(text), nanoseconds > 0 else {
+            throw arguments.wrong("--budget cannot be \"\(text)\".", "It is a time such as 500ms, 15s or 2min.")
+        }
+        return .nanoseconds(nanoseconds)
+    }
+
     private static func chunkSize(_ arguments: Arguments) throws(FerryError) -> Configuration.ChunkSize {
         guard let text = arguments.value("--chunk-size"), text != "auto" else { return .automatic }
         guard let rows = Quantity.count(text), (1...100_000_000).contains(rows) else {
             throw arguments.wrong("--chunk-size cannot be \"\(text)\".", "It is a number of rows from 1 on, or auto.")
         }
         return .rows(Int(rows))
+    }
+
+    private static func size(_ option: String, _ arguments: Arguments) throws(FerryError) -> Int? {
+        guard let text = arguments.value(option) else { return nil }
+        guard let bytes = Quantity.bytes(text), (1 << 10...1 << 40).contains(bytes) else {
+            throw arguments.wrong("\(option) cannot be \"\(text)\".", "It is a size from 1KiB on, such as 4MiB.")
+        }
+        return Int(bytes)
+    }
+
+    private static func chunkTime(_ arguments: Arguments) throws(FerryError) -> Duration? {
+        guard let text = arguments.value("--chunk-time") else { return nil }
+        guard let time = Quantity.nanoseconds(text), time >= 1_000_000 else {
+            throw arguments.wrong("--chunk-time cannot be \"\(text)\".", "It is a time from 1ms on, such as 500ms or 2s.")
+        }
+        return .nanoseconds(time)
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {

@@ -13,10 +13,17 @@ struct PlanRendering {
                 "peakDiskBytes",
                 .object(plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
             ),
-            ("longestUnit", .null), ("refusals", .array(plan.refusals.map(\.json))),
+            ("longestUnit", plan.longestUnit.map(json) ?? .null), ("refusals", .array(plan.refusals.map(\.json))),
             ("warnings", .strings(plan.warnings)), ("links", .array(plan.links.map(json))),
             ("notes", .strings(plan.notes)), ("losses", .array(plan.losses.map(json))),
         ]
+    }
+
+    private func json(_ unit: PlanReport.LongestUnit) -> JSON {
+        .object([
+            ("kind", .string(unit.kind)), ("name", .string(unit.name)), ("step", .integer(unit.step)),
+            ("rows", .integer(unit.rows)), ("seconds", .number(unit.seconds)),
+        ])
     }
 
     private func json(_ link: PlanReport.Link) -> JSON {
@@ -64,6 +71,12 @@ struct PlanRendering {
         }
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
+        }
+        // Below a second nobody waits for it.
+        if let unit = plan.longestUnit, unit.seconds >= 1 {
+            lines.append(
+                "Longest  \(unit.kind == "joinTable" ? "join table" : unit.kind) \(unit.name) of step \(unit.step), about "
+                    + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
         }
         if !plan.losses.isEmpty {
             lines += ["", "Lost on the way back"] + losses.lines

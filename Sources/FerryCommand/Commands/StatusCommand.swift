@@ -10,13 +10,18 @@ internal import FerryBase
 struct StatusCommand: Command {
     static let syntax = Syntax(
         "status", summary: "Tells how far a run on a store is.",
-        discussion: "Reads the run folder beside the store (with --output: beside the new store) and changes nothing. "
-            + "The state is none, running or interrupted.",
-        operands: [MigrationInput.store], example: "ferry status App.sqlite")
+        discussion: "Reads the run folder beside the store (with --output: beside the new store) and changes nothing; "
+            + "a run that is at work is not disturbed. The state is none, running, interrupted, or finished, as far as "
+            + "the log of runs beside the store tells.",
+        operands: [MigrationInput.store],
+        options: [.value("--output", "NEW", "The new store that the run of STORE writes.")],
+        example: "ferry status App.sqlite")
 
     private let store: URL
 
-    init(from arguments: Arguments) throws(FerryError) { store = URL(filePath: arguments.operand(0)) }
+    init(from arguments: Arguments) throws(FerryError) {
+        store = URL(filePath: arguments.value("--output") ?? arguments.operand(0))
+    }
 
     func run(on console: Console) throws -> ExitCode {
         let status = try StoreFiles(store).status()
@@ -27,6 +32,8 @@ struct StatusCommand: Command {
                 ("state", .string(status.state.rawValue)), ("phase", .string(status.phase)),
                 ("fraction", .number(status.fraction)), ("rowsPerSecond", .number(status.rowsPerSecond)),
                 ("etaSeconds", .number(status.etaSeconds)), ("runID", .string(status.runID)),
+                ("entity", .string(status.subject)), ("step", .integer(status.step)), ("steps", .integer(status.steps)),
+                ("finished", .string(status.finished)),
             ], text: text(status))
         return .success
     }
@@ -34,6 +41,11 @@ struct StatusCommand: Command {
     private func text(_ status: RunStatus) -> [String] {
         switch status.state {
         case .none: ["No run of \(store.filePath) is under way or unfinished."]
+        case .finished:
+            [
+                "The last run of \(store.filePath) is finished"
+                    + (status.finished.map { " since \($0)" } ?? "") + "; none is under way."
+            ]
         case .running: ["A run of \(store.filePath) is under way" + details(status)]
         case .interrupted:
             [
@@ -45,7 +57,8 @@ struct StatusCommand: Command {
 
     private func details(_ status: RunStatus) -> String {
         var parts: [String] = []
-        if let phase = status.phase { parts.append("phase \(phase)") }
+        if let phase = status.phase { parts.append("phase \(phase)" + (status.subject.map { " (\($0))" } ?? "")) }
+        if let step = status.step, let steps = status.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
         if let fraction = status.fraction { parts.append("\(Quantity.decimal(fraction * 100, places: 1)) %") }
         if let rate = status.rowsPerSecond { parts.append("\(Quantity.grouped(Int64(rate))) rows/s") }
         if let left = status.etaSeconds { parts.append("\(Quantity.durationText(seconds: left)) left") }

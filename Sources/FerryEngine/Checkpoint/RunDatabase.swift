@@ -20,7 +20,14 @@ struct RunDatabase {
         static let scratch = 1500
         static let source = 1000
         static let temporary = 1500
+        /// Rows are read once, in the order of their keys.
+        static let reader = 200
     }
+
+    /// What a chunk may stage, so that its temporary tables stay in their cache with room for their indexes to split.
+    static let stagedBytes = Cache.temporary * 1024 * 3 / 4
+    /// What a chunk may read more than once, so that it is read from disk once.
+    static let reusedSourceBytes = Cache.source * 1024 * 3 / 4
 
     /// Opens a run or begins it.
     ///
@@ -28,9 +35,9 @@ struct RunDatabase {
     /// - Throws: ``FerryError`` or ``DatabaseError``.
     func open() throws -> (StepContext, resumed: Bool) {
         let connection = try connect()
+        connection.abandonStatements(on: run.options.stop)
         try connection.attach(path: run.scratchPath, as: "scratch")
-        try connection.attach(
-            path: run.sourcePath, as: "source", readOnly: !run.isSourcePrivate, immutable: run.isSourcePrivate)
+        try attachSource(to: connection)
         try configure(connection)
         let resolved = run.step.resolved
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection, schema: "source")
@@ -42,14 +49,10 @@ struct RunDatabase {
         } else {
             try begin(connection, destination: destination, assignments: assignments)
         }
-        try FunctionRegistry.register(on: connection)
-        try ExternalContents(
-            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
-            dropsMissing: run.options.damaged == .drop
-        ).register(on: connection)
+        try prepareForRows(connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
-            assignments: assignments, options: run.options)
+            assignments: assignments, options: run.options, openSource: openSource)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
@@ -63,6 +66,34 @@ struct RunDatabase {
 
     // MARK: Opening
 
+    private func attachSource(to connection: Connection) throws {
+        try connection.attach(
+            path: run.sourcePath, as: "source", readOnly: !run.isSourcePrivate, immutable: run.isSourcePrivate)
+    }
+
+    private func prepareForRows(_ connection: Connection) throws {
+        // What is read and written from here on are rows: none may take all memory.
+        connection.limit(.length, run.options.wholeValueBytes)
+        try FunctionRegistry.register(on: connection)
+        try ExternalContents(
+            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
+            dropsMissing: run.options.damaged == .drop, limit: run.options.wholeValueBytes
+        ).register(on: connection)
+    }
+
+    /// A connection that knows the source and nothing else, for another thread.
+    ///
+    /// Nobody writes to the source during the run, so both connections see the same rows.
+    private func openSource() throws -> Connection {
+        let connection = try Connection(
+            path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        try attachSource(to: connection)
+        try connection.execute(
+            "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Cache.reader)")
+        try prepareForRows(connection)
+        return connection
+    }
+
     private func connect() throws -> Connection {
         try Connection(path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
     }
@@ -70,11 +101,9 @@ struct RunDatabase {
     private func configure(_ connection: Connection) throws {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
-        // Temporary tables hold one chunk; when a chunk is given up, so is the connection, and with it these tables.
-        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try Self.configureTemporary(on: connection)
         for (schema, cache) in [
             ("main", Cache.destination), ("scratch", Cache.scratch), ("source", Cache.source),
-            ("temp", Cache.temporary),
         ] {
             try connection.execute("PRAGMA \(schema).cache_size = -\(cache)")
         }
@@ -90,6 +119,19 @@ struct RunDatabase {
                     remedy: "Use a file system that supports file locking.")
             }
         }
+    }
+
+    /// Temporary tables hold one chunk and cannot be rolled back: when a chunk is given up, so are they.
+    private static func configureTemporary(on connection: Connection) throws(DatabaseError) {
+        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try connection.execute("PRAGMA temp.cache_size = -\(Cache.temporary)")
+    }
+
+    /// Begins with empty temporary tables again; no statement may be using them.
+    static func resetTemporary(on connection: Connection) throws(DatabaseError) {
+        // Another kind of storage drops what the one before held.
+        try connection.execute("PRAGMA temp_store = MEMORY")
+        try configureTemporary(on: connection)
     }
 
     // MARK: Beginning

@@ -65,10 +65,11 @@ struct CarriedObjectsPhase {
                 try context.connection.execute(statement ?? table.copy())
             }
         }
-        let copy = try context.connection.prepare(statement ?? table.copy())
-        try context.walk(
-            unit, schema: "source", table: table.quotedName, rowID: rowID, phase: .rows, subject: table.name
-        ) { low, high in try run(copy, low, high) }
+        var work = try CarriedRows(table, rowID: rowID, by: statement, context: context)
+        var report = StepReport()
+        try ChunkWalk(context: context, phase: .rows, subject: table.name).run(
+            &work, over: KeyRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection),
+            units: [unit], report: &report)
         try carrySequence(of: table)
     }
 

@@ -11,7 +11,7 @@ struct IndexesPhase {
 
     func run() throws {
         for index in context.destination.indexes {
-            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
+            try context.once(Self.unit(of: index), phase: .indexes, subject: index.name) {
                 do {
                     try context.connection.execute(index.sql)
                 } catch let error as DatabaseError where error.isConstraint {
@@ -26,6 +26,14 @@ struct IndexesPhase {
         for rTree in context.destination.rTrees { try make(rTree) }
         try context.once("highestKeys", phase: .indexes, subject: nil) { try recordHighestKeys() }
     }
+
+    /// Makes an index before its time, inside another unit, so that it is filled together with its table.
+    func makeEarly(_ index: IndexDefinition) throws {
+        try context.connection.execute(index.sql)
+        try context.progress.save(ProgressTable.Entry(isDone: true), for: Self.unit(of: index))
+    }
+
+    private static func unit(of index: IndexDefinition) -> String { "index:\(index.name)" }
 
     private func make(_ rTree: RTree) throws {
         try context.once("rTree:\(rTree.name)", phase: .indexes, subject: rTree.name) {

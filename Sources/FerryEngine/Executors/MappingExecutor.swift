@@ -14,5 +14,7 @@ struct ChunkOutcome {
     var merged: Int64 = 0
     /// Inserted by a policy beyond one for each object that was read.
     var created: Int64 = 0
+    /// What stood in temporary tables.
+    var stagedBytes: Int64 = 0
     var dropped: Int64 { read + created - written - merged }
 }

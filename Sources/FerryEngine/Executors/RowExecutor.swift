@@ -1,19 +1,21 @@
 internal import FerryBase
-internal import FerryExpression
 internal import FerryMapping
 internal import FerrySQLite
 
 /// Carries the rows of one entity mapping through Swift: a row is read, what must be computed is computed, and the row
 /// is written.
 ///
-/// Untouched columns pass as SQLite's own values. Keys, order and lookups are those of ``SetExecutor``.
+/// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``). Keys,
+/// order and lookups are those of ``SetExecutor``.
 final class RowExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
     private let destinationTable: String
     private let firstKey: Int64
-    private let reader: RowReader
+    private let rows: RowStream
     private let insert: Statement
+    /// What is bound from each row; all else stays bound.
+    private let bindings: [CellBinding]
     private let association: Statement?
     private let unique: UniqueObjects?
     private let lookups: [Statement]
@@ -25,9 +27,9 @@ final class RowExecutor: MappingExecutor {
         firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
         let connection = context.connection
         let sql = RowStatements(context: context, mapping: mapping)
-        reader = try RowReader(sql, on: connection)
-        insert = try connection.prepare(sql.insert(columns: reader.columns.map(\.name)))
-        try insert.bind(try context.destinationNumber(of: mapping), at: 2)
+        let plan = try RowPlan(sql)
+        rows = try RowStream(plan, in: context)
+        insert = try connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
         association =
             context.isAssociated(mapping)
             ? try connection.prepare(
@@ -35,11 +37,30 @@ final class RowExecutor: MappingExecutor {
                 INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
                 VALUES (?1, ?2, ?3, ?4)
                 """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, on: connection)
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, plan.uniqueValues, on: connection)
         lookups = try sql.lookups(exceptOwn: true).map { try $0.prepare(on: connection) }
-        for (index, column) in reader.columns.enumerated() {
-            if case .constant(let value) = column.value { try insert.bind(value, at: index + 4) }
+        bindings = try Self.bindings(of: plan, to: insert, mapping)
+        try insert.bind(try context.destinationNumber(of: mapping), at: 2)
+    }
+
+    /// Binds what is the same for all rows; gives back what is not, but the key.
+    private static func bindings(
+        of plan: RowPlan, to insert: Statement, _ mapping: ResolvedEntityMapping
+    ) throws -> [CellBinding] {
+        var bindings: [CellBinding] = []
+        if mapping.keepsPrimaryKey {
+            bindings.append(CellBinding(cell: RowPlan.versionCell, parameter: 3))
+        } else {
+            try insert.bind(Int64(1), at: 3)
         }
+        for (index, column) in plan.columns.enumerated() {
+            switch column.value {
+            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: index + 4))
+            case .constant(let value): try insert.bind(value, at: index + 4)
+            case .evaluated: preconditionFailure("the reader evaluates")
+            }
+        }
+        return bindings
     }
 
     var writesScratch: Bool { association != nil || unique != nil || !lookups.isEmpty }
@@ -50,19 +71,19 @@ final class RowExecutor: MappingExecutor {
         var key = last
         var source: Int64?
         var element: Int64 = 0
-        try reader.start(range)
-        defer { reader.select.reset() }
-        while try reader.select.step() {
+        try rows.begin(range)
+        defer { rows.end() }
+        while let row = try rows.next() {
             outcome.read += 1
-            guard try reader.isTaken() else { continue }
-            let origin = reader.select.integer(RowReader.keyPlace)
+            guard row.isTaken else { continue }
+            let origin = row.integer(RowPlan.keyCell)
             if source != origin { (source, element) = (origin, 0) }
             element += 1
             var destination = origin
             if let unique {
-                if let known = try unique.find(reader) {
+                if let known = try unique.find(row) {
                     outcome.merged += 1
-                    try associate(origin, element, with: known)
+                    try associate(row, element, with: known)
                     continue
                 }
                 key += 1
@@ -72,9 +93,11 @@ final class RowExecutor: MappingExecutor {
                 key += 1
                 destination = key
             }
-            try write(as: destination)
+            try insert.bind(destination, at: 1)
+            try insert.bind(bindings, of: row)
+            try insert.run()
             outcome.written += 1
-            try associate(origin, element, with: destination)
+            try associate(row, element, with: destination)
         }
         for lookup in lookups {
             let (from, to) = mapping.keepsPrimaryKey ? (range.low, range.high) : (last, Int64.max)
@@ -85,28 +108,11 @@ final class RowExecutor: MappingExecutor {
         return outcome
     }
 
-    private func write(as key: Int64) throws {
-        try insert.bind(key, at: 1)
-        if mapping.keepsPrimaryKey {
-            try insert.bind(column: RowReader.versionPlace, of: reader.select, at: 3)
-        } else {
-            try insert.bind(Int64(1), at: 3)
-        }
-        for (index, column) in reader.columns.enumerated() {
-            switch column.value {
-            case .column(let place): try insert.bind(column: place, of: reader.select, at: index + 4)
-            case .evaluated(let evaluator): try insert.bind(try evaluator.value(in: reader.row), at: index + 4)
-            case .constant: break
-            }
-        }
-        try insert.run()
-    }
-
-    private func associate(_ source: Int64, _ element: Int64, with destination: Int64) throws {
+    private func associate(_ row: PackedRow, _ element: Int64, with destination: Int64) throws {
         guard let association else { return }
-        try association.bind(source, at: 1)
+        try association.bind(row.integer(RowPlan.keyCell), at: 1)
         try association.bind(element, at: 2)
-        try association.bind(column: RowReader.elementKeyPlace, of: reader.select, at: 3)
+        try association.bind(borrowing: RowPlan.elementKeyCell, of: row, at: 3)
         try association.bind(destination, at: 4)
         try association.run()
     }

@@ -11,64 +11,113 @@ struct RowsPhase {
     static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
 
     func run(report: inout StepReport) throws {
-        for partition in context.step.partitions {
-            for plan in partition.entityMappings {
-                try policies.begin(plan.mapping)
-                try carry(plan, report: &report)
-                try policies.endInstanceCreation(plan.mapping)
+        for pass in try SharedPass.passes(of: context.step.partitions.flatMap(\.entityMappings), in: context) {
+            for plan in pass.plans { try policies.begin(plan.mapping) }
+            try carry(pass, report: &report)
+            for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
+        }
+    }
+
+    private func carry(_ pass: SharedPass, report: inout StepReport) throws {
+        let mappings = pass.plans.map(\.mapping)
+        let units = mappings.map { Self.unit(of: $0) }
+        if try context.progress.entry(units[0]).isDone { return }
+        var work = try RowsWork(pass.plans, context: context, policies: policies)
+        let walk = ChunkWalk(
+            context: context, phase: .rows, subject: mappings.map(\.name).joined(separator: ", "),
+            rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
+            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes : .max, total: pass.total)
+        try walk.run(&work, over: KeyRanges(of: mappings, in: context), units: units, report: &report)
+    }
+}
+
+/// The rows of entity mappings that go through the same ranges.
+private struct RowsWork: ChunkWalk.Work {
+    private let plans: [EntityMappingPlan]
+    private let context: StepContext
+    private let policies: PolicyRun
+    private var executors: [any MappingExecutor]
+    private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
+
+    init(_ plans: [EntityMappingPlan], context: StepContext, policies: PolicyRun) throws {
+        self.plans = plans
+        self.context = context
+        self.policies = policies
+        executors = []
+        try makeExecutors()
+    }
+
+    private mutating func makeExecutors() throws {
+        executors = try plans.map { plan in
+            if let executor = try policies.executor(of: plan.mapping) { return executor }
+            return switch plan.executor {
+            case .set: try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
+            case .row: try RowExecutor(plan.mapping, in: context)
             }
         }
     }
 
-    private func carry(_ plan: EntityMappingPlan, report: inout StepReport) throws {
-        let mapping = plan.mapping
-        let unit = Self.unit(of: mapping)
-        var entry = try context.progress.entry(unit)
-        if entry.isDone { return }
-        let ranges = try KeyRanges(of: mapping, in: context)
-        let executor = try executor(of: plan)
-        var sizer = ChunkSizer(context.options.chunkSize)
-        var low = entry.chunks == 0 ? KeyRanges.beginning : entry.mark
-        while !entry.isDone {
-            try context.options.stop.check()
-            let start = Clock.nanoseconds()
-            let range = try ranges.next(after: low, rows: sizer.rows)
-            try context.unit(writesScratch: range != nil && executor.writesScratch) {
-                if let range {
-                    let outcome = try placed(in: mapping) { try executor.carry(range) }
-                    entry.mark = range.high
-                    entry.chunks += 1
-                    entry.read += outcome.read
-                    entry.written += outcome.written
-                    entry.merged += outcome.merged
-                    entry.dropped += outcome.dropped
-                    entry.created += outcome.created
-                    try policies.recordCreated(by: mapping, isFirstPass: true)
-                    precondition(
-                        outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
+    var writesScratch: Bool { executors.contains { $0.writesScratch } }
+
+    mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64 {
+        var staged: Int64 = 0
+        // A policy holds what it reads: for it nothing is carried in pieces.
+        let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
+        for (index, executor) in executors.enumerated() {
+            let mapping = plans[index].mapping
+            let outcome = try placed(in: mapping) {
+                do {
+                    return try context.connection.with(.length, limit) { try executor.carry(range) }
+                } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
+                    throw try refusal(mapping, range, cause: error)
                 }
-                entry.isDone = range?.isLast ?? true
-                try context.progress.save(entry, for: unit)
             }
-            guard let range else { return }
-            low = range.high
-            let nanoseconds = Clock.nanoseconds() - start
-            sizer.chunkTook(nanoseconds)
-            report.chunkTimes.add(nanoseconds)
-            context.options.progress?(
-                ProgressUpdate(
-                    phase: .rows, subject: mapping.name, done: entry.read,
-                    // Elements of an iteration are counted as they come.
-                    total: plan.isEstimated || mapping.iteration != nil ? nil : plan.rows))
+            staged += outcome.stagedBytes
+            try count(outcome, plans[index].mapping, &entries[index])
+        }
+        return staged
+    }
+
+    mutating func giveUp() throws -> Bool {
+        if hasPolicy { return false }
+        executors = []
+        try RunDatabase.resetTemporary(on: context.connection)
+        try makeExecutors()
+        return true
+    }
+
+    mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
+        for (index, plan) in plans.enumerated() {
+            let outcome = try placed(in: plan.mapping) {
+                try LargeRowExecutor(plan.mapping, in: context).carry(range)
+            }
+            try count(outcome, plan.mapping, &entries[index])
         }
     }
 
-    private func executor(of plan: EntityMappingPlan) throws -> any MappingExecutor {
-        if let executor = try policies.executor(of: plan.mapping) { return executor }
-        return switch plan.executor {
-        case .set: try SetExecutor(plan.mapping, in: context)
-        case .row: try RowExecutor(plan.mapping, in: context)
-        }
+    private func count(
+        _ outcome: ChunkOutcome, _ mapping: ResolvedEntityMapping, _ entry: inout ProgressTable.Entry
+    ) throws {
+        entry.read += outcome.read
+        entry.written += outcome.written
+        entry.merged += outcome.merged
+        entry.dropped += outcome.dropped
+        entry.created += outcome.created
+        try policies.recordCreated(by: mapping, isFirstPass: true)
+        precondition(outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
+    }
+
+    // MARK: Errors
+
+    private func refusal(
+        _ mapping: ResolvedEntityMapping, _ range: KeyRanges.Range, cause: DatabaseError
+    ) throws -> FerryError {
+        let key = try LargeValueSearch(
+            layout: context.source, connection: context.connection, schema: "source"
+        ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)
+        return FerryError(
+            valueOf: mapping.source, key: key, entityMapping: mapping.name,
+            memoryLimit: context.options.memoryLimit, cause: cause)
     }
 
     /// Runs the body; a failing function of ours says in which entity mapping it failed.

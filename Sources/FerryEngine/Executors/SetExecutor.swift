@@ -32,7 +32,12 @@ final class SetExecutor: MappingExecutor {
         var cleanUp: [String]
     }
 
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+    /// - Parameters:
+    ///   - mapping: The entity mapping.
+    ///   - context: The step.
+    ///   - sharesRanges: Whether the ranges hold objects of other entities too.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool = false) throws {
         self.context = context
         self.mapping = mapping
         isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
@@ -57,7 +62,7 @@ final class SetExecutor: MappingExecutor {
                     cleanUp: sql.stagingCleanUp))
         }
         lookups = try sql.lookups().map { try $0.prepare(on: connection) }
-        let needsCount = mapping.iteration != nil && isFiltered
+        let needsCount = isFiltered && (mapping.iteration != nil || sharesRanges)
         count = needsCount ? try sql.count().prepare(on: connection) : nil
     }
 
@@ -83,6 +88,7 @@ final class SetExecutor: MappingExecutor {
         if case .findOrCreate(let statements) = body {
             try statements.associations?.run()
             try statements.remember.run()
+            outcome.stagedBytes = try context.temporaryBytes()
             for text in statements.cleanUp { try context.connection.execute(text) }
         }
         // Whatever an unfiltered mapping reads becomes an object, or is found to be one.

@@ -39,6 +39,17 @@ package struct InPlaceRun {
         _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
         beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
+        let reports = try connection.abandoning(on: options.stop) {
+            try runAll(steps, on: connection, options: options, beforeCommit: beforeCommit)
+        }
+        options.stop.unitIsDone()
+        return reports
+    }
+
+    private static func runAll(
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        beforeCommit: ([StepReport]) throws -> Void
+    ) throws -> [StepReport] {
         do {
             if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
             var reports: [StepReport] = []
@@ -57,8 +68,25 @@ package struct InPlaceRun {
             // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
             do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
             if let error = error as? DatabaseError { throw FerryError(inPlace: error, on: connection.path) }
+            if let error = error as? FerryError, error.code == .valueTooLarge {
+                throw try located(error, steps, connection, options)
+            }
             throw error
         }
+    }
+
+    /// Says which object it is that a statement cannot rewrite; the store is as before.
+    private static func located(
+        _ error: FerryError, _ steps: [StepPlan], _ connection: Connection, _ options: EngineOptions
+    ) throws -> FerryError {
+        guard let step = steps.first else { return error }
+        let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
+        let whole = options.wholeValueBytes
+        // Where no value is too large by itself, several of one row are.
+        guard let row = try search.first(above: whole) ?? search.first(above: whole / 2) else { return error }
+        return FerryError(
+            valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: error.cause)
     }
 
     /// The statements that a step would run on a store; reads its schema, and no rows.
@@ -106,7 +134,8 @@ package struct InPlaceRun {
     package func run() throws -> StepReport {
         precondition(connection.isInTransaction, "a migration in place is one transaction")
         do {
-            return try runInTransaction()
+            // A row that is written anew is whole in memory; none may take all of it.
+            return try connection.with(.length, options.wholeValueBytes) { try runInTransaction() }
         } catch let error as DatabaseError {
             throw FerryError(inPlace: error, on: connection.path)
         }
@@ -134,7 +163,7 @@ package struct InPlaceRun {
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
-            dropsMissing: options.damaged == .drop
+            dropsMissing: options.damaged == .drop, limit: options.wholeValueBytes
         ).register(on: connection)
         let removed = try treatRows(source, plan, destination)
         report.healed += removed.damage
@@ -282,6 +311,6 @@ extension FerryError {
             return
         }
         self.init(database: error, whileDoing: "migrating in place")
-        if !error.isInterrupted { remedy = "The store is as before; run the same command again." }
+        if !error.isInterrupted, !error.isTooBig { remedy = "The store is as before; run the same command again." }
     }
 }

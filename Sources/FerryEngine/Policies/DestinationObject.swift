@@ -103,33 +103,33 @@ public final class DestinationObject {
 
 /// The current row of a policy's mapping, as the default policy turns it into an object.
 final class SourceRow {
-    private let reader: RowReader
+    let values: PackedValues
     /// Column place of the destination to its value.
-    private let values: [Int: RowValue]
+    private let columns: [Int: RowValue]
 
-    init(_ reader: RowReader, for writer: EntityWriter) {
-        self.reader = reader
-        values = Dictionary(
-            reader.columns.compactMap { column in writer.places[column.name].map { ($0, column.value) } },
+    init(_ plan: RowPlan, for writer: EntityWriter) {
+        values = PackedValues()
+        columns = Dictionary(
+            plan.columns.compactMap { column in writer.places[column.name].map { ($0, column.value) } },
             uniquingKeysWith: { first, _ in first })
     }
 
     func value(at place: Int) throws -> Value? {
-        switch values[place] {
+        switch columns[place] {
         case nil: nil
-        case .column(let column): reader.select.value(column)
+        case .column(let cell): values.row.value(cell)
         case .constant(let value): value
-        case .evaluated(let evaluator): Value(try evaluator.value(in: reader.row))
+        case .evaluated(let evaluator): Value(try evaluator.value(in: values))
         }
     }
 
     /// Binds the value of a column; an untouched one passes as SQLite has it.
     func bind(_ place: Int, to statement: Statement, at index: Int) throws -> Bool {
-        switch values[place] {
+        switch columns[place] {
         case nil: return false
-        case .column(let column): try statement.bind(column: column, of: reader.select, at: index)
+        case .column(let cell): try statement.bind(borrowing: cell, of: values.row, at: index)
         case .constant(let value): try statement.bind(value, at: index)
-        case .evaluated(let evaluator): try statement.bind(try evaluator.value(in: reader.row), at: index)
+        case .evaluated(let evaluator): try statement.bind(try evaluator.value(in: values), at: index)
         }
         return true
     }

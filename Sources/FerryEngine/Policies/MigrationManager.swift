@@ -44,7 +44,7 @@ public final class MigrationManager {
 
     /// The source object that is read, and what has become of it.
     final class CurrentSource {
-        let reader: RowReader
+        let plan: RowPlan
         let mapping: PolicyEntityMapping
         let row: SourceRow
         /// Counts the rows, so that an object of an earlier one is told from that of this one.
@@ -55,8 +55,8 @@ public final class MigrationManager {
         var inserted: Int64 = 0
         var associated: Int64 = 0
 
-        init(_ reader: RowReader, _ mapping: PolicyEntityMapping, _ row: SourceRow) {
-            self.reader = reader
+        init(_ plan: RowPlan, _ mapping: PolicyEntityMapping, _ row: SourceRow) {
+            self.plan = plan
             self.mapping = mapping
             self.row = row
         }
@@ -114,7 +114,7 @@ public final class MigrationManager {
                 place: .init(entityMapping: mapping.name))
         }
         let object = try insert(mapping.destinationEntityName, row: current.row)
-        for column in current.reader.columns {
+        for column in current.plan.columns {
             guard let place = object.writer.places[column.name] else { continue }
             if let attribute = column.attribute,
                 let substitute = mapping.attributeMapping(named: attribute.name)?.substitute
@@ -122,11 +122,11 @@ public final class MigrationManager {
                 mark("\(object.entityName).\(attribute.name)")
                 object.changes[place] = try value(of: substitute, for: attribute, in: mapping, source)
             } else if case .evaluated(let evaluator) = column.value, evaluator.callsPolicy {
-                object.changes[place] = try policyValue(evaluator, column, current.reader)
+                object.changes[place] = try policyValue(evaluator, column, current.row.values)
             }
         }
         // A substitute may stand where the mapping model has nothing.
-        let known = Set(current.reader.columns.compactMap(\.attribute?.name))
+        let known = Set(current.plan.columns.compactMap(\.attribute?.name))
         for attributeMapping in mapping.attributeMappings where !known.contains(attributeMapping.name) {
             guard let substitute = attributeMapping.substitute else { continue }
             let (attribute, place) = try object.writer.attribute(attributeMapping.name)
@@ -145,7 +145,7 @@ public final class MigrationManager {
             if current.mapping.resolved.policyKeepsPrimaryKeys, !current.isKeyTaken {
                 current.isKeyTaken = true
                 key = current.key
-                insertion.version = current.reader.select.value(RowReader.versionPlace)
+                insertion.version = current.row.values.row.value(RowPlan.versionCell)
             }
         } else {
             created[entityName, default: 0] += 1
@@ -190,9 +190,9 @@ public final class MigrationManager {
     }
 
     private func policyValue(
-        _ evaluator: RowEvaluator, _ column: RowReader.DestinationColumn, _ reader: RowReader
+        _ evaluator: RowEvaluator, _ column: RowPlan.DestinationColumn, _ values: PackedValues
     ) throws -> Value {
-        let value = Value(try evaluator.value(in: reader.row, policy: functions))
+        let value = Value(try evaluator.value(in: values, policy: functions))
         // What the policy gave as it is must fit; what the expression made of it was converted.
         guard evaluator.isPolicyCall, let attribute = column.attribute else { return value }
         return try MigrationValue(raw: value).stored(in: attribute)
@@ -281,10 +281,12 @@ public final class MigrationManager {
 
     /// The value that the row at work has in a column of the source.
     func currentValue(of attribute: String, inRow number: Int) -> Value? {
-        guard let current, current.number == number, let place = current.reader.attributePlaces[attribute] else {
+        guard let current, current.number == number,
+            let cell = current.plan.attributes.first(where: { $0.attribute.name == attribute })?.cell
+        else {
             return nil
         }
-        return current.reader.select.value(place)
+        return current.row.values.row.value(cell)
     }
 
     /// Lets mappings that find objects by `unique` find a policy's objects too.

@@ -5,15 +5,16 @@ internal import FerrySQLite
 /// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
 final class PolicyExecutor: MappingExecutor {
     private let calls: PolicyCalls
-    private let reader: RowReader
+    private let rows: RowStream
     private let current: MigrationManager.CurrentSource
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
         let sql = RowStatements(context: context, mapping: calls.mapping.resolved)
-        reader = try RowReader(sql, withAllAttributes: true, on: context.connection)
+        let plan = try RowPlan(sql, .whenNeeded)
+        rows = try RowStream(plan, in: context)
         let writer = try calls.manager.writer(calls.mapping.destinationEntityName)
-        current = .init(reader, calls.mapping, SourceRow(reader, for: writer))
+        current = .init(plan, calls.mapping, SourceRow(plan, for: writer))
     }
 
     var writesScratch: Bool { true }
@@ -23,15 +24,16 @@ final class PolicyExecutor: MappingExecutor {
         calls.manager.beginUnit()
         calls.manager.current = current
         defer {
-            reader.select.reset()
+            rows.end()
             calls.manager.current = nil
         }
-        try reader.start(range)
-        while try reader.select.step() {
+        try rows.begin(range)
+        while let row = try rows.next() {
             outcome.read += 1
-            guard try reader.isTaken() else { continue }
+            guard row.isTaken else { continue }
             current.number += 1
-            current.key = reader.select.integer(RowReader.keyPlace)
+            current.row.values.row = row
+            current.key = row.integer(RowPlan.keyCell)
             (current.isKeyTaken, current.inserted, current.associated) = (false, 0, 0)
             calls.mapping.resetValues()
             let source = SourceObject(

@@ -11,6 +11,10 @@ struct RelationshipsPhase {
 
     func run(report: inout StepReport) throws {
         for assignment in context.assignments.assignments {
+            if let table = copiedTable(of: assignment) {
+                try copy(table.new, from: table.origin)
+                continue
+            }
             if context.assignments.sorted.contains(where: { $0.name == assignment.joinTable }) {
                 try linkAtOnce(assignment)
                 continue
@@ -27,7 +31,7 @@ struct RelationshipsPhase {
             try settle(assignment, evidence)
         }
         if context.step.resolved.hasPolicies { try settlePositions() }
-        for table in context.assignments.gathered {
+        for table in context.assignments.gathered where context.sourceKeys.links[table.name] == nil {
             try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
                 let rows = JoinRows(
                     table: table, assignments: context.assignments, hasPolicies: context.step.resolved.hasPolicies)
@@ -41,6 +45,20 @@ struct RelationshipsPhase {
 
     private func isGathered(_ assignment: RelationshipAssignments.Assignment) -> Bool {
         context.assignments.gathered.contains { $0.name == assignment.joinTable }
+    }
+
+    /// The join table of a many-to-many whose links are taken over as they are.
+    private func copiedTable(
+        of assignment: RelationshipAssignments.Assignment
+    ) -> (new: JoinTable, origin: JoinTable)? {
+        guard let name = assignment.joinTable, let origin = context.sourceKeys.links[name] else { return nil }
+        return context.destination.joinTables.first { $0.name == name }.map { ($0, origin) }
+    }
+
+    private func copy(_ table: JoinTable, from origin: JoinTable) throws {
+        try context.once("join:\(table.name)", phase: .relationships, subject: table.name) {
+            try LinkCopy(context: context, table: table, origin: origin).run()
+        }
     }
 
     /// Fills a join table by one statement, which sorts its rows once.

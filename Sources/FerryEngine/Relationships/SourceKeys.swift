@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -18,19 +17,23 @@ struct SourceKeys {
 
     /// The columns whose keys are copied as they are.
     private(set) var copied: [Place: String] = [:]
+    /// The join tables that are filled as the source has them, by name: each with the source's columns in their places.
+    private(set) var links: [String: JoinTable] = [:]
     /// Broken links of the relationships that the step carries.
     private(set) var broken: [StoreDamage] = []
     private let model: ManagedObjectModel
 
     /// - Parameters:
     ///   - assignments: Who fills which relationship.
-    ///   - mappings: The step's entity mappings.
+    ///   - step: The step.
     ///   - source: The source's actual layout.
+    ///   - destination: The new store's layout.
     ///   - damage: What a scan has found in the source.
     init(
-        _ assignments: RelationshipAssignments, mappings: [ResolvedEntityMapping], source: StoreLayout,
+        _ assignments: RelationshipAssignments, step: ResolvedStep, source: StoreLayout, destination: StoreLayout,
         damage: [StoreDamage]
     ) {
+        let mappings = step.entityMappings
         model = source.model
         let links = Dictionary(
             grouping: damage.filter { Self.kinds.contains($0.kind) },
@@ -39,7 +42,7 @@ struct SourceKeys {
         for assignment in assignments.assignments {
             for contribution in assignment.contributions {
                 let mapping = contribution.mapping
-                guard let name = Self.onlyRelationship(of: contribution.rule.from),
+                guard let name = contribution.rule.sourceRelationship,
                     let relationship = source.model.relationship(name, of: mapping.source),
                     let key = Self.key(name, of: mapping.source, in: source.model)
                 else { continue }
@@ -54,6 +57,15 @@ struct SourceKeys {
             }
         }
         broken = carried.sorted().flatMap { links[$0] ?? [] }
+        // A policy may relate objects of any many-to-many.
+        guard !step.hasPolicies else { return }
+        let unchanged = UnchangedLinks(
+            mappings: mappings, source: source,
+            broken: Set(links.filter { $0.value.contains { $0.kind == .danglingKey } }.keys))
+        for table in destination.joinTables {
+            let filling = assignments.assignments.filter { $0.joinTable == table.name }
+            if filling.count == 1 { self.links[table.name] = unchanged.origin(of: table, filling[0]) }
+        }
     }
 
     private static let kinds: Set<StoreDamage.Kind> = [.danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder]
@@ -73,13 +85,6 @@ struct SourceKeys {
 
     private static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> PropertyKey? {
         relationship.inverseName.flatMap { key($0, of: relationship.destinationEntity, in: model) }
-    }
-
-    /// The relationship of a path that is `$source` and one relationship.
-    private static func onlyRelationship(of from: Expression) -> String? {
-        guard case .keyPath(.variable("source"), let steps) = from, steps.count == 1, case .key(let name) = steps[0]
-        else { return nil }
-        return name
     }
 
     private static func isEveryTargetCarried(

@@ -18,7 +18,7 @@ struct RowSelection {
 
 /// What a row of the row executor gives for a destination column.
 enum RowValue {
-    /// The source's own value, never decoded.
+    /// The value of a place, never decoded: a column of the statement, or a cell of the packed row.
     case column(Int)
     case evaluated(RowEvaluator)
     /// The same for all rows.
@@ -84,24 +84,6 @@ private struct SelectedPlaces: PlaceResolver {
     }
 
     mutating func elementTextPlace() throws(FerryError) -> Int { selection.place(of: try resolver.elementText()) }
-}
-
-/// A statement's current row, for the evaluation of expressions.
-final class StatementRow: RowValues {
-    let statement: Statement
-
-    init(_ statement: Statement) { self.statement = statement }
-
-    func value(at place: Int) -> FunctionValue {
-        switch statement.storageClass(place) {
-        case .null: .null
-        case .integer: .integer(statement.integer(place))
-        case .real: .real(statement.real(place))
-        // SQLite's memory stays where it is until the statement goes on.
-        case .text: .text(statement.withBytes(place) { $0 })
-        case .blob: .blob(statement.withBytes(place) { $0 })
-        }
-    }
 }
 
 extension Statement {

@@ -9,9 +9,8 @@ struct ExternalContents: Sendable {
     let folder: String
     /// Whether a value whose file is not there becomes NULL; else that is an error.
     var dropsMissing = false
-
-    /// What SQLite can hold in one value.
-    private static let limit = 1_000_000_000
+    /// The largest file that may be whole in memory.
+    var limit = 1_000_000_000
 
     func register(on connection: Connection) throws(DatabaseError) {
         try connection.register(ScalarFunction.fromExternalName, arguments: 1, deterministic: false) {
@@ -23,7 +22,7 @@ struct ExternalContents: Sendable {
             try arguments.withBytes(0) { bytes in
                 if bytes.first == 1 { return result.setBlob(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())) }
                 guard let name = ExternalData.fileName(in: bytes) else {
-                    throw Self.damaged("has a value that neither holds its contents nor names a file")
+                    throw Self.isNeitherContentsNorName
                 }
                 guard let contents = try contents(name) else { return result.setNull() }
                 contents.withUnsafeBytes { result.setBlob($0) }
@@ -37,7 +36,11 @@ struct ExternalContents: Sendable {
             if dropsMissing { return nil }
             throw Self.damaged("names a file that is not in \(folder)")
         }
-        return try files.read(path, limit: Self.limit)
+        return try files.read(path, limit: limit)
+    }
+
+    static var isNeitherContentsNorName: FerryError {
+        damaged("has a value that neither holds its contents nor names a file")
     }
 
     private static func damaged(_ problem: String) -> FerryError {

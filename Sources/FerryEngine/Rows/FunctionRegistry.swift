@@ -18,26 +18,41 @@ package enum FunctionRegistry {
 }
 
 /// One function with the memory that its calls share.
+///
+/// The memory is reached by pointers: for each access to a variable of an object Swift asks at run time whether another
+/// one is going on, which took longer than the functions.
 private final class Call {
     private let function: ScalarFunction
-    private var result = FerryExpression.FunctionResult()
-    private var values: [FunctionValue] = []
+    private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
+    private let values: UnsafeMutableBufferPointer<FunctionValue>
 
-    init(_ function: ScalarFunction) { self.function = function }
+    /// The most arguments that SQLite gives to a function that takes any number.
+    private static let mostArguments = 127
+
+    init(_ function: ScalarFunction) {
+        self.function = function
+        result = .allocate(capacity: 1)
+        result.initialize(to: .init())
+        values = .allocate(capacity: function.argumentCount < 0 ? Self.mostArguments : function.argumentCount)
+        values.initialize(repeating: .null)
+    }
+
+    deinit {
+        result.deinitialize(count: 1)
+        result.deallocate()
+        values.deallocate()
+    }
 
     func run(_ arguments: borrowing FunctionArguments, _ sqlResult: inout FerrySQLite.FunctionResult) throws {
-        values.removeAll(keepingCapacity: true)
-        for index in 0..<arguments.count { values.append(value(index, of: arguments)) }
-        let outcome = values.withUnsafeBufferPointer { buffer in
-            Result { () throws(FerryError) in try function.call(buffer, result: &result) }
-        }
-        try outcome.get()
-        switch result.value {
+        for index in 0..<arguments.count { values[index] = value(index, of: arguments) }
+        try function.call(
+            UnsafeBufferPointer(rebasing: UnsafeBufferPointer(values)[..<arguments.count]), result: &result.pointee)
+        switch result.pointee.value {
         case .null: sqlResult.setNull()
         case .integer(let integer): sqlResult.set(integer)
         case .real(let real): sqlResult.set(real)
-        case .text: result.bytes.withUnsafeBytes { sqlResult.setText($0) }
-        case .blob: result.bytes.withUnsafeBytes { sqlResult.setBlob($0) }
+        case .text: result.pointee.bytes.withUnsafeBytes { sqlResult.setText($0) }
+        case .blob: result.pointee.bytes.withUnsafeBytes { sqlResult.setBlob($0) }
         case .borrowedText(let bytes): sqlResult.setText(bytes)
         case .argument(let index): sqlResult.pass(argument: index, of: arguments)
         }
@@ -49,8 +64,8 @@ private final class Call {
         case .null: .null
         case .integer: .integer(arguments.integer(index))
         case .real: .real(arguments.real(index))
-        case .text: .text(arguments.withBytes(index) { $0 })
-        case .blob: .blob(arguments.withBytes(index) { $0 })
+        case .text: .text(arguments.bytes(index))
+        case .blob: .blob(arguments.bytes(index))
         }
     }
 }

@@ -1,134 +1,108 @@
 internal import FerryBase
 internal import FerryExpression
-internal import FerryMapping
-internal import FerryModel
 internal import FerrySQLite
-internal import FerryStore
 
 /// Reads the source objects of one entity mapping for Swift, one row per element of its iteration, in order.
+///
+/// It belongs to the thread of its connection.
 final class RowReader {
-    static let keyPlace = 0
-    static let versionPlace = 1
-    static let ordinalPlace = 2
-    static let elementKeyPlace = 3
-
-    struct DestinationColumn {
-        var name: String
-        var value: RowValue
-        /// Nil for what belongs to a relationship.
-        var attribute: Attribute?
-    }
-
-    /// The statement at its current row.
     let select: Statement
-    let row: StatementRow
-    /// What the mapping sets, in the order of its attributes, then its foreign keys.
-    let columns: [DestinationColumn]
-    /// The values by which an object is found, in the order of `unique`.
-    let uniqueValues: [RowValue]
-    /// The places of the source's attributes, where all of them are read.
-    let attributePlaces: [String: Int]
-    private let filter: RowEvaluator?
-    private let skipsInvalid: Bool
+    private let row: StatementRow
+    private let plan: RowPlan
+    private let low: Int?
+    private let high: Int?
 
-    init(_ sql: RowStatements, withAllAttributes: Bool = false, on connection: Connection) throws {
-        let (context, mapping) = (sql.context, sql.mapping)
-        let expressions = ExpressionSQL(context: context, mapping: mapping)
-        var scope = try sql.scope(filtered: false)
-        var selection = RowSelection()
-        // An element of JSON has a place, one of a relationship a key; where there is neither, NULL stands twice.
-        let ordinal = mapping.iteration.map { scope.jsonElements[$0.variable] == nil ? nil : scope.elementOrder } ?? nil
-        let fixed = ["s.Z_PK", "s.Z_OPT", ordinal ?? "NULL AS ordinal", scope.elementKey ?? "NULL AS element"]
-        for column in fixed { _ = selection.place(of: column) }
-        filter = try mapping.filter.map { try expressions.rowCondition($0, in: &scope, &selection) }
-        var columns: [DestinationColumn] = []
-        var values: [String: RowValue] = [:]
-        for rule in mapping.attributes {
-            guard let attribute = context.destination.model.attribute(rule.name, of: mapping.destination),
-                let column = context.destination.column(of: rule.name, in: mapping.destination)
-            else {
-                throw FerryError(
-                    .internalError, "The new store has no column for \(mapping.destination).\(rule.name).")
-            }
-            let value = try expressions.rowValue(of: attribute, from: rule, in: &scope, &selection)
-            guard let value else { continue }
-            values[rule.name] = value
-            columns.append(DestinationColumn(name: column.name, value: value, attribute: attribute))
-        }
-        for (assignment, contribution) in context.assignments.inline(of: mapping) {
-            let keys = try ForeignKeySQL(context: context, mapping: mapping)
-                .columns(of: assignment, contribution, in: &scope)
-            for (column, value) in keys {
-                columns.append(DestinationColumn(name: column, value: .column(selection.place(of: value))))
-            }
-        }
-        var attributePlaces: [String: Int] = [:]
-        if withAllAttributes {
-            for (key, column) in context.source.attributeColumns(of: mapping.source) {
-                attributePlaces[key.property] = selection.place(of: "s.\(column.name)")
-            }
-        }
-        self.attributePlaces = attributePlaces
-        self.columns = columns
-        uniqueValues = mapping.unique.map { values[$0] ?? .constant(.null) }
-        skipsInvalid = mapping.iteration?.skipsInvalid ?? false
-        let text = """
-            SELECT \(selection.columns.joined(separator: ", ")) FROM \(scope.from)\(scope.where) ORDER BY \(scope.order)
-            """
-        select = try RowStatements.SQL(text: text, parameters: scope.parameters).prepare(on: connection)
+    init(_ plan: RowPlan, on connection: Connection) throws {
+        self.plan = plan
+        select = try plan.sql.prepare(on: connection)
         row = StatementRow(select)
+        low = select.parameter(":low")
+        high = select.parameter(":high")
     }
 
     /// Begins with the rows of a range.
-    func start(_ range: KeyRanges.Range) throws {
-        try select.bind(.integer(range.low), named: ":low")
-        try select.bind(.integer(range.high), named: ":high")
+    func start(low: Int64, high: Int64) throws {
+        if let index = self.low { try select.bind(low, at: index) }
+        if let index = self.high { try select.bind(high, at: index) }
+    }
+
+    /// Packs the current row.
+    ///
+    /// - Returns: False when there is no room for it.
+    func pack(into rows: PackedRows) throws -> Bool {
+        guard rows.begin() else { return false }
+        guard try isTaken() else {
+            rows.pack(select.integer(RowPlan.keyCell), into: RowPlan.keyCell)
+            rows.finish(isTaken: false)
+            return true
+        }
+        guard rows.pack(plan.packed, of: select) else { return false }
+        for (index, evaluator) in plan.evaluated.enumerated() {
+            guard rows.pack(try evaluator.value(in: row), into: plan.packed.count + index) else { return false }
+        }
+        rows.finish(isTaken: true)
+        return true
     }
 
     /// Whether the current row is carried: its JSON is valid or need not be, and the filter lets it through.
-    func isTaken() throws -> Bool {
-        if skipsInvalid, select.isNull(Self.ordinalPlace) { return false }
-        return try filter?.holds(in: row) ?? true
+    private func isTaken() throws -> Bool {
+        if plan.skipsInvalid, select.isNull(RowPlan.ordinalCell) { return false }
+        return try plan.filter?.holds(in: row) ?? true
     }
 }
 
-/// The objects that are found by the values of `unique`, one after another.
-final class UniqueObjects {
-    private let search: Statement
-    private let record: Statement
-    private let count: Int
+/// A statement's current row, for the evaluation of expressions.
+private final class StatementRow: RowValues {
+    let statement: Statement
 
-    init(_ sql: RowStatements, withAllAttributes: Bool = false, on connection: Connection) throws {
-        let lookup = ScratchDatabase.lookup(of: sql.mapping.destination, by: sql.mapping.unique)
-        count = sql.mapping.unique.count
-        let equal = (0..<count).map { "l.v\($0) IS ?\($0 + 1)" }.joined(separator: " AND ")
-        search = try connection.prepare(
-            "SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1")
-        let names = (0..<count).map { "v\($0)" } + ["destination"]
-        let values = names.indices.map { "?\($0 + 1)" }
-        record = try connection.prepare(
-            "INSERT INTO \(lookup) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))")
-    }
+    init(_ statement: Statement) { self.statement = statement }
 
-    /// The object that has the values of the current row, if there is one.
-    func find(_ reader: RowReader) throws -> Int64? {
-        for (index, value) in reader.uniqueValues.enumerated() {
-            for statement in [search, record] {
-                switch value {
-                case .column(let place): try statement.bind(column: place, of: reader.select, at: index + 1)
-                case .evaluated(let evaluator):
-                    try statement.bind(try evaluator.value(in: reader.row), at: index + 1)
-                case .constant(let value): try statement.bind(value, at: index + 1)
-                }
-            }
+    func value(at place: Int) -> FunctionValue {
+        switch statement.storageClass(place) {
+        case .null: .null
+        case .integer: .integer(statement.integer(place))
+        case .real: .real(statement.real(place))
+        // SQLite's memory stays where it is until the statement goes on.
+        case .text: .text(statement.withBytes(place) { $0 })
+        case .blob: .blob(statement.withBytes(place) { $0 })
         }
-        defer { search.reset() }
-        return try search.step() ? search.integer(0) : nil
+    }
+}
+
+/// A packed row, for the evaluation of expressions.
+final class PackedValues: RowValues {
+    private var current: PackedRow?
+
+    /// The row at work; to be set before anything is evaluated.
+    var row: PackedRow {
+        get {
+            guard let current else { preconditionFailure("there is no row at work") }
+            return current
+        }
+        set { current = newValue }
     }
 
-    /// Makes a new object known by the values that were looked for last.
-    func add(_ destination: Int64) throws {
-        try record.bind(destination, at: count + 1)
-        try record.run()
+    func value(at cell: Int) -> FunctionValue {
+        switch row.storageClass(cell) {
+        case .null: .null
+        case .integer: .integer(row.integer(cell))
+        case .real: .real(row.real(cell))
+        case .text: .text(row.bytes(cell))
+        case .blob: .blob(row.bytes(cell))
+        }
+    }
+}
+
+extension PackedRows {
+    /// Packs what a computation yielded; false when there is no room.
+    fileprivate func pack(_ value: FunctionValue, into cell: Int) -> Bool {
+        switch value {
+        case .null: packNull(into: cell)
+        case .integer(let integer): pack(integer, into: cell)
+        case .real(let real): pack(real, into: cell)
+        case .text(let bytes): return pack(bytes, isText: true, into: cell)
+        case .blob(let bytes): return pack(bytes, isText: false, into: cell)
+        }
+        return true
     }
 }

@@ -79,7 +79,7 @@ struct RowStatements {
     // MARK: What is written
 
     /// The destination columns that the mapping sets, with the SQL of their values.
-    private func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: String)] {
+    func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: String)] {
         let entity = mapping.destination
         var columns: [(column: String, value: String)] = []
         for rule in mapping.attributes {

@@ -84,6 +84,11 @@ struct SourceScope {
         }
     }
 
+    /// The entity that an alias of the statement stands for.
+    func entity(ofAlias alias: String) -> String? {
+        (Array(objects.values) + Array(joined.values)).first { $0.alias == alias }?.entity
+    }
+
     func table(of entity: String) throws(FerryError) -> String {
         guard let table = layout.table(of: entity) else {
             throw FerryError(.internalError, "The source store has no table for entity \(entity).")

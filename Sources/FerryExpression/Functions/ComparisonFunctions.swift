@@ -12,6 +12,14 @@ extension ScalarFunction {
         ordering("ferry_less_equal", "<=") { $0 <= 0 },
         ScalarFunction("ferry_text_equal", title: "==", arguments: 3) { arguments, result throws(FerryError) in
             let options = try TextOptions(arguments[2], "==")
+            if case .text(let left) = arguments[0], case .text(let right) = arguments[1], ASCII.holds(left),
+                ASCII.holds(right)
+            {
+                let isEqual =
+                    left.count == right.count
+                    && (options.ignoresCase ? ASCII.orderIgnoringCase(left, right) == 0 : left.elementsEqual(right))
+                return result.set(isEqual)
+            }
             switch (try arguments[0].string("=="), try arguments[1].string("==")) {
             case (nil, nil): result.set(true)
             case (let left?, let right?):
@@ -42,6 +50,10 @@ extension ScalarFunction {
             }
             guard options != TextOptions(ignoresCase: false, ignoresDiacritics: false) else {
                 return result.set(holds(codeUnitOrder(left, right)))
+            }
+            if ASCII.holds(left), ASCII.holds(right) {
+                return result.set(
+                    holds(options.ignoresCase ? ASCII.orderIgnoringCase(left, right) : codeUnitOrder(left, right)))
             }
             let first = Array(folded(try arguments[0].string(title) ?? "", options).utf8)
             let second = Array(folded(try arguments[1].string(title) ?? "", options).utf8)

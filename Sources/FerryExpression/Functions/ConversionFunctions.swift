@@ -8,6 +8,8 @@ extension ScalarFunction {
     ///
     /// It is none of ``all``: it reads files, so whoever knows the store registers it.
     package static let fromExternalName = "ferry_from_external"
+    /// The function that makes a value one that an attribute with external storage has.
+    package static let toExternalName = "ferry_to_external"
 
     static let conversions: [ScalarFunction] = [
         integer("ferry_to_integer16", "Integer 16", Int64(Int16.min)...Int64(Int16.max)),
@@ -15,7 +17,7 @@ extension ScalarFunction {
         integer("ferry_to_integer64", "Integer 64", .min ... .max),
         real("ferry_to_double", "Double"),
         real("ferry_to_decimal", "Decimal"),
-        ScalarFunction("ferry_to_external", title: "storing in an external attribute", arguments: 1) {
+        ScalarFunction(toExternalName, title: "storing in an external attribute", arguments: 1) {
             arguments, result throws(FerryError) in
             switch arguments[0] {
             case .null: break
@@ -26,7 +28,7 @@ extension ScalarFunction {
         },
         ScalarFunction("ferry_to_float", title: "conversion to Float", arguments: 1) {
             arguments, result throws(FerryError) in
-            guard let real = try number(arguments[0], "Float")?.real else { return }
+            guard let real = try number(arguments[0], "conversion to Float")?.real else { return }
             let float = Float(real)
             if float.isInfinite, real.isFinite { throw .row("conversion to Float", "exceeds its range") }
             result.set(Double(float))
@@ -90,32 +92,36 @@ extension ScalarFunction {
     private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
     private static func integer(_ name: String, _ type: String, _ range: ClosedRange<Int64>) -> ScalarFunction {
-        ScalarFunction(name, title: "conversion to \(type)", arguments: 1) { arguments, result throws(FerryError) in
-            guard let number = try number(arguments[0], type) else { return }
+        let title = title(type)
+        return ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let number = try number(arguments[0], title) else { return }
             let integer: Int64
             switch number {
             case .integer(let value): integer = value
             case .real(let real):
                 guard let value = Int64(exactly: real.rounded(.towardZero)) else {
-                    throw .row("conversion to \(type)", "exceeds its range")
+                    throw .row(title, "exceeds its range")
                 }
                 integer = value
             }
-            guard range.contains(integer) else { throw .row("conversion to \(type)", "exceeds its range") }
+            guard range.contains(integer) else { throw .row(title, "exceeds its range") }
             result.set(integer)
         }
     }
 
     private static func real(_ name: String, _ type: String) -> ScalarFunction {
-        ScalarFunction(name, title: "conversion to \(type)", arguments: 1) { arguments, result throws(FerryError) in
-            guard let number = try number(arguments[0], type) else { return }
+        let title = title(type)
+        return ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let number = try number(arguments[0], title) else { return }
             result.set(number.real)
         }
     }
 
+    /// Made once and not in each call.
+    private static func title(_ type: String) -> String { "conversion to \(type)" }
+
     /// A number, or text that is one from its first to its last character.
-    private static func number(_ value: FunctionValue, _ type: String) throws(FerryError) -> FunctionValue.Number? {
-        let title = "conversion to \(type)"
+    private static func number(_ value: FunctionValue, _ title: String) throws(FerryError) -> FunctionValue.Number? {
         guard case .text(let bytes) = value else { return try value.number(title) }
         let isPlain = bytes.allSatisfy {
             switch $0 {

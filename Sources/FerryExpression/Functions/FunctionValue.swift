@@ -49,6 +49,12 @@ package struct FunctionResult {
         value = .text
     }
 
+    /// Sets text of ASCII with its letters in one case.
+    mutating func set(ascii text: UnsafeRawBufferPointer, in letterCase: ASCII.LetterCase) {
+        set(text: text)
+        bytes.withUnsafeMutableBytes { ASCII.bring($0, into: letterCase) }
+    }
+
     mutating func set(blob: some Sequence<UInt8>) {
         bytes.removeAll(keepingCapacity: true)
         bytes.append(contentsOf: blob)

@@ -8,15 +8,16 @@ extension ScalarFunction {
             guard let bytes = try arguments[0].text("length") else { return }
             result.set(codeUnits(in: bytes))
         },
-        mapping("ferry_uppercase", "uppercase:") { $0.uppercased() },
-        mapping("ferry_lowercase", "lowercase:") { $0.lowercased() },
-        mapping("ferry_canonical", "canonical:") {
-            folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true))
-        },
+        mapping("ferry_uppercase", "uppercase:", { $0.uppercased() }, ascii: .upper),
+        mapping("ferry_lowercase", "lowercase:", { $0.lowercased() }, ascii: .lower),
+        mapping(
+            "ferry_canonical", "canonical:",
+            { folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true)) }, ascii: .lower),
     ]
 
     /// UTF-16 code units of UTF-8 text: one per character's first byte, two for characters outside the BMP.
     private static func codeUnits(in bytes: UnsafeRawBufferPointer) -> Int64 {
+        if ASCII.holds(bytes) { return Int64(bytes.count) }
         var count: Int64 = 0
         for byte in bytes {
             if byte & 0xC0 != 0x80 { count += 1 }
@@ -25,10 +26,14 @@ extension ScalarFunction {
         return count
     }
 
+    /// A function of one text: by Unicode's rules, or letter by letter where the text is ASCII, which gives the same.
     private static func mapping(
-        _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String
+        _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String,
+        ascii letterCase: ASCII.LetterCase
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let bytes = try arguments[0].text(title) else { return }
+            guard !ASCII.holds(bytes) else { return result.set(ascii: bytes, in: letterCase) }
             guard let string = try arguments[0].string(title) else { return }
             result.set(text: transform(string).utf8)
         }

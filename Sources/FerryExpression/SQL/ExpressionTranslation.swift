@@ -120,7 +120,7 @@ package struct ExpressionTranslation {
     private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
         guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
         else { return nil }
-        return attribute.allowsExternalStorage ? "ferry_to_external" : ScalarFunction.fromExternalName
+        return attribute.allowsExternalStorage ? ScalarFunction.toExternalName : ScalarFunction.fromExternalName
     }
 
     // MARK: Functions

@@ -7,6 +7,8 @@ package struct CarriedTable: Sendable, Hashable {
     package var sql: String?
     /// Columns that can be written, quoted.
     package var columns: [String]
+    /// The same columns, not quoted.
+    package var columnNames: [String]
     /// The name under which the row's number is reached; nil for tables that have none.
     package var rowID: String?
 
@@ -18,6 +20,7 @@ package struct CarriedTable: Sendable, Hashable {
             "SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid", [.text(name), .text(schema)])
         let names = rows.compactMap(\.[0].text)
         columns = names.map(Connection.quoted)
+        columnNames = names
         let hasRowID =
             try connection.integer(
                 "SELECT wr FROM pragma_table_list(?1) WHERE schema = ?2", [.text(name), .text(schema)]) == 0

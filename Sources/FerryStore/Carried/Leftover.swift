@@ -74,7 +74,10 @@ package struct Leftover: Sendable, Hashable {
         let quoted = Connection.quoted(table)
         switch kind {
         case .table: return try connection.integer("SELECT count(*) FROM \(quoted)")
-        case .column: return try connection.integer("SELECT count(\(Connection.quoted(part ?? ""))) FROM \(quoted)")
+        case .column:
+            // Counted as rows: count() of a column would read every value of it.
+            return try connection.integer(
+                "SELECT count(*) FROM \(quoted) WHERE \(Connection.quoted(part ?? "")) IS NOT NULL")
         case .index, .entityName: return nil
         }
     }

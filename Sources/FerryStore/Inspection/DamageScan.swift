@@ -84,7 +84,9 @@ struct DamageScan {
                 "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
                     + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
                     + "WHERE a.\(side.column) IS NOT NULL")
-            isBroken = (broken ?? 0) > 0
+            let isEmpty = try connection.integer(
+                "SELECT 1 FROM \(quoted(table)) WHERE \(side.column) IS NULL LIMIT 1")
+            isBroken = (broken ?? 0) > 0 || isEmpty != nil
         }
         guard isBroken else { return }
         try add(
@@ -117,7 +119,8 @@ struct DamageScan {
             else { continue }
             counts.append((key, "a.\(column.name) IS NULL AND \(isKind("a", of: key.entity))"))
         }
-        let sums = counts.map { "sum(\($0.1))" }.joined(separator: ", ")
+        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+        let sums = counts.map { "sum(CASE WHEN \($0.1) THEN 1 ELSE 0 END)" }.joined(separator: ", ")
         let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []
         for ((key, _), count) in zip(counts, row) {
             let kind: StoreDamage.Kind = key.property.isEmpty ? .unknownEntity : .missingValue

@@ -86,10 +86,7 @@ extension LayoutBuilder {
 
     private mutating func addStorage(of table: JoinTable) {
         layout.setJoinStorage(of: table)
-        let name = "\(table.name)_\(table.secondColumn)_INDEX"
-        let sql = "CREATE INDEX \(name) ON \(table.name) (\(table.secondColumn), \(table.firstColumn))"
-        joinIndexes[model.root(of: table.relationship.entity), default: []].append(
-            IndexDefinition(name: name, table: table.name, sql: sql))
+        joinIndexes[model.root(of: table.relationship.entity), default: []].append(table.index)
     }
 
     /// Gives every to-many relationship whose inverse is to-one the storage of that inverse.

@@ -136,9 +136,20 @@ package struct JoinTable: Sendable, Hashable {
 
     /// The statement that creates the table, in Core Data's own spelling.
     package var sql: String {
-        let orders = [firstOrderColumn, secondOrderColumn].compactMap { $0 }
-        let columns = ([firstColumn, secondColumn] + orders).map { "\($0) INTEGER" }.joined(separator: ", ")
+        let columns = columns.map { "\($0) INTEGER" }.joined(separator: ", ")
         return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(firstColumn), \(secondColumn)) )"
+    }
+
+    /// All columns, in the order of ``sql``.
+    package var columns: [String] {
+        [firstColumn, secondColumn] + [firstOrderColumn, secondOrderColumn].compactMap { $0 }
+    }
+
+    /// The index that leads from the second object to the first.
+    package var index: IndexDefinition {
+        let index = "\(name)_\(secondColumn)_INDEX"
+        return IndexDefinition(
+            name: index, table: name, sql: "CREATE INDEX \(index) ON \(name) (\(secondColumn), \(firstColumn))")
     }
 }
 

@@ -41,12 +41,11 @@ struct CarriedObjectsCheck: Check {
     private func compare(_ table: CarriedTable, in context: VerificationContext) throws {
         try context.announce(table.name)
         if let sql = table.sql { try compareDefinition(of: table.name, sql, in: context) }
-        let all = ([table.rowID].compactMap { $0 } + table.columns).joined(separator: ", ")
-        let order = table.rowID ?? all
+        if let rowID = table.rowID { return try compare(table, numberedBy: rowID, in: context) }
+        let all = table.columns.joined(separator: ", ")
         let rows = try ["source", "destination"].map { schema in
-            try context.connection.prepare("SELECT \(all) FROM \(schema).\(table.quotedName) ORDER BY \(order)")
+            try context.connection.prepare("SELECT \(all) FROM \(schema).\(table.quotedName) ORDER BY \(all)")
         }
-        let width = table.columns.count + (table.rowID == nil ? 0 : 1)
         var done: Int64 = 0
         while true {
             let (old, new) = (try rows[0].step(), try rows[1].step())
@@ -54,7 +53,7 @@ struct CarriedObjectsCheck: Check {
                 if old != new { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
                 break
             }
-            if !(0..<width).allSatisfy({ StoredValue.raw(rows[0], $0) == StoredValue.raw(rows[1], $0) }) {
+            if !table.columns.indices.allSatisfy({ StoredValue.raw(rows[0], $0) == StoredValue.raw(rows[1], $0) }) {
                 context.report(CarriedObjectsCheck.self, entity: nil, example: table.name)
             }
             done += 1
@@ -62,6 +61,29 @@ struct CarriedObjectsCheck: Check {
             try context.advance(table.name, done: done, total: nil)
         }
         for row in rows { row.reset() }
+    }
+
+    private func compare(
+        _ table: CarriedTable, numberedBy rowID: String, in context: VerificationContext
+    ) throws {
+        let columns = [rowID] + table.columnNames
+        let old = try StoredRows(of: table.name, schema: "source", columns: columns, in: context)
+        let new = try StoredRows(of: table.name, schema: "destination", columns: columns, in: context)
+        var done: Int64 = 0
+        while true {
+            let (isOld, isNew) = (try old.step(), try new.step())
+            guard isOld, isNew else {
+                if isOld != isNew { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
+                break
+            }
+            if try !columns.indices.allSatisfy({ try old.isEqual($0, new, $0) }) {
+                context.report(CarriedObjectsCheck.self, entity: nil, example: table.name)
+            }
+            done += 1
+            context.report.checked += 1
+            try context.advance(table.name, done: done, total: nil)
+        }
+        for rows in [old, new] { rows.reset() }
     }
 
     /// Every record is there as it was, about the same object: of an entity of the same name, with the same key.

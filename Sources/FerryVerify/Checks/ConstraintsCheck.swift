@@ -38,7 +38,8 @@ struct ConstraintsCheck: Check {
                 ? nil : context.destination.column(of: attribute.name, in: entity).map { (attribute.name, $0.name) }
         }
         guard !mandatory.isEmpty else { return }
-        let counts = mandatory.map { "count(\($0.1))" }.joined(separator: ", ")
+        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+        let counts = mandatory.map { "count(CASE WHEN \($0.1) IS NULL THEN NULL ELSE 1 END)" }.joined(separator: ", ")
         let row = try context.connection.prepare(
             "SELECT count(*), \(counts) FROM destination.\(table.name) WHERE Z_ENT = \(number)")
         guard try row.step() else { return }

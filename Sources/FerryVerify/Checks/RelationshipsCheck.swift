@@ -11,7 +11,11 @@ struct RelationshipsCheck: Check {
     func run(in context: VerificationContext) throws {
         let related = RelatedObjects(context)
         let (made, known) = PolicyRelations(context).split(try StoredRelation.all(in: context))
-        for relation in made { context.report.notRecomputed += try PolicyRelations.count(of: relation, in: context) }
+        try context.progress.once("relationships of policies", in: context) {
+            for relation in made {
+                context.report.notRecomputed += try PolicyRelations.count(of: relation, in: context)
+            }
+        }
         let relations = try known.enumerated().map { number, relation in
             DirectKeys.suffice(for: relation, in: context)
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation
@@ -24,14 +28,19 @@ struct RelationshipsCheck: Check {
             }
             if rules.isEmpty { continue }
             try context.announce(mapping.name)
-            try related.eachObject(of: mapping) { key, scope in
-                for (relation, rule) in rules { try relation.add(key, by: rule, in: scope, related) }
+            try context.pausing("relationships of \(mapping.position)") {
+                try related.eachObject(of: mapping) { key, scope in
+                    for (relation, rule) in rules { try relation.add(key, by: rule, in: scope, related) }
+                }
             }
         }
         for relation in relations {
             try context.announce(relation.relation.key.property)
-            try relation.compare()
-            try OrderKeys(relation, in: context).check()
+            let name = "\(relation.relation.key.entity).\(relation.relation.key.property)"
+            try context.progress.once("relationship \(name)", in: context) {
+                try relation.compare()
+                try OrderKeys(relation, in: context).check()
+            }
         }
     }
 }

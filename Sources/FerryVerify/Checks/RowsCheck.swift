@@ -14,11 +14,15 @@ struct RowsCheck: Check {
     static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
-        var counts = RecountedMappings(context.step.entityMappings)
+        var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
         let roots = context.destination.tables.keys.sorted(by: codeUnitOrder)
         for (number, root) in roots.enumerated() {
-            let walk = try RowWalk(root: root, number: number, in: context)
-            try walk.run(&counts)
+            try context.pausing("rows:\(root)") {
+                let walk = try RowWalk(
+                    root: root, number: number, from: context.progress.state.rows, in: context)
+                try walk.run(&counts)
+                context.progress.state.counts = counts.counts
+            }
         }
         counts.compare(in: context)
     }
@@ -28,8 +32,10 @@ struct RowsCheck: Check {
 struct RecountedMappings {
     private(set) var counts: [EntityMappingCounts]
 
-    init(_ mappings: [ResolvedEntityMapping]) {
-        counts = mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
+    init(_ mappings: [ResolvedEntityMapping], known: [EntityMappingCounts]?) {
+        counts =
+            known
+            ?? mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
     }
 
     subscript(mapping: ResolvedEntityMapping) -> EntityMappingCounts {

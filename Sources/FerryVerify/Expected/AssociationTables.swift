@@ -48,7 +48,7 @@ final class AssociationTables {
         let table = "main.association_\(mapping.position)"
         try connection.execute(
             """
-            CREATE TABLE \(table) (
+            CREATE TABLE IF NOT EXISTS \(table) (
                 source INTEGER, element INTEGER, key INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID
             """)
         let statements = Statements(

@@ -11,8 +11,8 @@ final class DirectKeys: ExpectedRelation {
     private let table: String
     private let column: String
     private let find: Statement
-    /// Keys met on the way; the destination may have no others.
-    private var met: Int64 = 0
+    /// Under which ``VerificationProgress/State/met`` counts the keys met on the way; the destination may have no others.
+    private let name: String
 
     /// Whether a relation can be compared this way: no rule from the other side, no merged objects, and no object that
     /// could have a key without a rule.
@@ -34,6 +34,7 @@ final class DirectKeys: ExpectedRelation {
         self.context = context
         self.table = table
         self.column = column
+        name = "\(relation.key.entity).\(relation.key.property)"
         find = try context.connection.prepare("SELECT \(column) FROM destination.\(table) WHERE Z_PK = ?")
     }
 
@@ -43,7 +44,7 @@ final class DirectKeys: ExpectedRelation {
         defer { find.reset() }
         let exists = try find.step()
         let actual = exists && !find.isNull(0) ? find.integer(0) : nil
-        if actual != nil { met += 1 }
+        if actual != nil { context.progress.state.met[name, default: 0] += 1 }
         guard actual != expected else { return }
         if try context.keptDamage.holds(relation.key, holder: key, value: actual) { return }
         report(example: "\(table) Z_PK \(key) \(column)")
@@ -52,7 +53,7 @@ final class DirectKeys: ExpectedRelation {
     func compare() throws {
         let stored = try context.connection.integer("SELECT count(\(column)) FROM destination.\(table)") ?? 0
         // Only rows that no mapping made are left, and they are reported themselves.
-        report(count: stored - met, example: "\(table) \(column)")
+        report(count: stored - context.progress.state.met[name, default: 0], example: "\(table) \(column)")
     }
 
     /// The objects of the other side have theirs in the order in which these were made, which is that of their keys.

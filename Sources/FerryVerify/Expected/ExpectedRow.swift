@@ -157,20 +157,39 @@ struct ExpectedRow {
     /// The value that an attribute is expected to have, as its column stores it.
     func value(
         of attribute: String, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects,
-        _ row: Statement
+        _ row: StoredRows
     ) throws -> PlainValue {
         guard let place = places[attribute] else { return .null }
         return try value(at: place, in: scope, evaluator, objects, row) ?? .null
     }
 
+    /// Where the value of a cell is, when it is a stored one above what is read with its row.
+    func largeContent(
+        at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
+    ) throws -> LargeContent? {
+        switch cells[place] {
+        case .copy(let column), .copyUnlessNull(let column, _): return row.content(column)
+        case .carry(let path, let attribute):
+            guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return nil }
+            return try objects.largeContent(of: attribute, in: object)
+        case .restore(let path, let attribute, let toExternal):
+            guard case .object(let object) = try evaluator.value(of: path, in: scope),
+                var content = try objects.largeContent(of: attribute, in: object)
+            else { return nil }
+            if toExternal { content.prefix = [1] } else { content.skipped = 1 }
+            return content
+        case .compute, .constant, .notCompared: return nil
+        }
+    }
+
     /// The value of a cell, or nil when it is not compared.
     func value(
-        at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: Statement
+        at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
     ) throws -> PlainValue? {
         switch cells[place] {
-        case .copy(let column): return StoredValue.stored(StoredValue.raw(row, column), in: columns[place])
+        case .copy(let column): return StoredValue.stored(try row.raw(column), in: columns[place])
         case .copyUnlessNull(let column, let substitute):
-            let raw = StoredValue.raw(row, column)
+            let raw = try row.raw(column)
             return raw.isNull ? substitute : StoredValue.stored(raw, in: columns[place])
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }

@@ -33,9 +33,11 @@ final class RelatedObjects {
     /// Calls the body with each object that a mapping made, in order; a merged one comes again for each source object.
     func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
         let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: false, objects: objects, in: context)
+            for: [mapping], onlyEntity: mapping.source, withValues: false, from: context.progress.state.object,
+            objects: objects, in: context)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {
+            try context.progress.pause(in: context) { $0.object = object.key }
             rows.open(object)
             try ignoringWhatRowsReported {
                 try instances.each(of: object) { scope, element, passes in

@@ -16,7 +16,7 @@ struct RelationPairs: ExpectedRelation {
         self.relation = relation
         self.context = context
         table = "main.pairs_\(number)"
-        try context.connection.execute("CREATE TABLE \(table) (a INTEGER, b INTEGER, side INTEGER)")
+        try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
         insert = try context.connection.prepare("INSERT INTO \(table) VALUES (?, ?, ?)")
     }
 

@@ -20,11 +20,17 @@ final class RowWalk {
     /// Rows compared; fewer than ``done`` where a sample is.
     private var checked: Int64 = 0
 
+    /// Where an earlier call stopped.
+    private var position: VerificationProgress.RowPosition?
+    private var stage = 0
+
     // The destination's rows, in key order.
-    private let actual: Statement
+    private let actual: StoredRows
     private var actualKey: Int64?
 
-    init(root: String, number: Int, in context: VerificationContext) throws {
+    init(
+        root: String, number: Int, from position: VerificationProgress.RowPosition?, in context: VerificationContext
+    ) throws {
         self.root = root
         self.context = context
         table = try context.destinationTable(of: root)
@@ -46,18 +52,28 @@ final class RowWalk {
         }
         needsAssociation = needed
         total = try context.connection.integer("SELECT count(*) FROM destination.\(table.name)")
-        let columns = (["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)).joined(separator: ", ")
-        actual = try context.connection.prepare("SELECT \(columns) FROM destination.\(table.name) ORDER BY Z_PK")
+        actual = try StoredRows(
+            of: table.name, schema: "destination",
+            columns: ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name),
+            where: position?.actualKey.map { "Z_PK >= \($0)" }, in: context)
+        if let position {
+            self.position = position
+            (done, checked) = (position.done, position.checked)
+            if position.actualKey == nil { return }
+        }
         try advance()
     }
 
     func run(_ counts: inout RecountedMappings) throws {
         try context.announce(table.name, done: 0, total: total)
         let base = try context.highestKeptKey(in: root)
-        try compareKept(&counts)
-        try passExtra(before: base + 1)
-        var next = base + 1
-        for mapping in makers {
+        if position?.stage ?? 0 == 0 {
+            try compareKept(&counts)
+            try passExtra(before: base + 1)
+        }
+        var next = position.map { $0.stage > 0 ? $0.nextKey : base + 1 } ?? base + 1
+        for (index, mapping) in makers.enumerated() where index + 1 >= position?.stage ?? 0 {
+            stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, next: &next, &counts)
             } else {
@@ -77,7 +93,10 @@ final class RowWalk {
         let bySourceRoot = Dictionary(grouping: keepers) { context.sourceModel.root(of: $0.source) }
         for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
-            let rows = try SourceRows(for: mappings, onlyEntity: nil, withValues: true, objects: objects, in: context)
+            if let position, position.sources[root] == nil { continue }
+            let rows = try SourceRows(
+                for: mappings, onlyEntity: nil, withValues: true, from: position?.sources[root], objects: objects,
+                in: context)
             for mapping in mappings {
                 expected[mapping.source, default: []].append(try ExpectedRow(mapping, rows: rows, in: context))
             }
@@ -90,15 +109,19 @@ final class RowWalk {
             let rows = walks[lowest].rows
             if let object = walks[lowest].object, let candidates = expected[object.entity] {
                 rows.open(object)
-                for row in candidates { try compareKept(row, object, rows.statement, &counts) }
+                for row in candidates { try compareKept(row, object, rows.row, &counts) }
             }
             objects.openRow = nil
             walks[lowest].object = try rows.next()
+            try pause(next: 0, &counts) { sources in
+                for walk in walks { sources[walk.rows.root] = walk.object?.key }
+            }
         }
+        position = nil
     }
 
     private func compareKept(
-        _ expected: ExpectedRow, _ object: PlainObject, _ row: Statement, _ counts: inout RecountedMappings
+        _ expected: ExpectedRow, _ object: PlainObject, _ row: StoredRows, _ counts: inout RecountedMappings
     ) throws {
         let mapping = expected.mapping
         counts[mapping].read += 1
@@ -123,7 +146,7 @@ final class RowWalk {
 
     /// Compares what a policy left as the mapping has it, where it made an object with the key of its source.
     private func compareMade(
-        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: Statement
+        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: StoredRows
     ) throws {
         try passExtra(before: object.key)
         guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
@@ -151,7 +174,7 @@ final class RowWalk {
             guard let column = context.destination.column(of: attribute, in: entity),
                 let place = table.columns.firstIndex(where: { $0.name == column.name })
             else { return .null }
-            return StoredValue.raw(actual, place + 3)
+            return try actual.raw(place + 3)
         }
     }
 
@@ -161,10 +184,13 @@ final class RowWalk {
         _ mapping: ResolvedEntityMapping, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
         let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: true, objects: objects, in: context)
+            for: [mapping], onlyEntity: mapping.source, withValues: true, from: position?.sources[mapping.source],
+            objects: objects, in: context)
+        position = nil
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {
+            try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
             try orReport(mapping, object) {
                 try instances.each(of: object) { scope, element, passes in
@@ -173,7 +199,7 @@ final class RowWalk {
                         counts[mapping].dropped += 1
                         return
                     }
-                    try make(expected, scope, element, rows.statement, next: &next, &counts)
+                    try make(expected, scope, element, rows.row, next: &next, &counts)
                 }
             }
             objects.openRow = nil
@@ -182,7 +208,7 @@ final class RowWalk {
     }
 
     private func make(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: Statement, next: inout Int64,
+        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: StoredRows, next: inout Int64,
         _ counts: inout RecountedMappings
     ) throws {
         let mapping = expected.mapping
@@ -203,6 +229,21 @@ final class RowWalk {
         }
         if needsAssociation.contains(mapping.position) {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Lets the walk be stopped between two source objects.
+    private func pause(
+        next: Int64, _ counts: inout RecountedMappings, _ sources: (inout [String: Int64]) -> Void
+    ) throws {
+        try context.progress.pause(in: context) { state in
+            var position = VerificationProgress.RowPosition(
+                stage: stage, nextKey: next, actualKey: actualKey, done: done, checked: checked)
+            sources(&position.sources)
+            state.rows = position
+            state.counts = counts.counts
         }
     }
 
@@ -232,7 +273,7 @@ final class RowWalk {
     }
 
     private func compare(
-        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope, _ row: Statement, version: Int?
+        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope, _ row: StoredRows, version: Int?
     ) throws {
         try passExtra(before: key)
         guard actualKey == key else {
@@ -256,27 +297,38 @@ final class RowWalk {
 
     /// The first column of the current destination row that is not as expected.
     private func difference(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ row: Statement, version: Int?
+        _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows, version: Int?
     ) throws -> String? {
         if actual.integer(1) != expected.entityNumber { return "Z_ENT" }
         if let version {
-            if !StoredValue.isEqual(actual, 2, row, version) { return "Z_OPT" }
-        } else if !StoredValue.isEqual(actual, 2, to: .integer(1)) {
+            if try !actual.isEqual(2, row, version) { return "Z_OPT" }
+        } else if try !actual.isEqual(2, to: .integer(1)) {
             return "Z_OPT"
         }
         for (place, cell) in expected.cells.enumerated() {
             let isEqual: Bool
             switch cell {
-            case .copy(let column): isEqual = StoredValue.isEqual(actual, place + 3, row, column)
+            case .copy(let column): isEqual = try actual.isEqual(place + 3, row, column)
             case .notCompared: isEqual = true
-            case .constant(let value): isEqual = StoredValue.isEqual(actual, place + 3, to: value)
+            case .constant(let value): isEqual = try actual.isEqual(place + 3, to: value)
             case .copyUnlessNull, .carry, .restore, .compute:
-                let value = try expected.value(at: place, in: scope, evaluator, objects, row)
-                isEqual = value.map { StoredValue.isEqual(actual, place + 3, to: $0) } ?? true
+                isEqual = try isAsComputed(place, expected, scope, row)
             }
             if !isEqual { return expected.columns[place].name }
         }
         return nil
+    }
+
+    private func isAsComputed(
+        _ place: Int, _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows
+    ) throws -> Bool {
+        if actual.isLarge(place + 3),
+            let content = try expected.largeContent(at: place, in: scope, evaluator, objects, row)
+        {
+            return try actual.isEqual(place + 3, to: content)
+        }
+        let value = try expected.value(at: place, in: scope, evaluator, objects, row)
+        return try value.map { try actual.isEqual(place + 3, to: $0) } ?? true
     }
 
     /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.

@@ -18,7 +18,7 @@ final class SourceObjects: PlainObjectSource {
     /// A row that a check has open anyway; attributes of its object are read from it.
     struct OpenRow {
         var object: PlainObject
-        var row: Statement
+        var row: StoredRows
         /// Attribute name to the row's column.
         var columns: [String: Int]
     }
@@ -45,9 +45,10 @@ final class SourceObjects: PlainObjectSource {
 
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue {
         if let openRow, openRow.object == object, let column = openRow.columns[attribute],
+            !openRow.row.isLarge(column),
             let declared = context.sourceModel.attribute(attribute, of: object.entity)
         {
-            return try StoredValue.decode(openRow.row, column, as: declared)
+            return try StoredValue.decode(openRow.row.current, column, as: declared)
         }
         let (statement, declared) = try statement(for: attribute, of: object.entity)
         try statement.bind(object.key, at: 1)
@@ -61,6 +62,21 @@ final class SourceObjects: PlainObjectSource {
         try statement.bind(object.key, at: 1)
         defer { statement.reset() }
         return try statement.step() ? StoredValue.raw(statement, 0) : .null
+    }
+
+    /// A value above what is read with its row, where it is; nil for others.
+    func largeContent(of attribute: String, in object: PlainObject) throws -> LargeContent? {
+        guard let column = context.source.column(of: attribute, in: object.entity) else { return nil }
+        let table = try context.sourceTable(of: object.entity).name
+        let type = try context.connection.value(
+            "SELECT typeof(\(column.name)) FROM source.\(table) WHERE Z_PK = ?", [.integer(object.key)])?.text
+        guard type == "text" || type == "blob" else { return nil }
+        let size = try BlobHandle(
+            column.name, of: table, row: object.key, schema: "source", on: context.connection
+        ).count
+        guard size > context.verification.valueLimit / 2 else { return nil }
+        return LargeContent(
+            schema: "source", table: table, column: column.name, row: object.key, isText: type == "text")
     }
 
     private func statement(
@@ -90,7 +106,7 @@ final class SourceObjects: PlainObjectSource {
         let path = folder + "/" + String(decoding: value[1..<37], as: UTF8.self)
         let files = FileLayer()
         if context.verification.dropsMissingContents, try !files.exists(path) { return nil }
-        return try files.read(path, limit: 1_000_000_000)
+        return try files.read(path, limit: context.connection.limit(.length))
     }
 
     func isComposite(_ name: String, of entity: String) -> Bool {

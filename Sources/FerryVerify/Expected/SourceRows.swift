@@ -7,7 +7,7 @@ internal import FerryStore
 /// The rows of one source root table in key order, with the columns that some entity mappings need.
 final class SourceRows {
     let root: String
-    private(set) var statement: Statement
+    let row: StoredRows
     /// Column name to its place in the row.
     private let places: [String: Int]
     /// Entity name to the columns of its attributes in the row.
@@ -20,11 +20,11 @@ final class SourceRows {
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows that mappings below one source root read: those of exactly one entity, or all; with what their
-    /// attributes need, or only with what filters and iterations need.
+    /// The rows that mappings below one source root read, from a key on: those of exactly one entity, or all; with what
+    /// their attributes need, or only with what filters and iterations need.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, objects: SourceObjects,
-        in context: VerificationContext
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, from first: Int64? = nil,
+        objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
         self.objects = objects
@@ -42,10 +42,12 @@ final class SourceRows {
         attributeColumns = columns
         places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
         let table = try context.sourceTable(of: root).name
-        let selected = (["Z_PK", "Z_ENT", "Z_OPT"] + names).joined(separator: ", ")
-        let condition = try entity.map { " WHERE Z_ENT = \(try context.sourceNumber(of: $0))" } ?? ""
-        statement = try context.connection.prepare(
-            "SELECT \(selected) FROM source.\(table)\(condition) ORDER BY Z_PK")
+        let conditions =
+            (try entity.map { ["Z_ENT = \(try context.sourceNumber(of: $0))"] } ?? [])
+            + (first.map { ["Z_PK >= \($0)"] } ?? [])
+        row = try StoredRows(
+            of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
+            where: conditions.isEmpty ? nil : conditions.joined(separator: " AND "), in: context)
     }
 
     /// The attributes of `$source` that a mapping's expressions begin with.
@@ -97,9 +99,9 @@ final class SourceRows {
     ///
     /// - Returns: The object, or nil at the end. Rows of no known entity are passed over.
     func next() throws -> PlainObject? {
-        while try statement.step() {
-            guard let entity = objects.entity(numbered: statement.integer(SourceRows.entityColumn)) else { continue }
-            return PlainObject(entity: entity, key: statement.integer(SourceRows.keyColumn))
+        while try row.step() {
+            guard let entity = objects.entity(numbered: row.integer(SourceRows.entityColumn)) else { continue }
+            return PlainObject(entity: entity, key: row.integer(SourceRows.keyColumn))
         }
         isAtEnd = true
         return nil
@@ -108,6 +110,6 @@ final class SourceRows {
     /// Lets the evaluator read the attributes of the current row's object from it.
     func open(_ object: PlainObject) {
         objects.openRow = SourceObjects.OpenRow(
-            object: object, row: statement, columns: attributeColumns[object.entity] ?? [:])
+            object: object, row: row, columns: attributeColumns[object.entity] ?? [:])
     }
 }

@@ -1,0 +1,62 @@
+internal import FerryBase
+internal import FerryPlan
+
+extension MigrationRun {
+    /// What a call that was stopped throws: the reason for the stop, with how far the run is.
+    func stopped(_ error: FerryError) -> FerryError {
+        var reason = error
+        if error.gaveUpUnit {
+            do { try stop.check() } catch { reason = error }
+        }
+        guard reason.code == .budgetSpent else { return reason }
+        let (phase, step) = relay.position
+        let place = phase.map { " in phase \($0.rawValue)" } ?? ""
+        let units = stop.unitsDone
+        reason.message +=
+            " The run is\(place)\(step.map { " of step \($0)" } ?? ""); this call did \(units) "
+            + "unit\(units == 1 ? "" : "s") of work, all kept."
+        if error.gaveUpUnit { reason.message += " One that took too long was given up, and comes first next time." }
+        return reason
+    }
+
+    func swapHeld(in folder: RunFolder) -> FerryError {
+        FerryError(
+            .swapHeld, "Everything but the swap is done: the migrated store waits in \(folder.path).",
+            remedy: "Run the same command without --hold-swap to put it in place; if \(place.store) is written before "
+                + "that, begin anew with --restart.")
+    }
+
+    /// In place there is no second file: the one transaction is what would change the store.
+    var transactionHeld: FerryError {
+        FerryError(
+            .swapHeld,
+            "Everything but the migration itself is done: it is one transaction on \(place.store), which is as before.",
+            remedy: "Run the same command without --hold-swap to migrate.")
+    }
+
+    /// Begins to tell `status` how far the run is.
+    func measure(_ plan: MigrationPlan, _ record: RunRecord, _ folder: RunFolder) {
+        let rows = plan.steps.first?.partitions.flatMap(\.entityMappings).map(\.rows).reduce(0, +) ?? 0
+        relay.measure(
+            by: ProgressMeter(
+                in: folder.path,
+                ProgressMeter.Extent(
+                    runID: record.id, steps: plan.steps.count, rows: rows, takesSnapshot: takesSnapshot,
+                    verifies: configuration.verify != .none, isCopy: plan.steps.map { $0.mode == .copy })))
+    }
+}
+
+extension StopRequest {
+    /// The stop of one call, with the budget that its configuration gives.
+    convenience init(following other: StopRequest, _ budget: Duration?) {
+        let (seconds, attoseconds) = budget?.components ?? (0, 0)
+        let nanoseconds = UInt64(clamping: attoseconds / 1_000_000_000)
+        let (whole, isTooMuch) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        self.init(
+            following: other,
+            budgetNanoseconds: budget.map { _ in isTooMuch ? .max : whole.addingReportingOverflow(nanoseconds).partialValue },
+            budgetSpent: FerryError(
+                .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is spent.",
+                remedy: "Run the same command again to go on, or with --restart to begin again."))
+    }
+}

@@ -1,0 +1,158 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// Walks over ranges of keys, each of which is one unit: its work and the record of it are committed together.
+struct ChunkWalk {
+    let context: StepContext
+    var phase: Phase
+    var subject: String?
+    /// What rows hold, as far as that is known beforehand.
+    var rowBytes = 0
+    /// Bytes that a chunk may hold, where it may not be as many as was asked for.
+    var byteLimit = Int.max
+    /// How many rows there are, where that is known.
+    var total: Int64?
+
+    /// What the walk does with a range.
+    protocol Work {
+        /// Whether a chunk writes to the scratch database.
+        var writesScratch: Bool { get }
+
+        /// Does a range, inside the unit's transaction, and takes note of it in the records of the units.
+        ///
+        /// - Returns: The bytes that it staged in temporary tables.
+        mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64
+
+        /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
+        ///
+        /// - Returns: Whether a range of one row can be done by ``carryAlone(_:_:)``.
+        mutating func giveUp() throws -> Bool
+
+        /// Does a range of one row that holds such a value, inside the unit's transaction.
+        mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
+    }
+
+    /// Runs what is left of the units, which go through the ranges side by side.
+    func run(
+        _ work: inout some Work, over ranges: KeyRanges, units: [String], report: inout StepReport
+    ) throws {
+        var entries = try units.map { try context.progress.entry($0) }
+        guard let first = entries.first, !first.isDone else { return }
+        var low = first.chunks == 0 ? KeyRanges.beginning : first.mark
+        var sizer = ChunkSizer(context.options.chunkSize, target: target, rowBytes: rowBytes)
+        // Below the size that is asked for only around values that are too large for their chunk.
+        var most = Int.max
+        var isAtEnd = false
+        while !isAtEnd {
+            try context.options.stop.check()
+            let start = Clock.nanoseconds()
+            let range = try ranges.next(after: low, rows: min(sizer.rows, most))
+            var cost = ChunkSizer.Cost(rows: range?.rows ?? 0)
+            let written = context.writtenBytes
+            do {
+                try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
+                    cost.stagedBytes = try work.carry(range, &entries)
+                }
+            } catch let error as DatabaseError where error.isTooBig {
+                guard let range, try work.giveUp() else { throw error }
+                guard range.rows <= 1 else {
+                    most = Int(range.rows / 2)
+                    continue
+                }
+                try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
+                    try work.carryAlone(range, &entries)
+                }
+                // A value of its own size says nothing about the rows around it.
+                cost.rows = 0
+                most = 1
+            }
+            guard let range else { return }
+            (low, isAtEnd) = (range.high, range.isLast)
+            cost.nanoseconds = Clock.nanoseconds() - start
+            cost.bytes = context.writtenBytes - written
+            sizer.chunkTook(cost)
+            if most < sizer.rows { most *= 2 } else { most = .max }
+            report.chunkTimes.add(cost.nanoseconds)
+            context.options.progress?(
+                ProgressUpdate(
+                    phase: phase, subject: subject, done: entries.reduce(0) { $0 + $1.read }, total: total))
+        }
+    }
+
+    private var target: ChunkSizer.Target {
+        ChunkSizer.Target(
+            bytes: min(context.options.chunkBytes, byteLimit), nanoseconds: context.options.chunkNanoseconds,
+            stagedBytes: RunDatabase.stagedBytes)
+    }
+
+    /// One range as one unit; the records are changed only when it is committed.
+    private func unit(
+        _ range: KeyRanges.Range?, _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
+        _ body: (KeyRanges.Range, inout [ProgressTable.Entry]) throws -> Void
+    ) throws {
+        var next = entries
+        try context.unit(writesScratch: range != nil && writesScratch) {
+            if let range {
+                try body(range, &next)
+                for index in next.indices {
+                    next[index].mark = range.high
+                    next[index].chunks += 1
+                }
+            }
+            for (index, unit) in units.enumerated() {
+                next[index].isDone = range?.isLast ?? true
+                try context.progress.save(next[index], for: unit)
+            }
+        }
+        entries = next
+    }
+}
+
+extension StepContext {
+    /// Runs a piece of work over the source objects of an entity mapping, range by range, each range one unit.
+    func walk(
+        _ ranges: KeyRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
+        report: inout StepReport, _ body: (KeyRanges.Range, inout ProgressTable.Entry) throws -> Void
+    ) throws {
+        try withoutActuallyEscaping(body) { body in
+            var work = PlainWork(writesScratch: writesScratch, body: body)
+            try ChunkWalk(context: self, phase: phase, subject: subject)
+                .run(&work, over: ranges, units: [unit], report: &report)
+        }
+    }
+
+    /// Runs a piece of work over all rows of a table, chunk by chunk, each chunk one unit.
+    ///
+    /// The body does the work for the rows with numbers above the first one up to the second one. `table` is written as
+    /// in SQL; `rowID` is the name under which the number of a row is reached.
+    func walk(
+        _ unit: String, schema: String = "main", table: String, rowID: String = "rowid", phase: Phase,
+        subject: String?, _ body: (Int64, Int64) throws -> Void
+    ) throws {
+        guard try !progress.entry(unit).isDone else { return }
+        var report = StepReport()
+        let ranges = try KeyRanges(over: "\(schema).\(table)", key: rowID, on: connection)
+        try walk(ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report) {
+            range, entry in
+            try body(range.low, range.high)
+            entry.read += range.rows
+        }
+    }
+}
+
+/// Work that values of any size go through, as far as memory allows.
+private struct PlainWork: ChunkWalk.Work {
+    let writesScratch: Bool
+    let body: (KeyRanges.Range, inout ProgressTable.Entry) throws -> Void
+
+    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws -> Int64 {
+        try body(range, &entries[0])
+        return 0
+    }
+
+    func giveUp() -> Bool { false }
+
+    func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) {
+        preconditionFailure("no row is carried alone here")
+    }
+}

@@ -1,0 +1,128 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+
+/// Walks over the keys of a table's rows in ranges of a given number of rows.
+///
+/// Where the keys have no gap, arithmetic gives the boundaries. Else they come from the keys that are there, so that a
+/// range holds exactly that many rows however sparse they are.
+struct KeyRanges {
+    private let probe: Statement
+    private let rest: Statement
+    /// The keys, when each of them is known to be there.
+    private let unbroken: ClosedRange<Int64>?
+
+    struct Range {
+        /// Exclusive.
+        var low: Int64
+        var high: Int64
+        var rows: Int64
+        var isLast: Bool
+    }
+
+    /// The rows of any table.
+    ///
+    /// - Parameters:
+    ///   - table: The table as it is written in SQL.
+    ///   - key: The name under which the number of a row is reached.
+    ///   - numbers: Only rows of these entities; nil for all rows.
+    ///   - connection: The connection.
+    /// - Throws: ``DatabaseError``.
+    init(over table: String, key: String, numbers: [Int64]? = nil, on connection: Connection) throws(DatabaseError) {
+        try self.init(over: table, key: key, numbers: numbers, unbroken: nil, on: connection)
+    }
+
+    /// The source objects of an entity mapping.
+    init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        try self.init(of: [mapping], in: context)
+    }
+
+    /// The source objects of entity mappings that read one table.
+    init(of mappings: [ResolvedEntityMapping], in context: StepContext) throws {
+        precondition(!mappings.isEmpty, "ranges are those of an entity mapping")
+        let table = "source." + (try context.sourceTable(of: mappings[0]))
+        let numbers = try mappings.map { try context.sourceNumber(of: $0) }
+        try self.init(
+            over: table, key: "Z_PK", numbers: numbers,
+            unbroken: try Self.unbrokenKeys(of: mappings, table: table, numbers: numbers, in: context),
+            on: context.connection)
+    }
+
+    private init(
+        over table: String, key: String, numbers: [Int64]?, unbroken: ClosedRange<Int64>?, on connection: Connection
+    ) throws(DatabaseError) {
+        self.unbroken = unbroken
+        let condition = Self.condition(numbers)
+        probe = try connection.prepare(
+            "SELECT \(key) FROM \(table) WHERE \(key) > :low\(condition) ORDER BY \(key) LIMIT 1 OFFSET :skipped")
+        rest = try connection.prepare(
+            "SELECT count(*), max(\(key)) FROM \(table) WHERE \(key) > :low\(condition)")
+        for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
+    }
+
+    /// Of one entity: its index, where there is one, holds the keys in order. Of several: only the table does.
+    private static func condition(_ numbers: [Int64]?) -> String {
+        guard let numbers else { return "" }
+        if numbers.count == 1 { return " AND Z_ENT = :n0" }
+        return " AND +Z_ENT IN (\(numbers.indices.map { ":n\($0)" }.joined(separator: ", ")))"
+    }
+
+    private static func bind(_ numbers: [Int64]?, to statement: Statement) throws(DatabaseError) {
+        for (index, number) in (numbers ?? []).enumerated() {
+            try statement.bind(.integer(number), named: ":n\(index)")
+        }
+    }
+
+    /// All keys of the entities, when as many rows were counted as lie between the first and the last one.
+    ///
+    /// A filtered mapping reads more than it writes, so its rows are always counted by walking over them.
+    private static func unbrokenKeys(
+        of mappings: [ResolvedEntityMapping], table: String, numbers: [Int64], in context: StepContext
+    ) throws -> ClosedRange<Int64>? {
+        let plans = context.step.partitions.flatMap(\.entityMappings)
+        var rows: Int64 = 0
+        for mapping in mappings {
+            guard mapping.filter == nil, let plan = plans.first(where: { $0.mapping.position == mapping.position }),
+                !plan.isEstimated
+            else { return nil }
+            rows += plan.rows
+        }
+        guard rows > 0 else { return nil }
+        let end = { (name: String) throws -> Int64? in
+            let statement = try context.connection.prepare(
+                "SELECT \(name)(Z_PK) FROM \(table) WHERE Z_PK > :low\(condition(numbers))")
+            try statement.bind(.integer(beginning), named: ":low")
+            try bind(numbers, to: statement)
+            return try statement.step() ? statement.value(0).integer : nil
+        }
+        guard let first = try end("min"), let last = try end("max"), first > 0, last - first == rows - 1 else {
+            return nil
+        }
+        return first...last
+    }
+
+    /// The next range of at most `rows` rows after a key, or nil when there is none.
+    func next(after key: Int64, rows: Int) throws -> Range? {
+        if let unbroken {
+            let low = max(key, unbroken.lowerBound - 1)
+            guard low < unbroken.upperBound else { return nil }
+            let high = min(unbroken.upperBound, low + Int64(rows))
+            return Range(low: low, high: high, rows: high - low, isLast: high == unbroken.upperBound)
+        }
+        try probe.bind(.integer(key), named: ":low")
+        try probe.bind(.integer(Int64(rows - 1)), named: ":skipped")
+        if try probe.step() {
+            let high = probe.integer(0)
+            probe.reset()
+            return Range(low: key, high: high, rows: Int64(rows), isLast: false)
+        }
+        try rest.bind(.integer(key), named: ":low")
+        defer { rest.reset() }
+        guard try rest.step(), rest.integer(0) > 0 else { return nil }
+        return Range(low: key, high: rest.integer(1), rows: rest.integer(0), isLast: true)
+    }
+
+    /// Before the first key: Core Data counts from 1, but a row of any key is a row.
+    static let beginning = Int64.min
+}

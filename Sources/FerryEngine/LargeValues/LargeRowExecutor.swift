@@ -1,0 +1,229 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Carries a source object with values that are too large for their chunk, whichever executor carries the others.
+///
+/// Keys, order and lookups are those of ``SetExecutor``.
+final class LargeRowExecutor {
+    private let context: StepContext
+    private let mapping: ResolvedEntityMapping
+    private let destinationTable: String
+    private let firstKey: Int64
+    private let select: Statement
+    private let count: Statement
+    private let writer: LargeRowWriter
+    private let association: Statement?
+    private let search: Statement?
+    private let record: Statement?
+    private let lookups: [Statement]
+
+    private static let keyPlace = 0
+    private static let elementPlace = 1
+    private static let elementKeyPlace = 2
+    private static let firstValuePlace = 3
+
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        self.context = context
+        self.mapping = mapping
+        destinationTable = try context.destinationTable(of: mapping)
+        firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
+        let connection = context.connection
+        let sql = RowStatements(context: context, mapping: mapping)
+        var scope = try sql.scope()
+        // An element of JSON has a number of its own; others are counted.
+        let ordinal = mapping.iteration.flatMap { scope.jsonElements[$0.variable] == nil ? nil : scope.elementOrder }
+        var selected = ["s.Z_PK", ordinal ?? "NULL", scope.elementKey ?? "NULL"]
+        for name in mapping.unique { selected.append(try Self.value(of: name, sql, &scope)) }
+        let cells = try Self.cells(sql, &scope)
+        writer = try LargeRowWriter(
+            destinationTable, key: "Z_PK", cells: cells, on: connection, options: context.options)
+        selected += writer.selection
+        let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
+        select = try RowStatements.SQL(
+            text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
+            parameters: scope.parameters
+        ).prepare(on: connection)
+        count = try sql.count().prepare(on: connection)
+        association =
+            context.isAssociated(mapping)
+            ? try connection.prepare(
+                """
+                INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
+                VALUES (?1, ?2, ?3, ?4)
+                """) : nil
+        let values = mapping.unique.indices.map { "v\($0)" }
+        let lookup = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
+        if mapping.unique.isEmpty {
+            (search, record) = (nil, nil)
+        } else {
+            let equal = values.enumerated().map { "l.\($1) IS ?\($0 + 1)" }.joined(separator: " AND ")
+            search = try connection.prepare(
+                "SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1")
+            record = try connection.prepare(
+                """
+                INSERT INTO \(lookup) (\(values.joined(separator: ", ")), destination)
+                VALUES (\((0...values.count).map { "?\($0 + 1)" }.joined(separator: ", ")))
+                """)
+        }
+        lookups = try sql.lookups(exceptOwn: true).map { try $0.prepare(on: connection) }
+    }
+
+    // MARK: Cells
+
+    private static func value(
+        of name: String, _ sql: RowStatements, _ scope: inout SourceScope
+    ) throws(FerryError) -> String {
+        let (context, mapping) = (sql.context, sql.mapping)
+        guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
+            throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
+        }
+        let rule = mapping.attributes.first { $0.name == name }
+        return try sql.expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL"
+    }
+
+    /// The columns that the mapping sets, in the order in which the table has them.
+    private static func cells(_ sql: RowStatements, _ scope: inout SourceScope) throws -> [LargeCell] {
+        let (context, mapping) = (sql.context, sql.mapping)
+        let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
+        let version = mapping.keepsPrimaryKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))
+        var cells = [
+            LargeCell(name: "Z_ENT", rawName: "Z_ENT", sql: number),
+            LargeCell(name: "Z_OPT", rawName: "Z_OPT", sql: version),
+        ]
+        let values = Dictionary(
+            try sql.columns(in: &scope).map { ($0.column.uppercased(), $0.value) }, uniquingKeysWith: { $1 })
+        let columns = context.destination.table(of: mapping.destination)?.columns ?? []
+        for column in columns {
+            guard let value = values[column.name.uppercased()] else { continue }
+            cells.append(
+                LargeCell(
+                    name: column.name, rawName: column.name, sql: value,
+                    origin: origin(of: value, in: scope, context)))
+        }
+        return cells
+    }
+
+    /// The column that a value is passed on from, as it is or with the mark of external storage put before it or
+    /// taken away; nil when it is computed.
+    private static func origin(of value: String, in scope: SourceScope, _ context: StepContext) -> LargeCell.Origin? {
+        var (text, skipped, prefix) = (value, 0, [UInt8]())
+        for name in [ScalarFunction.fromExternalName, ScalarFunction.toExternalName]
+        where text.hasPrefix(name + "(") && text.hasSuffix(")") {
+            if name == ScalarFunction.fromExternalName { skipped = 1 } else { prefix = [1] }
+            text = String(text.dropFirst(name.count + 1).dropLast())
+        }
+        // A value that stands in for NULL is small enough to stand in a model.
+        if text.hasPrefix("ifnull("), text.hasSuffix(")"), let comma = text.lastIndex(of: ",") {
+            text = String(text[..<comma].dropFirst("ifnull(".count))
+        }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, parts[1].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }),
+            let entity = scope.entity(ofAlias: parts[0]), let table = context.source.table(of: entity)
+        else { return nil }
+        return LargeCell.Origin(
+            table: table.name, column: parts[1], value: text, key: "\(parts[0]).Z_PK", skipped: skipped,
+            prefix: prefix)
+    }
+
+    // MARK: Carrying
+
+    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+        var outcome = ChunkOutcome()
+        for statement in [select, count] {
+            try statement.bind(.integer(range.low), named: ":low")
+            try statement.bind(.integer(range.high), named: ":high")
+        }
+        do {
+            outcome.read = try count.step() ? count.integer(0) : 0
+            count.reset()
+            try carry(&outcome, range)
+        } catch let error as DatabaseError where error.isTooBig {
+            throw refusal(range.high, cause: error)
+        }
+        return outcome
+    }
+
+    private func carry(_ outcome: inout ChunkOutcome, _ range: KeyRanges.Range) throws {
+        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
+        var key = last
+        var element: Int64 = 0
+        defer { select.reset() }
+        while try select.step() {
+            let origin = select.integer(Self.keyPlace)
+            element += 1
+            if !select.isNull(Self.elementPlace) { element = select.integer(Self.elementPlace) }
+            var destination = origin
+            if let known = try find() {
+                outcome.merged += 1
+                try associate(origin, element, with: known)
+                continue
+            }
+            if !mapping.keepsPrimaryKey {
+                key += 1
+                destination = key
+            }
+            let place = Self.firstValuePlace + mapping.unique.count
+            guard try writer.write(destination, from: select, at: place) else { throw refusal(origin, cause: nil) }
+            try add(destination)
+            outcome.written += 1
+            try associate(origin, element, with: destination)
+        }
+        for lookup in lookups {
+            let (from, to) = mapping.keepsPrimaryKey ? (range.low, range.high) : (last, Int64.max)
+            try lookup.bind(.integer(from), named: ":from")
+            try lookup.bind(.integer(to), named: ":to")
+            try lookup.run()
+        }
+    }
+
+    /// The object that has the values of the current row, if the mapping looks for one.
+    private func find() throws(DatabaseError) -> Int64? {
+        guard let search else { return nil }
+        for index in mapping.unique.indices {
+            try search.bind(column: Self.firstValuePlace + index, of: select, at: index + 1)
+        }
+        defer { search.reset() }
+        return try search.step() ? search.integer(0) : nil
+    }
+
+    private func add(_ destination: Int64) throws(DatabaseError) {
+        guard let record else { return }
+        for index in mapping.unique.indices {
+            try record.bind(column: Self.firstValuePlace + index, of: select, at: index + 1)
+        }
+        try record.bind(destination, at: mapping.unique.count + 1)
+        try record.run()
+    }
+
+    private func associate(_ source: Int64, _ element: Int64, with destination: Int64) throws(DatabaseError) {
+        guard let association else { return }
+        try association.bind(source, at: 1)
+        try association.bind(element, at: 2)
+        try association.bind(column: Self.elementKeyPlace, of: select, at: 3)
+        try association.bind(destination, at: 4)
+        try association.run()
+    }
+
+    private func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
+        FerryError(
+            valueOf: mapping.source, key: key, entityMapping: mapping.name,
+            memoryLimit: context.options.memoryLimit, cause: cause)
+    }
+}
+
+extension FerryError {
+    /// The refusal of a row that would take more memory than there is.
+    init(valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int, cause: (any Error)?) {
+        self.init(
+            .valueTooLarge,
+            "\(key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)") has values that must be whole in memory and take more of it than "
+                + "\(memoryLimit >> 20) MiB: a text, a value that an expression reads, or a BLOB with other columns "
+                + "behind it.",
+            remedy: "Give --memory-limit at least twice their size and run the same command again.",
+            place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)
+    }
+}

@@ -1,0 +1,165 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// Writes rows with values that are too large for memory, one at a time.
+///
+/// SQLite keeps a run of BLOBs at the end of a record out of memory when they are all zeros yet. So the row is inserted
+/// with zeros, and then each of these BLOBs is written in pieces. A value that has something else behind it, and every
+/// text, must be whole in memory, twice: as itself, and in the record.
+final class LargeRowWriter {
+    private let connection: Connection
+    private let options: EngineOptions
+    private let table: String
+    private let schema: String
+    private let cells: [LargeCell]
+    private let insert: Statement
+    private var buffer: [UInt8] = []
+    /// Long enough that the calls cost nothing beside the bytes.
+    private static let pieceBytes = 1 << 18
+
+    /// - Parameters:
+    ///   - table: The table's name, not quoted.
+    ///   - schema: The database that it is in.
+    ///   - key: The name under which the number of a row is reached.
+    ///   - cells: What is written, in the order of the table's columns.
+    ///   - connection: The connection.
+    ///   - options: Say what memory there is.
+    /// - Throws: ``DatabaseError``.
+    init(
+        _ table: String, schema: String = "main", key: String, cells: [LargeCell], on connection: Connection,
+        options: EngineOptions
+    ) throws(DatabaseError) {
+        self.connection = connection
+        self.options = options
+        self.table = table
+        self.schema = schema
+        self.cells = cells
+        let names = [key] + cells.map(\.name)
+        insert = try connection.prepare(
+            """
+            INSERT INTO \(schema).\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
+            VALUES (\(names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))
+            """)
+    }
+
+    /// What a statement must select for a row.
+    var selection: [String] { cells.flatMap(\.selection) }
+
+    /// How a cell's value comes into its row.
+    private enum Way {
+        case bound
+        /// A BLOB that is at hand, written after the row.
+        case written
+        /// A stored value, copied in pieces after the row.
+        case copied(size: Int, row: Int64)
+    }
+
+    /// Writes one row from the current row of a statement.
+    ///
+    /// - Parameters:
+    ///   - key: The new row's number.
+    ///   - row: Has what ``selection`` asks for, from a place on.
+    ///   - place: The first of these columns.
+    /// - Returns: False when the row would take more memory than there is; nothing is written then.
+    /// - Throws: ``DatabaseError``, ``FerryError``.
+    func write(_ key: Int64, from row: Statement, at place: Int) throws -> Bool {
+        let ways = ways(row, place)
+        guard 2 * cost(of: ways, row, place) <= max(options.memoryLimit, 2 * options.wholeValueBytes) else {
+            return false
+        }
+        // Zeros count as bytes of the record, though none of them is in memory.
+        try connection.with(.length, .max) {
+            try insert.bind(key, at: 1)
+            for (index, way) in ways.enumerated() {
+                switch way {
+                case .bound: try insert.bind(borrowed: place + 3 * index, of: row, at: index + 2)
+                case .written: try insert.bind(zeros: byteCount(row, place + 3 * index), at: index + 2)
+                case .copied(let size, _): try insert.bind(zeros: size, at: index + 2)
+                }
+            }
+            defer { insert.unbind() }
+            try insert.run()
+        }
+        for (index, way) in ways.enumerated() {
+            switch way {
+            case .bound: break
+            case .written: try write(place + 3 * index, of: row, to: cells[index], key)
+            case .copied(let size, let origin): try copy(cells[index], size, from: origin, to: key)
+            }
+        }
+        return true
+    }
+
+    // MARK: Ways
+
+    private func ways(_ row: Statement, _ place: Int) -> [Way] {
+        var isBehindLarge = false
+        return cells.indices.map { index in
+            let first = place + 3 * index
+            if let origin = cells[index].origin, !row.isNull(first + 1) {
+                isBehindLarge = true
+                let size = Int(row.integer(first + 1)) - origin.skipped + origin.prefix.count
+                return .copied(size: size, row: row.integer(first + 2))
+            }
+            return isBehindLarge && row.storageClass(first) == .blob ? .written : .bound
+        }
+    }
+
+    private func byteCount(_ row: Statement, _ column: Int) -> Int { row.withBytes(column) { $0.count } }
+
+    /// What must be whole in memory: texts, BLOBs that are at hand, and BLOBs with anything but BLOBs behind them.
+    private func cost(of ways: [Way], _ row: Statement, _ place: Int) -> Int {
+        var cost = 0
+        var hasDataBehind = false
+        for (index, way) in ways.enumerated().reversed() {
+            let column = place + 3 * index
+            switch way {
+            case .copied(let size, _): cost += hasDataBehind ? size : 0
+            case .written: cost += byteCount(row, column)
+            case .bound:
+                let type = row.storageClass(column)
+                if type == .text || type == .blob { cost += byteCount(row, column) }
+                if type != .null { hasDataBehind = true }
+            }
+        }
+        return cost
+    }
+
+    // MARK: Pieces
+
+    private func write(_ column: Int, of row: Statement, to cell: LargeCell, _ key: Int64) throws {
+        let target = try BlobHandle(
+            cell.rawName, of: table, row: key, schema: schema, writable: true, on: connection)
+        try row.withBytes(column) { try target.write($0, at: 0) }
+    }
+
+    private func copy(_ cell: LargeCell, _ size: Int, from row: Int64, to key: Int64) throws {
+        guard let origin = cell.origin, size > 0 else { return }
+        let source = try BlobHandle(
+            origin.column, of: origin.table, row: row, schema: origin.schema, on: connection)
+        let target = try BlobHandle(
+            cell.rawName, of: table, row: key, schema: schema, writable: true, on: connection)
+        if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.pieceBytes) }
+        if origin.skipped > 0 { try checkHasContents(source) }
+        try origin.prefix.withUnsafeBytes { try target.write($0, at: 0) }
+        var done = origin.skipped
+        while done < source.count {
+            try options.stop.check()
+            let count = min(Self.pieceBytes, source.count - done)
+            try buffer.withUnsafeMutableBytes { bytes in
+                let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+                try source.read(into: piece, at: done)
+                try target.write(
+                    UnsafeRawBufferPointer(piece), at: done - origin.skipped + origin.prefix.count)
+            }
+            done += count
+        }
+    }
+
+    /// Of a value of an attribute with external storage the first byte says where it is.
+    private func checkHasContents(_ source: borrowing BlobHandle) throws {
+        var first: UInt8 = 0
+        try withUnsafeMutableBytes(of: &first) { try source.read(into: $0, at: 0) }
+        guard first == 1 else { throw ExternalContents.isNeitherContentsNorName }
+    }
+}

@@ -1,0 +1,51 @@
+internal import CSQLite
+
+/// One text or BLOB of one row, read or written in pieces (`sqlite3_blob`).
+///
+/// Its size cannot change, and a statement that changes the row ends it.
+package struct BlobHandle: ~Copyable {
+    private let connection: Connection
+    private let handle: OpaquePointer
+    /// The value's size in bytes.
+    package let count: Int
+
+    /// Opens the value of a column in a row.
+    ///
+    /// - Parameters:
+    ///   - column: The column's name, not quoted.
+    ///   - table: The table's name, not quoted; it must have row numbers.
+    ///   - row: The row's number.
+    ///   - schema: The database that the table is in.
+    ///   - writable: Whether it is to be written; no index may hold the column then.
+    ///   - connection: The connection, which stays open as long as this handle.
+    /// - Throws: ``DatabaseError``, also when the value is neither text nor a BLOB.
+    package init(
+        _ column: String, of table: String, row: Int64, schema: String, writable: Bool = false,
+        on connection: Connection
+    ) throws(DatabaseError) {
+        var handle: OpaquePointer?
+        let code = sqlite3_blob_open(connection.handle, schema, table, column, row, writable ? 1 : 0, &handle)
+        guard code == SQLITE_OK, let handle else { throw connection.error(code) }
+        self.connection = connection
+        self.handle = handle
+        count = Int(sqlite3_blob_bytes(handle))
+    }
+
+    deinit { sqlite3_blob_close(handle) }
+
+    /// Fills the buffer from a place in the value, which must have so many bytes there.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DatabaseError) {
+        guard let start = buffer.baseAddress else { return }
+        try check(sqlite3_blob_read(handle, start, Int32(buffer.count), Int32(offset)))
+    }
+
+    /// Writes bytes at a place in the value, which must have so many there.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DatabaseError) {
+        guard let start = bytes.baseAddress else { return }
+        try check(sqlite3_blob_write(handle, start, Int32(bytes.count), Int32(offset)))
+    }
+
+    private func check(_ code: Int32) throws(DatabaseError) {
+        guard code == SQLITE_OK else { throw connection.error(code) }
+    }
+}

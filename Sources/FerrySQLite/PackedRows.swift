@@ -1,0 +1,209 @@
+internal import CSQLite
+
+/// Rows in one piece of memory, one behind another: what a thread that reads hands over to one that writes.
+///
+/// Every row has the same number of cells, each with a value as SQLite has it. Nothing is allocated per row or value.
+/// It belongs to one thread at a time.
+package final class PackedRows {
+    private let cells: Int
+    private let capacity: Int
+    private var memory: UnsafeMutableRawBufferPointer
+    /// Where the next row begins.
+    private var end = 0
+    /// Where the next bytes of the row at work go.
+    private var next = 0
+
+    /// - Parameters:
+    ///   - cells: How many values a row has.
+    ///   - capacity: Bytes that it holds; a larger row needs ``grow()``.
+    package init(cells: Int, capacity: Int) {
+        self.cells = cells
+        self.capacity = max((capacity + 7) & ~7, PackedRow.cellsOffset + cells * PackedRow.cellSize)
+        memory = .allocate(byteCount: self.capacity, alignment: 8)
+    }
+
+    deinit { memory.deallocate() }
+
+    package var isEmpty: Bool { end == 0 }
+
+    /// Forgets all rows, and gives back what a large one took.
+    package func removeAll() {
+        (end, next) = (0, 0)
+        guard memory.count > capacity else { return }
+        memory.deallocate()
+        memory = .allocate(byteCount: capacity, alignment: 8)
+    }
+
+    /// Doubles the room; for a row that is larger than all of it.
+    package func grow() {
+        precondition(isEmpty, "only a row alone may be larger than what was set aside for rows")
+        memory.deallocate()
+        memory = .allocate(byteCount: 2 * memory.count, alignment: 8)
+    }
+
+    // MARK: Packing
+
+    /// Begins a row; what was begun before and not ended is forgotten.
+    ///
+    /// - Returns: False when there is no room for it.
+    package func begin() -> Bool {
+        next = end + PackedRow.cellsOffset + cells * PackedRow.cellSize
+        return next <= memory.count
+    }
+
+    /// Ends the row at work.
+    ///
+    /// - Parameter isTaken: Whether its values are used; of a row that is only counted, the first cell is enough.
+    package func finish(isTaken: Bool) {
+        let size = (next - end + 7) & ~7
+        let start = memory.baseAddress! + end
+        start.storeBytes(of: size, as: Int.self)
+        start.storeBytes(of: isTaken ? 1 : 0, toByteOffset: MemoryLayout<Int>.size, as: Int.self)
+        end += size
+    }
+
+    /// Packs columns of a statement's current row into the cells from the first one on.
+    ///
+    /// - Returns: False when there is no room; the row then has to be begun anew elsewhere.
+    package func pack(_ columns: [Int32], of statement: Statement) -> Bool {
+        for (cell, column) in columns.enumerated() {
+            // Its memory is the statement's own, and no other thread looks at it.
+            let value = sqlite3_column_value(statement.handle, column)
+            switch sqlite3_value_type(value) {
+            case SQLITE_INTEGER: pack(sqlite3_value_int64(value), into: cell)
+            case SQLITE_FLOAT: pack(sqlite3_value_double(value), into: cell)
+            case SQLITE_NULL: packNull(into: cell)
+            case let type:
+                // The pointer first: asking for the size first could convert the value twice.
+                let start = sqlite3_value_blob(value)
+                let bytes = UnsafeRawBufferPointer(
+                    start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+                guard pack(bytes, isText: type == SQLITE_TEXT, into: cell) else { return false }
+            }
+        }
+        return true
+    }
+
+    package func packNull(into cell: Int) { set(.null, 0, 0, in: cell) }
+
+    package func pack(_ integer: Int64, into cell: Int) {
+        set(.integer, 0, UInt64(bitPattern: integer), in: cell)
+    }
+
+    package func pack(_ real: Double, into cell: Int) { set(.real, 0, real.bitPattern, in: cell) }
+
+    /// Packs text or a BLOB; false when there is no room.
+    package func pack(_ bytes: UnsafeRawBufferPointer, isText: Bool, into cell: Int) -> Bool {
+        // Up to 7 bytes more make the row's size whole.
+        guard bytes.count <= memory.count - next - 7 else { return false }
+        if let start = bytes.baseAddress {
+            memory.baseAddress!.advanced(by: next).copyMemory(from: start, byteCount: bytes.count)
+        }
+        set(isText ? .text : .blob, UInt32(bytes.count), UInt64(next - end), in: cell)
+        next += bytes.count
+        return true
+    }
+
+    private func set(_ type: StorageClass, _ count: UInt32, _ bits: UInt64, in cell: Int) {
+        let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
+        start.storeBytes(of: UInt64(bitPattern: Int64(type.rawValue)) | UInt64(count) << 32, as: UInt64.self)
+        start.storeBytes(of: bits, toByteOffset: 8, as: UInt64.self)
+    }
+
+    // MARK: Reading
+
+    /// The row that begins at a place, or nil at the end; the first one begins at 0.
+    package func row(at place: Int) -> PackedRow? {
+        place < end ? PackedRow(start: UnsafeRawPointer(memory.baseAddress! + place)) : nil
+    }
+}
+
+/// One row of a ``PackedRows``, borrowed until that forgets its rows.
+package struct PackedRow {
+    static let cellsOffset = 16
+    static let cellSize = 16
+
+    fileprivate let start: UnsafeRawPointer
+
+    /// How far it is to the next row.
+    package var size: Int { start.load(as: Int.self) }
+    /// Whether its values are used; else only its first cell is there.
+    package var isTaken: Bool { start.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self) != 0 }
+
+    private func header(_ cell: Int) -> UInt64 {
+        start.load(fromByteOffset: Self.cellsOffset + cell * Self.cellSize, as: UInt64.self)
+    }
+
+    private func bits(_ cell: Int) -> UInt64 {
+        start.load(fromByteOffset: Self.cellsOffset + cell * Self.cellSize + 8, as: UInt64.self)
+    }
+
+    package func storageClass(_ cell: Int) -> StorageClass {
+        StorageClass(rawValue: Int32(truncatingIfNeeded: header(cell) & 0xff)) ?? .null
+    }
+
+    /// What an integer cell holds.
+    package func integer(_ cell: Int) -> Int64 { Int64(bitPattern: bits(cell)) }
+    /// What a real cell holds.
+    package func real(_ cell: Int) -> Double { Double(bitPattern: bits(cell)) }
+
+    /// What a text or BLOB cell holds; never without an address.
+    package func bytes(_ cell: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: start + Int(bits(cell)), count: Int(header(cell) >> 32))
+    }
+
+    /// The value, owned.
+    package func value(_ cell: Int) -> Value {
+        switch storageClass(cell) {
+        case .null: .null
+        case .integer: .integer(integer(cell))
+        case .real: .real(real(cell))
+        case .text: .text(String(decoding: bytes(cell), as: UTF8.self))
+        case .blob: .blob(Array(bytes(cell)))
+        }
+    }
+}
+
+/// The cell that a parameter is bound to in each row.
+package struct CellBinding: Sendable {
+    var cell: Int
+    var parameter: Int32
+
+    /// - Parameters:
+    ///   - cell: Counted from 0.
+    ///   - parameter: Counted from 1.
+    package init(cell: Int, parameter: Int) {
+        self.cell = cell
+        self.parameter = Int32(parameter)
+    }
+}
+
+extension Statement {
+    /// Binds cells of a row without copying their bytes: the row must stay until the statement was run.
+    package func bind(_ cells: [CellBinding], of row: PackedRow) throws(DatabaseError) {
+        for binding in cells { try bind(borrowing: binding.cell, of: row, at: Int(binding.parameter)) }
+    }
+
+    /// Binds one cell of a row without copying its bytes: the row must stay until the statement was run.
+    package func bind(borrowing cell: Int, of row: PackedRow, at index: Int) throws(DatabaseError) {
+        let parameter = Int32(index)
+        let code =
+            switch row.storageClass(cell) {
+            case .null: sqlite3_bind_null(handle, parameter)
+            case .integer: sqlite3_bind_int64(handle, parameter, row.integer(cell))
+            case .real: sqlite3_bind_double(handle, parameter, row.real(cell))
+            case .text: bind(borrowing: row.bytes(cell), asText: true, parameter)
+            case .blob: bind(borrowing: row.bytes(cell), asText: false, parameter)
+            }
+        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+    }
+
+    private func bind(borrowing bytes: UnsafeRawBufferPointer, asText: Bool, _ parameter: Int32) -> Int32 {
+        // No destructor: SQLite neither copies nor frees.
+        asText
+            ? sqlite3_bind_text64(
+                handle, parameter, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil,
+                UInt8(SQLITE_UTF8))
+            : sqlite3_bind_blob64(handle, parameter, bytes.baseAddress, UInt64(bytes.count), nil)
+    }
+}

@@ -1,0 +1,184 @@
+internal import FerrySQLite
+
+/// The rows of a table in the order of their numbers, whatever they hold: a value that is too large to be read with its
+/// row is left where it is.
+final class StoredRows {
+    private let connection: Connection
+    private let schema: String
+    private let table: String
+    /// The columns, not quoted; the first is the row's number.
+    private let columns: [String]
+    private let limit: Int
+    private let key: String
+    private let condition: String
+    /// The row at hand, in the statement that has it.
+    private(set) var current: Statement
+    private let walk: Statement
+    private var lastKey: Int64 = .min
+    /// The columns of the row at hand whose values were left where they are, with their classes; as a rule none.
+    private var large: [Int: StorageClass] = [:]
+    private lazy var alone = Result { try Alone(self) }
+
+    /// - Parameters:
+    ///   - table: The table's name, not quoted.
+    ///   - schema: The database that it is in.
+    ///   - columns: The columns, not quoted; the first is the name under which the number of a row is reached.
+    ///   - condition: SQL that a row must meet.
+    ///   - context: The verification.
+    /// - Throws: ``DatabaseError``.
+    init(
+        of table: String, schema: String, columns: [String], where condition: String? = nil,
+        in context: VerificationContext
+    ) throws(DatabaseError) {
+        connection = context.connection
+        limit = context.verification.valueLimit
+        self.schema = schema
+        self.table = table
+        self.columns = columns
+        key = Connection.quoted(columns[0])
+        self.condition = condition.map { " AND \($0)" } ?? ""
+        let selected = columns.map(Connection.quoted).joined(separator: ", ")
+        walk = try connection.prepare(
+            """
+            SELECT \(selected) FROM \(schema).\(Connection.quoted(table))
+            WHERE \(key) > ?1\(self.condition) ORDER BY \(key)
+            """)
+        try walk.bind(Int64.min, at: 1)
+        current = walk
+    }
+
+    /// Goes to the next row.
+    ///
+    /// - Returns: False at the end.
+    func step() throws -> Bool {
+        if !large.isEmpty { try leaveLargeRow() }
+        let limitBefore = connection.limit(.length, limit)
+        defer { connection.limit(.length, limitBefore) }
+        do {
+            guard try walk.step() else { return false }
+            lastKey = walk.integer(0)
+            return true
+        } catch let error where error.isTooBig {
+            connection.limit(.length, limitBefore)
+            try enterLargeRow()
+            return true
+        }
+    }
+
+    func reset() {
+        current.reset()
+        (large, lastKey, current) = ([:], .min, walk)
+    }
+
+    // MARK: Rows with large values
+
+    /// What reads a row without its large values.
+    private struct Alone {
+        /// Number and classes of the next row's values.
+        let classes: Statement
+        let row: Statement
+
+        init(_ rows: StoredRows) throws {
+            let names = rows.columns.map(Connection.quoted)
+            let place = "FROM \(rows.schema).\(Connection.quoted(rows.table))"
+            classes = try rows.connection.prepare(
+                """
+                SELECT \(names[0]), \(names.map { "typeof(\($0))" }.joined(separator: ", ")) \(place)
+                WHERE \(names[0]) > ?1\(rows.condition) ORDER BY \(names[0]) LIMIT 1
+                """)
+            // Of a value whose parameter is set nothing is read.
+            let values = names.enumerated().map { "CASE WHEN ?\($0 + 2) THEN NULL ELSE \($1) END" }
+            row = try rows.connection.prepare(
+                "SELECT \(values.joined(separator: ", ")) \(place) WHERE \(names[0]) = ?1")
+        }
+    }
+
+    private func enterLargeRow() throws {
+        let alone = try alone.get()
+        try alone.classes.bind(lastKey, at: 1)
+        defer { alone.classes.reset() }
+        guard try alone.classes.step() else { throw PlainFailure("a row is gone while it is read") }
+        lastKey = alone.classes.integer(0)
+        try alone.row.bind(lastKey, at: 1)
+        for place in columns.indices {
+            let type = alone.classes.text(place + 1)
+            var isLarge = false
+            if place > 0, type == "text" || type == "blob" {
+                isLarge = try handle(place).count > limit / 2
+                if isLarge { large[place] = type == "text" ? .text : .blob }
+            }
+            try alone.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
+        }
+        current = alone.row
+        guard try current.step() else { throw PlainFailure("a row is gone while it is read") }
+    }
+
+    private func leaveLargeRow() throws {
+        current.reset()
+        large = [:]
+        current = walk
+        try walk.bind(lastKey, at: 1)
+    }
+
+    private func handle(_ place: Int) throws(DatabaseError) -> BlobHandle {
+        try BlobHandle(columns[place], of: table, row: lastKey, schema: schema, on: connection)
+    }
+
+    // MARK: Values
+
+    func integer(_ place: Int) -> Int64 { current.integer(place) }
+    func isNull(_ place: Int) -> Bool { large[place] == nil && current.isNull(place) }
+
+    /// Whether a value was left where it is.
+    func isLarge(_ place: Int) -> Bool { !large.isEmpty && large[place] != nil }
+
+    /// A value as it is; a large one is read, as far as memory allows.
+    func raw(_ place: Int) throws -> PlainValue {
+        guard let type = large.isEmpty ? nil : large[place] else { return StoredValue.raw(current, place) }
+        let handle = try handle(place)
+        guard handle.count <= connection.limit(.length) else { throw PlainFailure("the value is too large") }
+        var bytes = [UInt8](repeating: 0, count: handle.count)
+        try bytes.withUnsafeMutableBytes { try handle.read(into: $0, at: 0) }
+        return type == .text ? .text(bytes) : .blob(bytes)
+    }
+
+    /// A large value, where it is.
+    func content(_ place: Int) -> LargeContent? {
+        large[place].map {
+            LargeContent(
+                schema: schema, table: table, column: columns[place], row: lastKey, isText: $0 == .text)
+        }
+    }
+
+    // MARK: Comparing
+
+    /// Whether a value is exactly this one: same storage class, same bytes.
+    func isEqual(_ place: Int, to value: PlainValue) throws -> Bool {
+        guard let content = large.isEmpty ? nil : content(place) else {
+            return StoredValue.isEqual(current, place, to: value)
+        }
+        switch value {
+        case .text(let bytes): return try content.isText && content.holds(bytes, on: connection)
+        case .blob(let bytes): return try !content.isText && content.holds(bytes, on: connection)
+        default: return false
+        }
+    }
+
+    /// Whether two values are the same, same storage class and same bytes.
+    func isEqual(_ place: Int, _ other: StoredRows, _ otherPlace: Int) throws -> Bool {
+        switch (isLarge(place), other.isLarge(otherPlace)) {
+        case (false, false): return StoredValue.isEqual(current, place, other.current, otherPlace)
+        case (true, false): return try isEqual(place, to: try other.raw(otherPlace))
+        case (false, true): return try other.isEqual(otherPlace, to: try raw(place))
+        case (true, true):
+            guard let content = other.content(otherPlace) else { return false }
+            return try isEqual(place, to: content)
+        }
+    }
+
+    /// Whether a large value is the same as another one.
+    func isEqual(_ place: Int, to expected: LargeContent) throws -> Bool {
+        guard let content = content(place), content.isText == expected.isText else { return false }
+        return try content.equals(expected, on: connection)
+    }
+}

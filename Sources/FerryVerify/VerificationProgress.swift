@@ -1,0 +1,130 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerrySQLite
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// How far a verification is, in its lookup file, committed together with what was looked up so far.
+///
+/// A unit is a check, a table of a check, or what was compared of a table since the last commit. Nothing is synced: the
+/// state counts only for the verification that it was made by, on the same files, until the machine is started anew.
+final class VerificationProgress {
+    /// How long a commit may be put off: what a killed verification does again.
+    private static let interval: UInt64 = 2_000_000_000
+    /// Objects between two looks at the clock.
+    private static let lookEvery = 512
+
+    /// Where the comparison of a root table's rows stands, between two source objects.
+    struct RowPosition: Codable {
+        /// 0 while objects with kept keys are compared, then the mappings that give new keys, counted from 1.
+        var stage = 0
+        /// The next object of each source table (stage 0), or of the mapping's; what has no key is at its end.
+        var sources: [String: Int64] = [:]
+        /// The next key to be given.
+        var nextKey: Int64 = 0
+        /// The destination's row at hand; nil at the end.
+        var actualKey: Int64?
+        var done: Int64 = 0
+        var checked: Int64 = 0
+    }
+
+    struct State: Codable {
+        var key: String
+        var done: Set<String> = []
+        var checked: Int64 = 0
+        var notRecomputed: Int64 = 0
+        var differences: [VerificationReport.Difference] = []
+        var counts: [EntityMappingCounts]?
+        /// Of the unit at work.
+        var rows: RowPosition?
+        /// The next object of the entity mapping at work.
+        var object: Int64?
+        /// Foreign keys met, by relationship.
+        var met: [String: Int64] = [:]
+    }
+
+    var state: State
+    private let connection: Connection
+    private let stop: StopRequest
+    private let isKept: Bool
+    private var sinceLook = 0
+    private var lastCommit = Clock.nanoseconds()
+
+    /// - Parameters:
+    ///   - connection: The lookup file.
+    ///   - key: What the verification and its files are, in a text; nil when nothing is to be gone on with.
+    ///   - stop: Ends the verification between two units.
+    init(on connection: Connection, key: String?, stop: StopRequest) throws {
+        self.connection = connection
+        self.stop = stop
+        isKept = key != nil
+        state = State(key: key ?? "")
+        guard isKept else { return }
+        try connection.execute("CREATE TABLE IF NOT EXISTS main.progress (state BLOB)")
+        let known = try connection.value("SELECT state FROM main.progress")
+        if case .blob(let bytes) = known {
+            state = try JSONDecoder().decode(State.self, from: Data(bytes))
+        } else {
+            try connection.run("INSERT INTO main.progress VALUES (NULL)")
+        }
+    }
+
+    /// The key of the verification that a lookup file was made by; nil when it holds none.
+    static func key(on connection: Connection) throws -> String? {
+        let table = try connection.integer("SELECT 1 FROM main.sqlite_master WHERE name = 'progress'")
+        guard table != nil, case .blob(let bytes) = try connection.value("SELECT state FROM main.progress") else {
+            return nil
+        }
+        struct Key: Decodable { var key: String }
+        do {
+            return try JSONDecoder().decode(Key.self, from: Data(bytes)).key
+        } catch {
+            return nil
+        }
+    }
+
+    /// Runs a piece of work unless it was done before.
+    func once(_ unit: String, in context: VerificationContext, _ body: () throws -> Void) throws {
+        if state.done.contains(unit) { return }
+        try stop.check()
+        try body()
+        state.done.insert(unit)
+        (state.rows, state.object) = (nil, nil)
+        guard isKept, stop.isDue || Clock.nanoseconds() - lastCommit >= Self.interval else { return }
+        try commit(context)
+    }
+
+    /// To be called between two objects of a long unit: now and then what was done so far is committed.
+    ///
+    /// - Parameters:
+    ///   - context: With the report so far.
+    ///   - position: Sets where the unit goes on.
+    /// - Throws: The reason of the stop request, once all is committed.
+    func pause(in context: VerificationContext, _ position: (inout State) -> Void) throws {
+        sinceLook += 1
+        guard sinceLook >= Self.lookEvery else { return }
+        sinceLook = 0
+        guard isKept, stop.isDue || Clock.nanoseconds() - lastCommit >= Self.interval else { return }
+        position(&state)
+        try commit(context)
+        try stop.check()
+    }
+
+    /// Whether ``pause(in:_:)`` ends the work when it must end.
+    var pauses: Bool { isKept }
+
+    private func commit(_ context: VerificationContext) throws {
+        state.checked = context.report.checked
+        state.notRecomputed = context.report.notRecomputed
+        state.differences = context.report.differences
+        try connection.run("UPDATE main.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
+        try connection.execute("COMMIT")
+        stop.unitIsDone()
+        lastCommit = Clock.nanoseconds()
+        try connection.execute("BEGIN")
+    }
+}

@@ -1,0 +1,24 @@
+import FerryEngine
+import FerryPlan
+import FerryVerify
+import Foundation
+import TestSupport
+import Testing
+
+/// Values above the limit go another way into their rows; what comes out is the same.
+@Suite("Values above the limit")
+struct LargeValueTests {
+    /// At 16 bytes nearly every row is too large for its chunk, at 60 some are.
+    @Test(
+        "A case comes out the same when rows are too large for their chunks", arguments: Case.all,
+        [(ExecutorChoice.auto, 16), (.auto, 60), (.row, 16)])
+    func comesOutTheSame(testCase: Case, form: (executor: ExecutorChoice, limit: Int)) throws {
+        let expected = try? String(contentsOfFile: "\(testCase.path)/expected.txt", encoding: .utf8)
+        let folder = try TemporaryFolder()
+        var run = try testCase.prepare(in: folder, chunkSize: .rows(7), executor: form.executor)
+        run.options.valueLimit = form.limit
+        let outcome = try testCase.complete(run)
+        #expect(outcome.verification.differences.isEmpty)
+        #expect(try outcome.text() == expected)
+    }
+}

@@ -1,0 +1,87 @@
+import FerryEngine
+import Testing
+
+@Suite("Sizes of chunks")
+struct ChunkSizerTests {
+    private static let target = ChunkSizer.Target(bytes: 4_000_000, nanoseconds: 500_000_000, stagedBytes: 1_000_000)
+
+    /// Feeds chunks of the size that is asked for, each row with the same cost.
+    private func settle(
+        _ sizer: inout ChunkSizer, chunks: Int = 100, bytes: Int64 = 0, staged: Int64 = 0, nanoseconds: UInt64 = 0
+    ) {
+        for _ in 0..<chunks {
+            let rows = Int64(sizer.rows)
+            sizer.chunkTook(
+                .init(
+                    rows: rows, bytes: rows * bytes, stagedBytes: rows * staged,
+                    nanoseconds: UInt64(rows) * nanoseconds))
+        }
+    }
+
+    @Test("A size that was asked for is exact, whatever the chunks cost")
+    func fixed() {
+        var sizer = ChunkSizer(.rows(123), target: Self.target)
+        settle(&sizer, bytes: 1 << 30, nanoseconds: 1_000_000_000)
+        #expect(sizer.rows == 123)
+    }
+
+    @Test("Each limit is kept", arguments: [(1_000, 0, 0), (0, 250, 0), (0, 0, 125_000)])
+    func limits(bytes: Int, staged: Int, nanoseconds: Int) {
+        var sizer = ChunkSizer(.automatic, target: Self.target)
+        settle(&sizer, bytes: Int64(bytes), staged: Int64(staged), nanoseconds: UInt64(nanoseconds))
+        #expect(sizer.rows == 4_000)
+    }
+
+    @Test("The dearest limit decides")
+    func together() {
+        var sizer = ChunkSizer(.automatic, target: Self.target)
+        settle(&sizer, bytes: 100, staged: 100, nanoseconds: 500_000)
+        #expect(sizer.rows == 1_000)
+    }
+
+    @Test("It grows by half at most, and to 100,000 rows")
+    func growth() {
+        var sizer = ChunkSizer(.automatic, target: Self.target)
+        #expect(sizer.rows == 10_000)
+        settle(&sizer, chunks: 1, bytes: 1)
+        #expect(sizer.rows == 15_000)
+        settle(&sizer, bytes: 1)
+        #expect(sizer.rows == 100_000)
+    }
+
+    @Test("It shrinks at once, to 10 rows at least")
+    func shrinking() {
+        var sizer = ChunkSizer(.automatic, target: Self.target)
+        settle(&sizer, chunks: 1, bytes: 40_000)
+        #expect(sizer.rows == 100)
+        settle(&sizer, chunks: 1, bytes: 1 << 40)
+        #expect(sizer.rows == 10)
+    }
+
+    @Test("One dear chunk in ten does not hold it back, two do")
+    func percentile() {
+        var sizer = ChunkSizer(.automatic, target: Self.target)
+        settle(&sizer, chunks: 20, bytes: 100)
+        #expect(sizer.rows == 40_000)
+        settle(&sizer, chunks: 1, bytes: 4_000)
+        #expect(sizer.rows == 40_000)
+        settle(&sizer, chunks: 1, bytes: 4_000)
+        #expect(sizer.rows == 1_000)
+        settle(&sizer, chunks: 9, bytes: 100)
+        #expect(sizer.rows > 1_000)
+    }
+
+    @Test("Rows that are known to be wide begin with few")
+    func wideRows() {
+        #expect(ChunkSizer(.automatic, target: Self.target, rowBytes: 40_000).rows == 100)
+        #expect(ChunkSizer(.automatic, target: Self.target, rowBytes: 40_000_000).rows == 10)
+        #expect(ChunkSizer(.automatic, target: Self.target, rowBytes: 10).rows == 10_000)
+    }
+
+    @Test("A chunk of no rows says nothing")
+    func empty() {
+        var sizer = ChunkSizer(.automatic, target: Self.target)
+        sizer.chunkTook(.init(rows: 0, bytes: 1 << 40, nanoseconds: 1 << 40))
+        #expect(sizer.rows == 10_000)
+    }
+}

@@ -1,0 +1,189 @@
+import FerryBase
+import FerryEngine
+import FerryMapping
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import FerryVerify
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Join tables that are taken over as they are, and those where every link has to be looked up.
+@Suite("The links of a join table")
+struct LinkCopyTests {
+    /// How the links came into the new table.
+    enum Form: String, Sendable { case whole, read, lookedUp }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var name: String
+        var destination: ManagedObjectModel
+        var form: Form
+        var damage: [String] = []
+        var count: Int64 = 3
+        var testDescription: String { name }
+    }
+
+    /// Articles with tags in an order, topics among the tags, and articles like each other.
+    private static func model(
+        article: String = "Article", tags: Bool = true, topics: Bool = true, extra: Bool = true
+    ) -> ManagedObjectModel {
+        let id = article == "Article" ? nil : "Article"
+        return ManagedObjectModel(
+            versionIdentifiers: [""],
+            entities: [
+                .made(
+                    article, id: id, extra ? [.text("title"), .text("note")] : [.text("title")],
+                    [
+                        .many("similar", article, inverse: "similar"),
+                        .many("tags", "Tag", inverse: "articles", ordered: tags),
+                    ]),
+                .made("Tag", [.text("name")], [.many("articles", article, inverse: "tags")]),
+            ] + (topics ? [.made("Topic", parent: "Tag")] : []))
+    }
+
+    private static let source = model(extra: false)
+
+    private static let rows = [
+        "INSERT INTO ZARTICLE (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, 'a'), (2, 1, 1, 'b'), (4, 1, 1, 'd')",
+        "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 2, 1, 'x'), (2, 3, 1, 'y'), (3, 2, 1, 'z')",
+        "INSERT INTO Z_1TAGS (Z_1ARTICLES, Z_2TAGS, Z_FOK_2TAGS) VALUES (4, 1, 2048), (1, 3, 3072), (1, 2, 2048)",
+        "INSERT INTO Z_1SIMILAR (Z_1SIMILAR, REFLEXIVE) VALUES (2, 4), (2, 1)",
+    ]
+
+    static let cases = [
+        Case(name: "same columns", destination: model(), form: .whole),
+        Case(name: "sides change places", destination: model(article: "Zine"), form: .read),
+        Case(name: "order is given up", destination: model(tags: false), form: .read),
+        Case(name: "some tags are no more", destination: model(topics: false), form: .lookedUp, count: 2),
+        Case(
+            name: "the source lacks the index", destination: model(), form: .whole,
+            damage: ["DROP INDEX Z_1TAGS_Z_2TAGS_INDEX"]),
+        Case(
+            name: "a position is missing", destination: model(), form: .whole,
+            damage: ["UPDATE Z_1TAGS SET Z_FOK_2TAGS = NULL WHERE Z_2TAGS = 3"]),
+        Case(
+            name: "a link from nowhere", destination: model(), form: .lookedUp,
+            damage: ["INSERT INTO Z_1TAGS VALUES (9, 1, 1024)"]),
+        Case(
+            name: "a link to nowhere", destination: model(article: "Zine"), form: .lookedUp,
+            damage: ["INSERT INTO Z_1TAGS VALUES (1, 9, 1024)"]),
+        Case(
+            name: "a link without an end", destination: model(), form: .lookedUp,
+            damage: ["INSERT INTO Z_1TAGS VALUES (NULL, 1, 1024), (2, NULL, 1024), (2, NULL, 1024)"]),
+        Case(
+            name: "a link to a row of no tag", destination: model(), form: .lookedUp,
+            damage: ["UPDATE ZTAG SET Z_ENT = 1 WHERE Z_PK = 1"], count: 2),
+        Case(
+            name: "a key that is no number", destination: model(), form: .lookedUp,
+            damage: ["INSERT INTO Z_1TAGS VALUES ('1x', 1, 1024), (1, 1.5, 1024)"]),
+    ]
+
+    @Test("are the same whether they are taken over as they are or looked up one by one", arguments: cases)
+    func agree(_ test: Case) throws {
+        let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
+        for sql in Self.rows + test.damage { try store.connection.execute(sql) }
+        let step = try InPlaceStep.plan(Self.source, test.destination)
+        let (copied, statements) = try run(step, store, damage: nil)
+        // Said to be broken, both tables are filled with care.
+        let suspects = try JSONDecoder().decode(
+            [StoreDamage].self,
+            from: Data(
+                """
+                [{"kind": "danglingKey", "entity": "Article", "property": "tags", "rows": 0},
+                 {"kind": "danglingKey", "entity": "Article", "property": "similar", "rows": 0}]
+                """.utf8))
+        var damage = try StoreDamage.brokenLinks(in: store.layout, on: store.connection)
+        damage += suspects.filter { suspect in
+            !damage.contains { $0.kind == suspect.kind && $0.property == suspect.property }
+        }
+        let (careful, others) = try run(step, store, damage: damage)
+        #expect(try DatabaseDump.text(copied) == DatabaseDump.text(careful))
+        let table = try #require(
+            StoreLayout.canonical(for: test.destination).joinTables.first { !$0.isReflexive }?.name)
+        #expect(try #require(form(of: table, in: statements)) == test.form)
+        #expect(form(of: table, in: others) == .lookedUp)
+        let connection = try Connection(path: copied, mode: .readOnly)
+        #expect(try connection.integer("SELECT count(*) FROM \(table)") == test.count)
+        #expect(try connection.value("PRAGMA integrity_check") == .text("ok"))
+    }
+
+    @Test("SQLite takes whole rows and entries over, and the index with them")
+    func takesWholeRows() throws {
+        let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
+        for sql in Self.rows { try store.connection.execute(sql) }
+        let (_, statements) = try run(InPlaceStep.plan(Self.source, Self.model()), store, damage: nil)
+        let places = statements.indices.filter { statements[$0].hasPrefix("INSERT OR IGNORE INTO main.Z_1") }
+        #expect(places.count == 2)
+        for place in places {
+            // Between the two it is recorded that the index is made.
+            #expect(statements[place - 2].hasPrefix("CREATE INDEX Z_1"))
+            // As the run has it: the index is there, and the table is empty.
+            let connection = try Connection(path: store.folder.file("Plan-\(place).sqlite"), mode: .create)
+            let layout = try StoreLayout.canonical(for: Self.model())
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+            try connection.execute(statements[place - 2])
+            try connection.attach(path: store.path, as: "source", readOnly: true)
+            let codes = try connection.rows("EXPLAIN \(statements[place])").compactMap(\.[1].text)
+            // The table, its primary key and the index.
+            #expect(codes.filter { $0 == "RowData" || $0 == "RowCell" }.count == 3)
+        }
+    }
+
+    @Test("A join table that is filled by a mapping with a condition holds only what meets it")
+    func filtered() throws {
+        let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
+        for sql in Self.rows { try store.connection.execute(sql) }
+        let file = store.folder.file("Map.json")
+        try FileLayer().replace(
+            file,
+            with: Array(
+                """
+                { "source": "Model", "destination": "Model 2", "entityMappings": [
+                    { "name": "A", "source": "Article", "destination": "Article" },
+                    { "name": "T", "source": "Tag", "destination": "Tag", "where": "name != 'x'" },
+                    { "name": "O", "source": "Topic", "destination": "Topic" } ] }
+                """.utf8))
+        let versions = [ModelVersion(of: Self.source, name: "Model"), ModelVersion(of: Self.model(), name: "Model 2")]
+        let plan = Planner(catalog: ModelCatalog(versions: versions), mappingModels: [try MappingFile.load(path: file)])
+            .plan(from: versions[0], to: versions[1], rows: [:], areRowsEstimated: true)
+        let (path, statements) = try run(#require(plan.steps.first), store, damage: nil)
+        #expect(form(of: "Z_1TAGS", in: statements) == .lookedUp && form(of: "Z_1SIMILAR", in: statements) == .whole)
+        #expect(
+            try Connection(path: path, mode: .readOnly).rows("SELECT Z_2TAGS FROM Z_1TAGS ORDER BY 1")
+                == [[.integer(2)], [.integer(3)]])
+    }
+
+    // MARK: Running
+
+    /// Runs and verifies a step; gives the new store and the statements that were run.
+    private func run(
+        _ step: StepPlan, _ store: StoreBuilder, damage: [StoreDamage]?
+    ) throws -> (path: String, statements: [String]) {
+        let statements = Mutex<[String]>([])
+        let folder = store.folder.file("run-\(UUID().uuidString)")
+        try FileLayer().createDirectory(folder)
+        var options = EngineOptions(chunkSize: .rows(2), now: 700_000_000)
+        options.trace = { event in statements.withLock { $0.append(event.text) } }
+        options.sourceDamage = damage
+        let run = StepRun(step: step, sourcePath: store.path, isSourcePrivate: true, folder: folder, options: options)
+        let report = try run.run()
+        let verification = Verification(
+            mode: .full, step: step.resolved, sourcePath: store.path, isSourcePrivate: true,
+            destinationPath: run.destinationPath, workFolder: folder, counts: report.counts, now: options.now)
+        #expect(try verification.run().differences.isEmpty)
+        try run.finish()
+        return (run.destinationPath, statements.withLock { $0 })
+    }
+
+    private func form(of table: String, in statements: [String]) -> Form? {
+        let inserts = statements.filter {
+            $0.hasPrefix("INSERT OR IGNORE INTO main.\(table) ") || $0.hasPrefix("INSERT INTO main.\(table) ")
+        }
+        guard let insert = inserts.first else { return nil }
+        if insert.contains("SELECT * FROM source.") { return .whole }
+        return inserts.contains { $0.contains("JOIN") || $0.contains("scratch.") } ? .lookedUp : .read
+    }
+}

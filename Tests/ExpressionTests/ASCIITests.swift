@@ -1,0 +1,61 @@
+import FerryExpression
+import Foundation
+import Testing
+
+/// Text of plain ASCII takes a shorter way, which must end where Unicode's rules end.
+@Suite("Text of plain ASCII")
+struct ASCIITests {
+    /// Every character by itself, and every length around the eight bytes that are looked at together.
+    private static let texts: [String] = {
+        let characters = (0..<128).map { String(UnicodeScalar(UInt8($0))) }
+        let all = characters.joined()
+        let lengths = (0...33).map { length in String(all.unicodeScalars.dropFirst(length * 2 + 33).prefix(length)) }
+        return characters + lengths.map { String($0) } + [all]
+    }()
+
+    @Test("has the length and the letters that Unicode gives it")
+    func letters() throws {
+        for text in Self.texts {
+            #expect(try call("ferry_length", .text(text)) == .integer(Int64(text.utf16.count)))
+            #expect(try call("ferry_uppercase", .text(text)) == .text(text.uppercased()))
+            #expect(try call("ferry_lowercase", .text(text)) == .text(text.lowercased()))
+            #expect(
+                try call("ferry_canonical", .text(text))
+                    == .text(text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)))
+        }
+    }
+
+    @Test("beside a character that is not ASCII has the same letters", arguments: ["é", "😀", "\u{130}"])
+    func beside(_ other: String) throws {
+        for text in Self.texts {
+            // Between them something with which nothing combines.
+            let mixed = text + "-" + other
+            #expect(try call("ferry_length", .text(mixed)) == .integer(Int64(mixed.utf16.count)))
+            #expect(try call("ferry_uppercase", .text(mixed)) == .text(mixed.uppercased()))
+            #expect(try call("ferry_lowercase", .text(mixed)) == .text(mixed.lowercased()))
+        }
+    }
+
+    @Test("is compared as Unicode compares it", arguments: [nil, "c", "d", "cd", "n"])
+    func comparisons(_ letters: String?) throws {
+        let options: Cell = letters.map { .text($0) } ?? .null
+        var compare: String.CompareOptions = []
+        if letters?.contains("c") == true { compare.insert(.caseInsensitive) }
+        if letters?.contains("d") == true { compare.insert(.diacriticInsensitive) }
+        for left in Self.texts.suffix(60) {
+            for right in Self.texts.suffix(60) + [left.lowercased(), left.uppercased(), left + "a"] {
+                let first = compare.isEmpty ? left : left.folding(options: compare, locale: nil)
+                let second = compare.isEmpty ? right : right.folding(options: compare, locale: nil)
+                let isLess = Array(first.utf8).lexicographicallyPrecedes(Array(second.utf8))
+                let isEqual = first.utf8.elementsEqual(second.utf8)
+                #expect(
+                    try call("ferry_text_equal", .text(left), .text(right), options) == (isEqual ? 1 : 0),
+                    "\(left.debugDescription) and \(right.debugDescription)")
+                #expect(try call("ferry_text_less", .text(left), .text(right), options) == (isLess ? 1 : 0))
+                #expect(
+                    try call("ferry_text_less_equal", .text(left), .text(right), options)
+                        == (isLess || isEqual ? 1 : 0))
+            }
+        }
+    }
+}

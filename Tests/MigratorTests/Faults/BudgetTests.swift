@@ -1,0 +1,105 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A budget")
+struct BudgetTests {
+    /// Kinds of runs that take one: all migrations.
+    static let kinds = Scenario.Kind.allCases.filter { ![.snapshot, .rollback].contains($0) }
+
+    /// Calls with a budget that is spent at once, until one of them has done the last piece of work.
+    private func loop(_ scenario: Scenario) throws -> Int {
+        for call in 1...500 {
+            do {
+                try scenario.run { $0.budget = .nanoseconds(1) }
+                return call
+            } catch let error as FerryError {
+                try #require(error.code == .budgetSpent, "\(error)")
+                #expect(error.code.consequence == .resumable)
+                #expect(error.message.contains(" of work, all kept"), "\(error.message)")
+                #expect(error.remedy.contains("again"))
+            }
+        }
+        Issue.record("500 calls did not end the run.")
+        return 500
+    }
+
+    @Test("Spent at once, it still lets each call do a unit, until the run ends in the same store", arguments: kinds)
+    func endsInUnits(_ kind: Scenario.Kind) throws {
+        let whole = try Scenario(kind, form: .plain)
+        try whole.run()
+        let scenario = try Scenario(kind, form: .plain)
+        let calls = try loop(scenario)
+        #expect(try scenario.result() == whole.result())
+        #expect(try scenario.leftovers() == [])
+        // In place the snapshot and the one transaction are all there is.
+        #expect(calls >= (kind == .inPlace ? 3 : kind == .inPlaceToOutput ? 8 : 20), "\(calls) calls")
+    }
+
+    @Test("Large enough, it changes nothing")
+    func isNotSpent() throws {
+        let small = try SmallMigration()
+        let report = try small.migrator().migrate(Configuration(budget: .seconds(3_600)))
+        #expect(report.outcome == .migrated && !report.resumed)
+    }
+
+    @Test("A stop that is asked for comes first, with its own reason")
+    func stopComesFirst() throws {
+        let small = try SmallMigration()
+        let stop = StopRequest()
+        stop.request(FerryError(.interrupted, "Stopped by hand."))
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(Configuration(budget: .nanoseconds(1)), stop: stop)
+        }
+        #expect(error?.code == .interrupted)
+    }
+}
+
+@Suite("A held swap")
+struct HeldSwapTests {
+    private let held: (inout Configuration) -> Void = { $0.holdsSwap = true }
+
+    private func hold(_ scenario: Scenario) throws {
+        let error = #expect(throws: FerryError.self) { try scenario.run(nil, held) }
+        #expect(error?.code == .swapHeld && error?.code.consequence == .resumable)
+        #expect(error?.remedy.contains("without --hold-swap") == true)
+    }
+
+    @Test("Leaves the store as it was, twice if asked twice, and the next call only swaps", arguments: BudgetTests.kinds)
+    func holds(_ kind: Scenario.Kind) throws {
+        let whole = try Scenario(kind, form: .filledLog)
+        try whole.run()
+        let scenario = try Scenario(kind, form: .filledLog)
+        let before = try StoreBytes(scenario.store)
+        try hold(scenario)
+        try hold(scenario)
+        #expect(try StoreBytes(scenario.store) == before)
+        let place = URL(fileURLWithPath: scenario.output ?? scenario.store)
+        #expect(try StoreFiles(place).status().state == .interrupted)
+        if kind != .inPlace { #expect(try StoreFiles(place).status().phase == "swap") }
+        try scenario.run()
+        #expect(try scenario.result() == whole.result())
+        #expect(try scenario.leftovers() == [])
+    }
+
+    @Test("Lets an app use the store meanwhile, and refuses to swap over what it wrote", arguments: [true, false])
+    func noticesWrites(_ writes: Bool) throws {
+        let scenario = try Scenario(.copy, form: .plain)
+        try hold(scenario)
+        do {
+            let app = try Connection(path: scenario.store, mode: .readWrite)
+            #expect(try app.integer("SELECT count(*) FROM ZBOOK") == 12)
+            if writes { try app.execute("UPDATE ZBOOK SET ZTITLE = 'new' WHERE Z_PK = 1") }
+        }
+        guard writes else { return try scenario.run() }
+        let error = #expect(throws: FerryError.self) { try scenario.run() }
+        #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
+        #expect(error?.remedy.contains("--restart") == true)
+        try scenario.run { $0.restart = true }
+        let store = try Connection(path: scenario.store, mode: .readWrite)
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
+    }
+}

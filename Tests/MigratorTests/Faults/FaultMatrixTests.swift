@@ -1,0 +1,71 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+/// Every kind of run, with every operation failed or the power cut there: the old store or the new one is whole, and
+/// the same command again ends as if nothing had happened.
+@Suite("Faults in a whole run")
+struct FaultMatrixTests {
+    private static let sweeps = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
+
+    enum Fault: CaseIterable {
+        /// The operation and all after it fail: as by `kill -9`, and then by errors on the way out.
+        case failure
+        /// The same, and all that was not synced is lost.
+        case powerCut
+        /// The same, and any part of what was not synced is lost.
+        case tornPowerCut
+    }
+
+    /// What every kind of run is tried with; the sweep tries each operation, the suite a few of them.
+    private static func operations(_ count: Int, _ kind: Scenario.Kind, _ fault: Fault) -> [Int] {
+        if sweeps { return Array(1...count) }
+        let tries = fault == .failure ? 4 : 6
+        // Another start for each kind, so that all together meet all parts of a run.
+        let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 3
+        return Array(stride(from: min(start, count), through: count, by: max(1, count / tries)))
+    }
+
+    @Test(
+        "Ends in the same store after any operation has failed or lost its power", arguments: Scenario.Kind.allCases,
+        Fault.allCases)
+    func resumes(_ kind: Scenario.Kind, _ fault: Fault) throws {
+        for form in Self.sweeps ? TinyStore.Form.allCases : [fault == .failure ? .plain : .filledLog] {
+            try resumes(kind, fault, form)
+        }
+    }
+
+    private func resumes(_ kind: Scenario.Kind, _ fault: Fault, _ form: TinyStore.Form) throws {
+        let whole = try Scenario(kind, form: form)
+        let original = try Scenario(kind, form: form).content()
+        let disk = try SimulatedDisk(whole.folder)
+        let count = FaultPlan(witness: disk.witness)
+        try whole.run(count)
+        #expect(try disk.unwitnessed().filter { !$0.hasSuffix("/lock") } == [])
+        let (expected, final) = (try whole.result(), try whole.content())
+        for operation in Self.operations(count.count, kind, fault) {
+            let scenario = try Scenario(kind, form: form)
+            let disk = try SimulatedDisk(scenario.folder)
+            do {
+                try scenario.run(FaultPlan(trigger: operation, witness: disk.witness))
+            } catch {}
+            switch fault {
+            case .failure: break
+            case .powerCut: try disk.cutPower(.everything)
+            case .tornPowerCut: try disk.cutPower(.some(seed: UInt64(operation)))
+            }
+            // Every other time an app looks at the store in between, and repairs what SQLite repairs.
+            if operation.isMultiple(of: 2), kind != .inPlace || form != .filledLog {
+                let between = try scenario.content()
+                #expect(between == original || between == final, "\(kind) \(fault) \(form), operation \(operation)")
+            }
+            try scenario.run()
+            #expect(try scenario.result() == expected, "\(kind) \(fault) \(form), operation \(operation)")
+            #expect(try scenario.content() == final, "\(kind) \(fault) \(form), operation \(operation)")
+            #expect(try scenario.leftovers() == [], "\(kind) \(fault) \(form), operation \(operation)")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+
+/// A small command whose every operation can fail, with all that the store may be before and after it.
+struct Scenario {
+    enum Kind: String, CaseIterable {
+        case copy, copyToOutput, inPlace, inPlaceToOutput, mixed, mixedToOutput, policies, snapshot, rollback
+    }
+
+    let kind: Kind
+    let folder: TemporaryFolder
+    let store: String
+    private let command: (FileLayer, Configuration) throws -> Void
+
+    /// Every step by itself, small chunks, and one time for all calls.
+    static let configuration = Configuration(
+        chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
+
+    init(_ kind: Kind, form: TinyStore.Form) throws {
+        self.kind = kind
+        switch kind {
+        case .copy, .copyToOutput:
+            let small = try SmallMigration(form: form)
+            (folder, store) = (small.folder, small.store)
+            command = { _ = try small.migrator(files: $0).migrate($1) }
+        case .inPlace, .inPlaceToOutput:
+            let inferred = try InferredMigration(form: form)
+            (folder, store) = (inferred.folder, inferred.store)
+            command = { _ = try inferred.migrator(files: $0).migrate($1) }
+        case .mixed, .mixedToOutput:
+            let mixed = try MixedMigration(form: form)
+            (folder, store) = (mixed.folder, mixed.store)
+            command = { _ = try mixed.migrator(files: $0).migrate($1) }
+        case .policies:
+            let small = try SmallMigration(form: form, hasPolicy: true)
+            (folder, store) = (small.folder, small.store)
+            command = { _ = try small.migrator(files: $0).migrate($1) }
+        case .snapshot, .rollback:
+            folder = try TemporaryFolder()
+            let store = folder.file("App.sqlite")
+            self.store = store
+            try TinyStore.make(store, title: "old", form: form)
+            if kind == .snapshot {
+                command = { files, _ in _ = try StoreFiles(URL(fileURLWithPath: store), files: files).createSnapshot() }
+                return
+            }
+            _ = try StoreFiles(URL(fileURLWithPath: store)).createSnapshot()
+            for file in StoreFileNames(store).all { try FileLayer().removeIfPresent(file) }
+            try TinyStore.make(store, title: "new", form: form)
+            command = { files, _ in _ = try StoreFiles(URL(fileURLWithPath: store), files: files).rollback() }
+        }
+    }
+
+    /// Where the new store goes when it does not replace the old one.
+    var output: String? {
+        [.copyToOutput, .inPlaceToOutput, .mixedToOutput].contains(kind) ? folder.file("New.sqlite") : nil
+    }
+
+    func run(_ faults: FaultPlan? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {
+        var configuration = Self.configuration
+        configuration.output = output.map { URL(fileURLWithPath: $0) }
+        change(&configuration)
+        try command(FileLayer(faults: faults), configuration)
+    }
+
+    /// What a plain client of SQLite finds in the store; it may repair and write back what a crash has left.
+    func content() throws -> String {
+        let connection = try Connection(path: store, mode: .readWrite)
+        guard try connection.value("PRAGMA integrity_check") == .text("ok") else { return "damaged" }
+        return try DatabaseDump.text(store)
+    }
+
+    /// What the command has made: the new store, or the number of snapshots.
+    func result() throws -> String {
+        if let output { return try DatabaseDump.text(output) }
+        guard kind == .snapshot else { return try content() }
+        let snapshots = try StoreFiles(URL(fileURLWithPath: store)).verifySnapshots()
+        return "\(snapshots.filter { $0.verified == true }.count) snapshots" + (try content())
+    }
+
+    /// What a finished command leaves beside the store.
+    func leftovers() throws -> [String] {
+        try FileLayer().list(folder.path).map(\.name).filter {
+            ($0.hasPrefix("App.sqlite") || $0.hasPrefix("New.sqlite")) && $0.hasSuffix(".ferry")
+        }
+    }
+}

@@ -1,0 +1,253 @@
+package import FerryBase
+internal import Foundation
+
+/// A folder on a disk that forgets, when the power goes, whatever nobody has synced.
+///
+/// It watches a run by the ``FaultPlan`` of that run. ``cutPower(_:)`` then leaves in the folder what a real disk could
+/// leave: content that was synced, names whose folder was synced, and of all else nothing or some of it.
+///
+/// Unchecked, because `lock` is held whenever `state` is touched.
+package final class SimulatedDisk: @unchecked Sendable {
+    /// What becomes of changes that were not synced.
+    package enum Loss: Sendable, Hashable {
+        case everything
+        /// Each sector of each write, each change of a size, and each later change of a name may be lost, by a seed.
+        case some(seed: UInt64)
+    }
+
+    private final class File {
+        var isFolder: Bool
+        /// A second name of the file, outside of the folder, that keeps it when all others go.
+        var stash: String?
+        var durable: [UInt8] = []
+        var pending: [Change] = []
+
+        init(isFolder: Bool) { self.isFolder = isFolder }
+
+        enum Change {
+            case write(Int, [UInt8])
+            case resize(Int)
+        }
+
+        static func apply(_ change: Change, to bytes: inout [UInt8]) {
+            switch change {
+            case .write(let offset, let new):
+                if bytes.count < offset + new.count {
+                    bytes += [UInt8](repeating: 0, count: offset + new.count - bytes.count)
+                }
+                bytes.replaceSubrange(offset..<offset + new.count, with: new)
+            case .resize(let size):
+                if size < bytes.count { bytes.removeLast(bytes.count - size) }
+                bytes += [UInt8](repeating: 0, count: size - bytes.count)
+            }
+        }
+
+        var current: [UInt8] {
+            var bytes = durable
+            for change in pending { Self.apply(change, to: &bytes) }
+            return bytes
+        }
+    }
+
+    private struct NameChange {
+        /// Names that come to mean a file, or nothing.
+        var names: [(path: String, file: File?)]
+        var folders: Set<String> { Set(names.map { FileLayer.parent(of: $0.path) }) }
+    }
+
+    private struct State {
+        var names: [String: File] = [:]
+        var durableNames: [String: File] = [:]
+        var pendingNames: [NameChange] = []
+        var stashed = 0
+    }
+
+    private let root: String
+    private let stash: TemporaryFolder
+    private let lock = NSLock()
+    private var state: State
+
+    /// Takes all that is in a folder as durable.
+    package init(_ folder: TemporaryFolder) throws {
+        root = try FileLayer().realPath(folder.path)
+        stash = try TemporaryFolder()
+        var state = State()
+        let files = FileManager.default
+        for name in files.enumerator(atPath: root)?.compactMap({ $0 as? String }) ?? [] {
+            let path = root + "/" + name
+            var isFolder: ObjCBool = false
+            guard files.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
+            let file = File(isFolder: isFolder.boolValue)
+            if !file.isFolder { file.durable = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
+            state.names[path] = file
+            state.durableNames[path] = file
+            try Self.keep(file, at: path, in: stash, &state)
+        }
+        self.state = state
+    }
+
+    /// To be given to the run's ``FaultPlan``.
+    package var witness: DiskWitness { { [self] change in lock.withLock { take(change, &state) } } }
+
+    // MARK: Watching
+
+    private func take(_ change: DiskChange, _ state: inout State) {
+        switch change {
+        case .makesFolder(let path): add([(path, File(isFolder: true))], &state)
+        case .created(let path): add([(path, File(isFolder: false))], &state)
+        case .wrote(let path, let offset, let bytes):
+            state.names[path]?.pending.append(.write(Int(offset), Array(bytes)))
+        case .resized(let path, let size): state.names[path]?.pending.append(.resize(Int(size)))
+        case .synced(let path):
+            guard let file = state.names[path] else { return }
+            file.durable = file.current
+            file.pending = []
+        case .cloned(let path, let copy):
+            let file = File(isFolder: false)
+            file.pending = [.write(0, state.names[path]?.current ?? [])]
+            add([(copy, file)], &state)
+        case .linked(let path, let second): if let file = state.names[path] { add([(second, file)], &state) }
+        case .removes(let path):
+            guard let file = state.names[path] else { return }
+            // `remove` tries a folder as a file first; then nothing happens, and it is told again.
+            if file.isFolder, state.names.keys.contains(where: { $0.hasPrefix(path + "/") }) { return }
+            keep(file, at: path, &state)
+            add([(path, nil)], &state)
+        case .renames(let path, let new):
+            guard let file = state.names[path] else { return }
+            keep(file, at: path, &state)
+            if let replaced = state.names[new] { keep(replaced, at: new, &state) }
+            add([(path, nil), (new, file)], &state)
+        case .syncedFolder(let folder):
+            let (now, later) = (
+                state.pendingNames.filter { $0.folders.contains(folder) },
+                state.pendingNames.filter { !$0.folders.contains(folder) }
+            )
+            for change in now { for (path, file) in change.names { state.durableNames[path] = file } }
+            state.pendingNames = later
+        }
+    }
+
+    private func add(_ names: [(path: String, file: File?)], _ state: inout State) {
+        guard names.allSatisfy({ $0.path.hasPrefix(root + "/") }) else { return }
+        for (path, file) in names { state.names[path] = file }
+        state.pendingNames.append(NameChange(names: names))
+    }
+
+    private func keep(_ file: File, at path: String, _ state: inout State) {
+        do {
+            try Self.keep(file, at: path, in: stash, &state)
+        } catch {
+            preconditionFailure("the simulated disk could not keep \(path): \(error)")
+        }
+    }
+
+    private static func keep(_ file: File, at path: String, in stash: TemporaryFolder, _ state: inout State) throws {
+        guard !file.isFolder, file.stash == nil, FileManager.default.fileExists(atPath: path) else { return }
+        state.stashed += 1
+        let place = stash.file("\(state.stashed)")
+        try FileLayer().link(path, to: place)
+        file.stash = place
+    }
+
+    // MARK: The cut
+
+    /// Files whose content is not what was told of them; nothing may write past the witness.
+    package func unwitnessed() throws -> [String] {
+        try lock.withLock {
+            try state.names.filter { path, file in
+                guard !file.isFolder, FileManager.default.fileExists(atPath: path) else { return false }
+                return try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) != file.current
+            }.map(\.key).sorted()
+        }
+    }
+
+    /// Leaves what is left when the power goes now; nothing may be open.
+    package func cutPower(_ loss: Loss) throws {
+        try lock.withLock {
+            var random = SplitMix(seed: 0)
+            var names = state.durableNames
+            if case .some(let seed) = loss {
+                random = SplitMix(seed: seed)
+                // A journaling file system keeps names in the order in which they were changed.
+                let count = Int(random.next() % UInt64(state.pendingNames.count + 1))
+                for change in state.pendingNames[..<count] { for (path, file) in change.names { names[path] = file } }
+            }
+            for (path, file) in state.names { try Self.keep(file, at: path, in: stash, &state) }
+            let reachable = names.filter { Self.isReachable($0.key, in: names, below: root) }
+            try clear(keeping: Set(reachable.filter(\.value.isFolder).keys))
+            for (path, file) in reachable.sorted(by: { $0.key < $1.key }) {
+                if file.isFolder {
+                    try FileLayer().createDirectory(path)
+                } else if let stash = file.stash {
+                    try FileLayer().link(stash, to: path)
+                } else {
+                    try Data().write(to: URL(fileURLWithPath: path))
+                }
+            }
+            for (path, file) in reachable where !file.isFolder {
+                var content = file.durable
+                if case .some = loss { for change in file.pending { Self.tear(change, into: &content, &random) } }
+                let url = URL(fileURLWithPath: path)
+                guard try [UInt8](Data(contentsOf: url)) != content else { continue }
+                let handle = try FileHandle(forWritingTo: url)
+                try handle.truncate(atOffset: 0)
+                try handle.write(contentsOf: Data(content))
+                try handle.close()
+            }
+        }
+    }
+
+    private static func isReachable(_ path: String, in names: [String: File], below root: String) -> Bool {
+        let parent = FileLayer.parent(of: path)
+        if parent == root { return true }
+        return names[parent]?.isFolder == true && isReachable(parent, in: names, below: root)
+    }
+
+    private static let sector = 512
+
+    private static func tear(_ change: File.Change, into content: inout [UInt8], _ random: inout SplitMix) {
+        guard case .write(let offset, let bytes) = change else {
+            if random.next() % 2 == 0 { File.apply(change, to: &content) }
+            return
+        }
+        // As often as not a write arrives whole, or not at all.
+        switch random.next() % 4 {
+        case 0: return
+        case 1: return File.apply(change, to: &content)
+        default: break
+        }
+        var position = offset
+        while position < offset + bytes.count {
+            let end = min((position / sector + 1) * sector, offset + bytes.count)
+            if random.next() % 2 == 0 {
+                File.apply(.write(position, Array(bytes[position - offset..<end - offset])), to: &content)
+            }
+            position = end
+        }
+    }
+
+    private func clear(keeping folders: Set<String>) throws {
+        let manager = FileManager.default
+        let found = manager.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
+        for name in found.sorted(by: >) {
+            let path = root + "/" + name
+            if !folders.contains(path) { try manager.removeItem(atPath: path) }
+        }
+    }
+}
+
+/// A small generator of random numbers that gives the same ones everywhere.
+private struct SplitMix {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
