@@ -17,8 +17,6 @@ final class StepContext {
     let options: EngineOptions
     let progress: ProgressTable
     private let pageSize: Int64
-    /// Destination entity to the lists of attributes by which its objects are found.
-    let lookups: [String: [[String]]]
     /// Opens the source alone, under the same name, for a thread that reads while this one writes.
     let openSource: () throws -> Connection
 
@@ -37,19 +35,15 @@ final class StepContext {
         if damage == nil { damage = try StoreDamage.brokenLinks(in: source, on: connection, schema: "source") }
         sourceKeys = SourceKeys(
             assignments, step: step.resolved, source: source, destination: destination, damage: damage ?? [])
-        lookups = Self.lookups(of: step)
         progress = try ProgressTable(on: connection)
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
-    static func lookups(of step: StepPlan) -> [String: [[String]]] {
-        var lookups: [String: [[String]]] = [:]
-        for mapping in step.resolved.entityMappings where !mapping.unique.isEmpty {
-            if lookups[mapping.destination]?.contains(mapping.unique) != true {
-                lookups[mapping.destination, default: []].append(mapping.unique)
-            }
-        }
-        return lookups
+    /// The names of the lookups that a step needs, each once.
+    static func lookups(of step: StepPlan) -> [String] {
+        let names = step.resolved.entityMappings.filter { !$0.unique.isEmpty }
+            .map { ScratchDatabase.lookup(of: $0.destination, by: $0.unique) }
+        return Set(names).sorted()
     }
 
     func mapping(named name: String) throws(FerryError) -> ResolvedEntityMapping {

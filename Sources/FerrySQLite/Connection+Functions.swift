@@ -21,7 +21,7 @@ extension Connection {
     ///   - arguments: How many it takes; -1 for any number.
     ///   - deterministic: Whether equal arguments always give an equal result.
     ///   - access: Who may call it.
-    ///   - body: Reads the arguments and sets the result; it must not use this connection.
+    ///   - body: Reads the arguments and sets the result; it may run statements of its own on this connection.
     /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
     package func register(
         _ name: String, arguments: Int, deterministic: Bool, access: FunctionAccess = .statements,
@@ -75,6 +75,8 @@ private final class RegisteredFunction {
             connection.functionError = error
             // The thrown error has the words; its text could hold what must not be in a message of SQLite.
             sqlite3_result_error(context, "\(name) failed", -1)
+            // What stopped a statement of the function's own stops the calling one: full disk, interrupt, size.
+            if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
         }
     }
 }

@@ -21,6 +21,11 @@ package struct FunctionArguments: ~Copyable {
         StorageClass(rawValue: sqlite3_value_type(value(index))) ?? .null
     }
 
+    /// The storage class after a column of numeric affinity would have taken the argument, which is converted in place.
+    package func numericStorageClass(_ index: Int) -> StorageClass {
+        StorageClass(rawValue: sqlite3_value_numeric_type(value(index))) ?? .null
+    }
+
     package func isNull(_ index: Int) -> Bool { sqlite3_value_type(value(index)) == SQLITE_NULL }
     package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
     package func real(_ index: Int) -> Double { sqlite3_value_double(value(index)) }

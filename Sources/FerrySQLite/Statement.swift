@@ -9,6 +9,8 @@ package final class Statement {
     package let sql: String
     let handle: OpaquePointer
     private var started: UInt64 = 0
+    /// Whether the trace leaves it out: a statement that runs within a function of ours counts to the one that calls it.
+    package var isSilent = false
 
     init(_ sql: String, on connection: Connection) throws(DatabaseError) {
         self.connection = connection
@@ -133,7 +135,7 @@ package final class Statement {
     ///
     /// - Returns: False at the end; the statement is then reset and may be run again.
     package func step() throws(DatabaseError) -> Bool {
-        if connection.isTraced, started == 0 { started = Clock.nanoseconds() }
+        if connection.isTraced, !isSilent, started == 0 { started = Clock.nanoseconds() }
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE:

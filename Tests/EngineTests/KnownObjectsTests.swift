@@ -1,77 +1,74 @@
 internal import FerryEngine
-internal import FerrySQLite
 internal import Testing
 
-@Suite("What find-or-create remembers")
+@Suite("The table of known objects")
 struct KnownObjectsTests {
-    private let connection: Connection
+    private func hash(_ first: UInt64, _ second: UInt64 = 4) -> KnownObjects.Hash { .init((first, second)) }
 
-    init() throws {
-        connection = try Connection(path: ":memory:", mode: .create)
-        try KnownObjects().register(find: "find", keep: "keep", values: 2, on: connection)
+    @Test("Hashes that are equal in one half are told apart by the other")
+    func halves() {
+        let known = KnownObjects(bits: 8)
+        #expect(known.add(1, with: hash(7, 4)))
+        #expect(known.add(2, with: hash(7, 8)))
+        #expect(known.add(3, with: hash(8, 4)))
+        #expect(known.key(of: hash(7, 4)) == 1)
+        #expect(known.key(of: hash(7, 8)) == 2)
+        #expect(known.key(of: hash(8, 4)) == 3)
+        #expect(known.key(of: hash(7, 12)) == nil)
+        #expect(known.key(of: hash(6, 4)) == nil)
     }
 
-    @Test("Values are equal only when their types and bytes are")
-    func equality() throws {
-        let values: [Value] = [
-            .null, .integer(1), .real(1), .text("1"), .blob([0x31]), .text(""), .blob([]), .integer(0), .real(-0.0),
-            .text("é"), .text("e\u{301}"), .text("a\u{0}b"), .text("a"),
-        ]
-        for (key, value) in values.enumerated() {
-            #expect(try find(value, .null) == nil, "\(value) is taken for one before it")
-            try keep(Int64(key), value, .null)
+    @Test(
+        "It holds what it was given, in the order of the hashes, through any number of clearings", arguments: [8, 12])
+    func random(bits: Int) {
+        var random = SmallRandom("known objects \(bits)")
+        let known = KnownObjects(bits: bits)
+        var model: [UInt64: Int64] = [:]
+        var saved: Int64 = 0
+        for key in 1...Int64(known.capacity * 5) {
+            // A third of them crowd at one place.
+            let first = random.below(3) == 0 ? UInt64(random.below(1 << 20)) : random.next()
+            guard known.key(of: hash(first)) == nil else { continue }
+            if !known.add(key, with: hash(first)) {
+                saved = key - Int64(random.below(known.capacity / 3))
+                known.makeRoom(keepingAbove: saved)
+                for (first, key) in model where key > saved { #expect(known.key(of: hash(first)) == key) }
+                model = model.filter { known.key(of: hash($0.key)) != nil }
+                guard known.add(key, with: hash(first)) else { continue }
+            }
+            model[first] = key
         }
-        for (key, value) in values.enumerated() { #expect(try find(value, .null) == Int64(key)) }
-        #expect(try find(.text("1"), .text("1")) == nil)
+        #expect(known.count == model.count)
+        for (first, key) in model { #expect(known.key(of: hash(first)) == key) }
+        var place = 0
+        var order: [UInt64] = []
+        while let object = known.next(from: &place, above: saved) {
+            #expect(object.key > saved && model[object.hash.first] == object.key)
+            order.append(object.hash.first)
+        }
+        #expect(order == model.filter { $0.value > saved }.keys.sorted())
     }
 
-    @Test("Neighbouring texts do not run into each other")
-    func borders() throws {
-        try keep(1, .text("ab"), .text("c"))
-        #expect(try find(.text("a"), .text("bc")) == nil)
-        #expect(try find(.text("ab"), .text("c")) == 1)
+    @Test("What was found lately outlives what was not")
+    func lately() {
+        let known = KnownObjects(bits: 8)
+        for key in 1...100 { #expect(known.add(Int64(key), with: hash(UInt64(key) << 56 | 1))) }
+        for key in 1...30 { _ = known.key(of: hash(UInt64(key) << 56 | 1)) }
+        known.makeRoom(keepingAbove: 90)
+        let kept = (1...100).filter { known.key(of: hash(UInt64($0) << 56 | 1)) != nil }
+        #expect(kept == Array(1...30) + Array(91...100))
+        #expect(known.count == 40)
     }
 
-    @Test("The first key stays")
-    func first() throws {
-        try keep(1, .text("a"), .null)
-        try keep(2, .text("a"), .null)
-        #expect(try find(.text("a"), .null) == 1)
-    }
-
-    @Test("What is too long is not remembered, and not confused")
-    func long() throws {
-        let long = String(repeating: "x", count: 5_000)
-        try keep(1, .text(long), .null)
-        #expect(try find(.text(long), .null) == nil)
-        #expect(try find(.text(long + "y"), .null) == nil)
-    }
-
-    @Test("More values than fit make it forget, never answer wrongly", arguments: [8, 200])
-    func overflow(length: Int) throws {
-        let rows = 60_000
-        let padding = String(repeating: "p", count: length)
-        _ = try connection.rows(
-            """
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
-            SELECT count(keep(i, i || '\(padding)', NULL)) FROM n
-            """)
-        let answers = try connection.rows(
-            """
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
-            SELECT count(*), sum(k <> i) FROM (SELECT i, find(i || '\(padding)', NULL) AS k FROM n) WHERE k IS NOT NULL
-            """)
-        let (known, wrong) = (answers[0][0].integer ?? 0, answers[0][1].integer ?? -1)
-        #expect(wrong == 0)
-        #expect(known > 0 && known < Int64(rows))
-        #expect(try find(.text("\(rows)\(padding)"), .null) == Int64(rows))
-    }
-
-    private func find(_ first: Value, _ second: Value) throws -> Int64? {
-        try connection.rows("SELECT find(?1, ?2)", [first, second])[0][0].integer
-    }
-
-    private func keep(_ key: Int64, _ first: Value, _ second: Value) throws {
-        _ = try connection.rows("SELECT keep(?1, ?2, ?3)", [.integer(key), first, second])
+    @Test("Where all were found lately, half of them go")
+    func half() {
+        let known = KnownObjects(bits: 8)
+        var random = SmallRandom("half")
+        while known.add(1, with: hash(random.next())) {}
+        var place = 0
+        while let object = known.next(from: &place, above: 0) { _ = known.key(of: object.hash) }
+        let before = known.count
+        known.makeRoom(keepingAbove: 1)
+        #expect(known.count <= before / 2 + 1 && known.count >= before / 2 - 1)
     }
 }

@@ -163,12 +163,7 @@ struct RunDatabase {
                 for table in assignments.gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
                 try ScratchDatabase.createPolicyTables(on: connection)
             }
-            for (entity, lists) in StepContext.lookups(of: run.step).sorted(by: { $0.key < $1.key }) {
-                for attributes in lists {
-                    let columns = attributes.compactMap { destination.column(of: $0, in: entity) }
-                    try ScratchDatabase.createLookup(of: entity, by: attributes, columns: columns, on: connection)
-                }
-            }
+            try ScratchDatabase.createLookups(StepContext.lookups(of: run.step), on: connection)
         }
     }
 

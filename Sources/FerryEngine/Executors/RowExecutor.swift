@@ -18,7 +18,6 @@ final class RowExecutor: MappingExecutor {
     private let bindings: [CellBinding]
     private let association: Statement?
     private let unique: UniqueObjects?
-    private let lookups: [Statement]
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
@@ -37,8 +36,7 @@ final class RowExecutor: MappingExecutor {
                 INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
                 VALUES (?1, ?2, ?3, ?4)
                 """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, plan.uniqueValues, on: connection)
-        lookups = try sql.lookups(exceptOwn: true).map { try $0.prepare(on: connection) }
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, plan.uniqueValues, use: .rows, on: connection)
         bindings = try Self.bindings(of: plan, to: insert, mapping)
         try insert.bind(try context.destinationNumber(of: mapping), at: 2)
     }
@@ -63,11 +61,12 @@ final class RowExecutor: MappingExecutor {
         return bindings
     }
 
-    var writesScratch: Bool { association != nil || unique != nil || !lookups.isEmpty }
+    var writesScratch: Bool { association != nil || unique != nil }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
+        try unique?.begin(after: last)
         var key = last
         var source: Int64?
         var element: Int64 = 0
@@ -98,12 +97,6 @@ final class RowExecutor: MappingExecutor {
             try insert.run()
             outcome.written += 1
             try associate(row, element, with: destination)
-        }
-        for lookup in lookups {
-            let (from, to) = mapping.keepsPrimaryKey ? (range.low, range.high) : (last, Int64.max)
-            try lookup.bind(.integer(from), named: ":from")
-            try lookup.bind(.integer(to), named: ":to")
-            try lookup.run()
         }
         return outcome
     }

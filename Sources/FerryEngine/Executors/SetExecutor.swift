@@ -10,7 +10,6 @@ final class SetExecutor: MappingExecutor {
     /// Above which new keys begin.
     private let firstKey: Int64
     private let body: Body
-    private let lookups: [Statement]
     private let count: Statement?
     /// Whether the mapping may leave out what it reads.
     private let isFiltered: Bool
@@ -19,17 +18,6 @@ final class SetExecutor: MappingExecutor {
     private enum Body {
         case plain(rows: Statement, associations: Statement?)
         case findOrCreate(FindOrCreate)
-    }
-
-    private struct FindOrCreate {
-        var stage: Statement
-        var find: Statement
-        var create: Statement
-        var rows: Statement
-        var associations: Statement?
-        var count: Statement
-        var remember: Statement
-        var cleanUp: [String]
     }
 
     /// - Parameters:
@@ -51,22 +39,13 @@ final class SetExecutor: MappingExecutor {
                 rows: try sql.rows().prepare(on: connection),
                 associations: isAssociated ? try sql.associations().prepare(on: connection) : nil)
         } else {
-            for table in try sql.stagingTables() { try connection.execute(table) }
-            try sql.register(KnownObjects())
-            body = .findOrCreate(
-                FindOrCreate(
-                    stage: try sql.stage().prepare(on: connection), find: try connection.prepare(sql.find()),
-                    create: try connection.prepare(sql.create()), rows: try sql.freshRows().prepare(on: connection),
-                    associations: isAssociated ? try connection.prepare(sql.stagedAssociations()) : nil,
-                    count: try connection.prepare(sql.stagedCount), remember: try connection.prepare(sql.remember()),
-                    cleanUp: sql.stagingCleanUp))
+            body = .findOrCreate(try FindOrCreate(sql))
         }
-        lookups = try sql.lookups().map { try $0.prepare(on: connection) }
         let needsCount = isFiltered && (mapping.iteration != nil || sharesRanges)
         count = needsCount ? try sql.count().prepare(on: connection) : nil
     }
 
-    var writesScratch: Bool { context.isAssociated(mapping) || !lookups.isEmpty || !mapping.unique.isEmpty }
+    var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
@@ -81,44 +60,12 @@ final class SetExecutor: MappingExecutor {
         case .plain(let rows, let associations):
             if let associations { try run(associations, range, last: last) }
             outcome.written = try run(rows, range, last: last)
-        case .findOrCreate(let statements):
-            outcome = try findOrCreate(statements, range, last: last, read: outcome.read)
-        }
-        try fillLookups(range, last: last)
-        if case .findOrCreate(let statements) = body {
-            try statements.associations?.run()
-            try statements.remember.run()
-            outcome.stagedBytes = try context.temporaryBytes()
-            for text in statements.cleanUp { try context.connection.execute(text) }
+        case .findOrCreate(let executor):
+            (outcome.written, outcome.merged) = try executor.carry(range, after: last)
         }
         // Whatever an unfiltered mapping reads becomes an object, or is found to be one.
         if !isFiltered { outcome.read = outcome.written + outcome.merged }
         return outcome
-    }
-
-    private func findOrCreate(
-        _ statements: FindOrCreate, _ range: KeyRanges.Range, last: Int64, read: Int64
-    ) throws -> ChunkOutcome {
-        var outcome = ChunkOutcome()
-        outcome.read = read
-        try run(statements.stage, range, last: last)
-        let staged = try statements.count.step() ? statements.count.integer(0) : 0
-        statements.count.reset()
-        try statements.find.run()
-        try run(statements.create, range, last: last)
-        outcome.written = try run(statements.rows, range, last: last)
-        outcome.merged = staged - outcome.written
-        return outcome
-    }
-
-    /// New objects are known by their new keys, kept ones by the range itself.
-    private func fillLookups(_ range: KeyRanges.Range, last: Int64) throws {
-        for lookup in lookups {
-            let (from, to) = mapping.keepsPrimaryKey ? (range.low, range.high) : (last, Int64.max)
-            try lookup.bind(.integer(from), named: ":from")
-            try lookup.bind(.integer(to), named: ":to")
-            try lookup.run()
-        }
     }
 
     @discardableResult

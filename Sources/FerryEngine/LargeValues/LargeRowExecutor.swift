@@ -17,9 +17,7 @@ final class LargeRowExecutor {
     private let count: Statement
     private let writer: LargeRowWriter
     private let association: Statement?
-    private let search: Statement?
-    private let record: Statement?
-    private let lookups: [Statement]
+    private let unique: UniqueObjects?
 
     private static let keyPlace = 0
     private static let elementPlace = 1
@@ -55,21 +53,7 @@ final class LargeRowExecutor {
                 INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
                 VALUES (?1, ?2, ?3, ?4)
                 """) : nil
-        let values = mapping.unique.indices.map { "v\($0)" }
-        let lookup = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
-        if mapping.unique.isEmpty {
-            (search, record) = (nil, nil)
-        } else {
-            let equal = values.enumerated().map { "l.\($1) IS ?\($0 + 1)" }.joined(separator: " AND ")
-            search = try connection.prepare(
-                "SELECT l.destination FROM \(lookup) AS l WHERE \(equal) ORDER BY l.destination LIMIT 1")
-            record = try connection.prepare(
-                """
-                INSERT INTO \(lookup) (\(values.joined(separator: ", ")), destination)
-                VALUES (\((0...values.count).map { "?\($0 + 1)" }.joined(separator: ", ")))
-                """)
-        }
-        lookups = try sql.lookups(exceptOwn: true).map { try $0.prepare(on: connection) }
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, nil, use: .largeRows, on: connection)
     }
 
     // MARK: Cells
@@ -149,6 +133,8 @@ final class LargeRowExecutor {
 
     private func carry(_ outcome: inout ChunkOutcome, _ range: KeyRanges.Range) throws {
         let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
+        try unique?.begin(after: last)
+        let values = Self.firstValuePlace..<Self.firstValuePlace + mapping.unique.count
         var key = last
         var element: Int64 = 0
         defer { select.reset() }
@@ -157,7 +143,7 @@ final class LargeRowExecutor {
             element += 1
             if !select.isNull(Self.elementPlace) { element = select.integer(Self.elementPlace) }
             var destination = origin
-            if let known = try find() {
+            if let known = try unique?.find(in: select, at: values) {
                 outcome.merged += 1
                 try associate(origin, element, with: known)
                 continue
@@ -166,37 +152,11 @@ final class LargeRowExecutor {
                 key += 1
                 destination = key
             }
-            let place = Self.firstValuePlace + mapping.unique.count
-            guard try writer.write(destination, from: select, at: place) else { throw refusal(origin, cause: nil) }
-            try add(destination)
+            guard try writer.write(destination, from: select, at: values.upperBound) else { throw refusal(origin, cause: nil) }
+            try unique?.add(destination)
             outcome.written += 1
             try associate(origin, element, with: destination)
         }
-        for lookup in lookups {
-            let (from, to) = mapping.keepsPrimaryKey ? (range.low, range.high) : (last, Int64.max)
-            try lookup.bind(.integer(from), named: ":from")
-            try lookup.bind(.integer(to), named: ":to")
-            try lookup.run()
-        }
-    }
-
-    /// The object that has the values of the current row, if the mapping looks for one.
-    private func find() throws(DatabaseError) -> Int64? {
-        guard let search else { return nil }
-        for index in mapping.unique.indices {
-            try search.bind(column: Self.firstValuePlace + index, of: select, at: index + 1)
-        }
-        defer { search.reset() }
-        return try search.step() ? search.integer(0) : nil
-    }
-
-    private func add(_ destination: Int64) throws(DatabaseError) {
-        guard let record else { return }
-        for index in mapping.unique.indices {
-            try record.bind(column: Self.firstValuePlace + index, of: select, at: index + 1)
-        }
-        try record.bind(destination, at: mapping.unique.count + 1)
-        try record.run()
     }
 
     private func associate(_ source: Int64, _ element: Int64, with destination: Int64) throws(DatabaseError) {

@@ -87,7 +87,6 @@ public final class DestinationObject {
                 return true
             }
             self.insertion = nil
-            try manager.makeKnown(self)
         } else if !changes.isEmpty {
             let places = changes.keys.sorted()
             let assignments = places.enumerated().map { "\(writer.columns[$1]) = ?\($0 + 2)" }

@@ -289,18 +289,6 @@ public final class MigrationManager {
         return current.row.values.row.value(cell)
     }
 
-    /// Lets mappings that find objects by `unique` find a policy's objects too.
-    func makeKnown(_ object: DestinationObject) throws {
-        for attributes in context.lookups[object.entityName] ?? [] {
-            let columns = attributes.compactMap { context.destination.column(of: $0, in: object.entityName)?.name }
-            try run(
-                """
-                INSERT INTO \(ScratchDatabase.lookup(of: object.entityName, by: attributes))
-                SELECT \(columns.joined(separator: ", ")), Z_PK FROM main.\(object.writer.table) WHERE Z_PK = ?1
-                """, [.integer(object.primaryKey)])
-        }
-    }
-
     // MARK: Statements
 
     /// A statement of one's own, for rows that are handed out one by one.

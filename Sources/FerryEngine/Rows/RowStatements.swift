@@ -32,12 +32,16 @@ struct RowStatements {
     ///
     /// - Parameters:
     ///   - filtered: Whether only what the filter lets through (and, of skipped JSON, what is valid).
+    ///   - notIndexed: Whether the objects must come in the order of their keys.
     ///   - parameters: Values that the statement is already bound to.
     /// - Returns: The FROM and WHERE clauses, as far as they are known.
     /// - Throws: ``FerryError`` when an expression does not fit the model.
-    func scope(filtered: Bool = true, parameters: Parameters = Parameters()) throws(FerryError) -> SourceScope {
+    func scope(
+        filtered: Bool = true, notIndexed: Bool = false, parameters: Parameters = Parameters()
+    ) throws(FerryError) -> SourceScope {
         var scope = SourceScope(
-            layout: context.source, from: "source.\(try context.sourceTable(of: mapping)) AS s",
+            layout: context.source,
+            from: "source.\(try context.sourceTable(of: mapping)) AS s\(notIndexed ? " NOT INDEXED" : "")",
             source: .init(alias: "s", entity: mapping.source))
         scope.parameters = parameters
         scope.require("s.Z_PK > :low AND s.Z_PK <= :high")
@@ -159,36 +163,4 @@ struct RowStatements {
     }
 
     private func newKey(ordered order: String) -> String { ":last + row_number() OVER (ORDER BY \(order))" }
-
-    // MARK: Lookups
-
-    /// Makes the objects between two keys known to the lookups of their entity, in the order of the lookup's index.
-    ///
-    /// - Parameter exceptOwn: Whether the one by the mapping's own `unique` is left out.
-    /// - Returns: One statement for each lookup.
-    /// - Throws: ``FerryError`` when the new store lacks a column.
-    func lookups(exceptOwn: Bool = false) throws(FerryError) -> [SQL] {
-        var result: [SQL] = []
-        for attributes in context.lookups[mapping.destination] ?? [] where !exceptOwn || attributes != mapping.unique {
-            var columns: [String] = []
-            for name in attributes {
-                guard let column = context.destination.column(of: name, in: mapping.destination) else {
-                    throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
-                }
-                columns.append(column.name)
-            }
-            var parameters = Parameters()
-            let number = parameters.add(.integer(try context.destinationNumber(of: mapping)))
-            result.append(
-                SQL(
-                    text: """
-                        INSERT INTO \(ScratchDatabase.lookup(of: mapping.destination, by: attributes))
-                        SELECT \(columns.joined(separator: ", ")), Z_PK
-                        FROM main.\(try context.destinationTable(of: mapping))
-                        WHERE Z_PK > :from AND Z_PK <= :to AND Z_ENT = \(number)
-                        ORDER BY \(columns.joined(separator: ", "))
-                        """, parameters: parameters))
-        }
-        return result
-    }
 }

@@ -1,157 +1,142 @@
-internal import FerryBase
-package import FerrySQLite
-
-/// Remembers, within a fixed size, which object has which values, so that what was looked up once is found again
-/// without the lookup on disk.
+/// Remembers, within a fixed size, which object has which values, by the hashes of the values.
 ///
-/// It may forget at any time: a value that it does not know is looked up. Two values are taken for equal only when type
-/// and bytes are, which is stricter than SQLite's own comparison and therefore safe.
+/// A table of slots in the order of the hashes, each as near to its own place as those before it allow: what is written
+/// to disk comes out sorted, and what is forgotten leaves no gap that a search would stop at.
 package final class KnownObjects {
-    private static let slotCount = 1 << 16
-    private static let arenaBytes = 1 << 20
-    /// Longer values are not remembered.
-    private static let longestValue = 1 << 10
-    /// What stands before a value in the arena: the key of its object and the length of the value.
-    private static let header = 12
+    /// What stands for the values of one object.
+    package struct Hash: Equatable {
+        package var first: UInt64
+        package var second: UInt64
 
-    /// The upper half of a value's hash above the end of its place in the arena; 0 when empty.
-    private var slots = [UInt64](repeating: 0, count: slotCount)
-    private let arena = UnsafeMutableRawBufferPointer.allocate(byteCount: arenaBytes, alignment: 8)
-    private let value = UnsafeMutableRawBufferPointer.allocate(byteCount: longestValue, alignment: 8)
-    private var used = 0
-    private var count = 0
-
-    package init() {}
-
-    deinit {
-        arena.deallocate()
-        value.deallocate()
-    }
-
-    /// Makes both functions known to a connection: `find(values…)`, NULL when unknown, and `keep(key, values…)`.
-    ///
-    /// - Parameters:
-    ///   - find: The name of the one that asks.
-    ///   - keep: The name of the one that remembers.
-    ///   - values: How many values there are.
-    ///   - connection: Keeps this object alive.
-    /// - Throws: ``DatabaseError`` when SQLite refuses a name.
-    package func register(find: String, keep: String, values: Int, on connection: Connection) throws(DatabaseError) {
-        try connection.register(find, arguments: values, deterministic: false) { [self] arguments, result in
-            if let key = key(of: arguments) { result.set(key) }
+        /// Of all bits two are the table's own.
+        package init(_ hash: (UInt64, UInt64)) {
+            first = hash.0
+            second = hash.1 & ~Slot.isUsed | Slot.isTaken
         }
-        try connection.register(keep, arguments: values + 1, deterministic: false) { [self] arguments, result in
-            add(arguments)
-            result.set(Int64(1))
+
+        fileprivate static func < (left: Hash, right: Hash) -> Bool {
+            left.first != right.first ? left.first < right.first : left.second < right.second
         }
     }
 
-    private func key(of arguments: borrowing FunctionArguments) -> Int64? {
-        guard count > 0, let bytes = encode(arguments, from: 0) else { return nil }
-        let slot = slots[place(of: bytes, hash: Self.hash(bytes))]
-        return slot == 0 ? nil : arena.loadUnaligned(fromByteOffset: Self.start(slot), as: Int64.self)
+    fileprivate struct Slot {
+        static let isUsed: UInt64 = 1
+        static let isTaken: UInt64 = 2
+
+        var first: UInt64 = 0
+        /// 0 when the slot is empty; the lowest bit says that the object was found since the last clearing.
+        var second: UInt64 = 0
+        var key: Int64 = 0
+
+        var hash: Hash { Hash((first, second)) }
     }
 
-    private func add(_ arguments: borrowing FunctionArguments) {
-        guard let bytes = encode(arguments, from: 1) else { return }
-        let needed = Self.header + bytes.count
-        // Three quarters: beyond, walks get long.
-        if used + needed > arena.count || count >= Self.slotCount / 4 * 3 { clear() }
-        let hash = Self.hash(bytes)
-        let place = place(of: bytes, hash: hash)
-        guard slots[place] == 0 else { return }
-        arena.storeBytes(of: arguments.integer(0), toByteOffset: used, as: Int64.self)
-        arena.storeBytes(of: UInt32(bytes.count), toByteOffset: used + 8, as: UInt32.self)
-        UnsafeMutableRawBufferPointer(rebasing: arena[(used + Self.header)...]).copyMemory(from: bytes)
-        slots[place] = (hash >> 32) << 32 | UInt64(used + 1)
-        used += needed
-        count += 1
+    /// 3 MiB: a tenth of a million different values, and the next ones as they come.
+    package static let usualBits = 17
+    /// Slots behind the last place, so that nothing has to begin again at the front.
+    private static let tail = 4096
+
+    private let bits: Int
+    private let end: Int
+    private let slots: UnsafeMutablePointer<Slot>
+    package private(set) var count = 0
+    /// Seven eighths: beyond, walks get long.
+    package let capacity: Int
+
+    package init(bits: Int = usualBits) {
+        self.bits = bits
+        end = 1 << bits + Self.tail
+        capacity = (1 << bits) / 8 * 7
+        slots = .allocate(capacity: end)
+        slots.initialize(repeating: Slot(), count: end)
     }
 
-    private func clear() {
-        for index in slots.indices { slots[index] = 0 }
-        (used, count) = (0, 0)
-    }
+    deinit { slots.deallocate() }
 
-    private static func start(_ slot: UInt64) -> Int { Int(slot & 0xFFFF_FFFF) - 1 }
+    private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> UInt64(64 - bits)) }
 
-    /// The slot that holds these bytes, else the empty one where they belong.
-    private func place(of bytes: UnsafeRawBufferPointer, hash: UInt64) -> Int {
-        var place = Int(truncatingIfNeeded: hash) & (Self.slotCount - 1)
-        while slots[place] != 0 {
-            if slots[place] >> 32 == hash >> 32, holds(bytes, at: Self.start(slots[place])) { return place }
-            place = (place + 1) & (Self.slotCount - 1)
+    /// The first slot from a hash's own place that does not hold a smaller one.
+    private func place(of hash: Hash) -> Int {
+        var place = home(hash.first)
+        while place < end, slots[place].second != 0 {
+            let slot = slots[place]
+            if slot.first > hash.first { break }
+            if slot.first == hash.first, slot.second & ~Slot.isUsed >= hash.second { break }
+            place += 1
         }
         return place
     }
 
-    private func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
-        let count = Int(arena.loadUnaligned(fromByteOffset: start + 8, as: UInt32.self))
-        guard count == bytes.count else { return false }
-        let first = start + Self.header
-        var index = 0
-        while index + 8 <= count {
-            let one = arena.loadUnaligned(fromByteOffset: first + index, as: UInt64.self)
-            guard one == bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
-            index += 8
+    /// The object with these values, if it is remembered.
+    package func key(of hash: Hash) -> Int64? {
+        let place = place(of: hash)
+        guard place < end, slots[place].first == hash.first, slots[place].second & ~Slot.isUsed == hash.second else {
+            return nil
         }
-        while index < count {
-            guard arena[first + index] == bytes[index] else { return false }
-            index += 1
-        }
+        if slots[place].second & Slot.isUsed == 0 { slots[place].second |= Slot.isUsed }
+        return slots[place].key
+    }
+
+    /// Remembers an object that is not remembered yet.
+    ///
+    /// - Returns: Whether there was room.
+    package func add(_ key: Int64, with hash: Hash) -> Bool {
+        guard count < capacity else { return false }
+        let place = place(of: hash)
+        var free = place
+        while free < end, slots[free].second != 0 { free += 1 }
+        guard free < end else { return false }
+        (slots + place + 1).update(from: slots + place, count: free - place)
+        slots[place] = Slot(first: hash.first, second: hash.second, key: key)
+        count += 1
         return true
     }
 
-    /// The values with their types, one after another; nil when they are too long to keep.
-    private func encode(_ arguments: borrowing FunctionArguments, from first: Int) -> UnsafeRawBufferPointer? {
-        var end = 0
-        for index in first..<arguments.count {
-            let type = arguments.storageClass(index)
-            guard end + 16 <= value.count else { return nil }
-            value[end] = UInt8(truncatingIfNeeded: type.rawValue)
-            end += 1
-            switch type {
-            case .null: break
-            case .integer:
-                value.storeBytes(of: arguments.integer(index), toByteOffset: end, as: Int64.self)
-                end += 8
-            case .real:
-                value.storeBytes(of: arguments.real(index).bitPattern, toByteOffset: end, as: UInt64.self)
-                end += 8
-            case .text, .blob:
-                let start = end + 4
-                let count = arguments.withBytes(index) { bytes in
-                    if start + bytes.count <= value.count {
-                        UnsafeMutableRawBufferPointer(rebasing: value[start...]).copyMemory(from: bytes)
-                    }
-                    return bytes.count
-                }
-                guard start + count <= value.count else { return nil }
-                value.storeBytes(of: UInt32(count), toByteOffset: end, as: UInt32.self)
-                end = start + count
+    /// Forgets objects, at least half of those that may be forgotten: first those that were not found lately.
+    ///
+    /// - Parameter last: Objects with keys above it stay.
+    package func makeRoom(keepingAbove last: Int64) {
+        var used = 0
+        for place in 0..<end where slots[place].second & Slot.isUsed != 0 && slots[place].key <= last { used += 1 }
+        // Where too many were found lately, every other one goes.
+        let halves = used > capacity / 2
+        var next = 0
+        var isKept = false
+        count = 0
+        for place in 0..<end where slots[place].second != 0 {
+            var slot = slots[place]
+            slots[place] = Slot()
+            if slot.key <= last {
+                guard slot.second & Slot.isUsed != 0 else { continue }
+                isKept.toggle()
+                if halves, isKept { continue }
             }
+            slot.second &= ~Slot.isUsed
+            // With fewer before it, it stands where it was or nearer to its own place.
+            next = max(home(slot.first), next)
+            slots[next] = slot
+            next += 1
+            count += 1
         }
-        return UnsafeRawBufferPointer(rebasing: value[..<end])
     }
 
-    /// Mixes eight bytes at a time; good enough to spread names over slots.
-    private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-        var hash: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
-        var index = 0
-        while index + 8 <= bytes.count {
-            hash = mix(hash ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            index += 8
-        }
-        var rest: UInt64 = 0
-        while index < bytes.count {
-            rest = rest << 8 | UInt64(bytes[index])
-            index += 1
-        }
-        return mix(hash ^ rest)
+    package func removeAll() {
+        slots.update(repeating: Slot(), count: end)
+        count = 0
     }
 
-    private static func mix(_ value: UInt64) -> UInt64 {
-        let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
-        return product.high ^ product.low
+    /// Goes through the objects with keys above the given one, in the order of their hashes.
+    ///
+    /// - Parameters:
+    ///   - place: 0 at first; then as the last call left it.
+    ///   - last: Objects with keys up to this one are left out.
+    /// - Returns: Nil at the end.
+    package func next(from place: inout Int, above last: Int64) -> (hash: Hash, key: Int64)? {
+        while place < end {
+            defer { place += 1 }
+            let slot = slots[place]
+            if slot.second != 0, slot.key > last { return (slot.hash, slot.key) }
+        }
+        return nil
     }
 }

@@ -1,22 +1,22 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryMapping
-internal import FerrySQLite
+package import FerrySQLite
 internal import FerryStore
 
 /// The tables beside a run: associations and lookups.
 ///
 /// An association leads from a source object to a destination object, a lookup from the values of `unique` to one.
 /// They are on disk, so that no number of keys or relationships grows the memory.
-struct ScratchDatabase {
+package struct ScratchDatabase {
     /// One row per source object and element that became an object: `(source, element, object, destination)`.
     ///
     /// `element` counts the elements of a source object from 0; `object` is the element's own key when the iteration
     /// runs over a relationship.
     static func association(of mapping: ResolvedEntityMapping) -> String { "scratch.association_\(mapping.position)" }
 
-    /// The table that finds an object of an entity by the values of the attributes in `unique`.
+    /// What the lookup is called that finds objects of an entity by the values of the attributes in `unique`.
     static func lookup(of entity: String, by attributes: [String]) -> String {
-        "scratch.\"lookup_\(entity)_\(attributes.joined(separator: "_"))\""
+        ([entity] + attributes).joined(separator: ",")
     }
 
     static func createAssociation(
@@ -52,21 +52,48 @@ struct ScratchDatabase {
         try connection.execute("CREATE TABLE \(userInfo) (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
     }
 
-    /// Creates a lookup, whose columns have the affinity of the destination's.
-    static func createLookup(
-        of entity: String, by attributes: [String], columns: [Column], on connection: Connection
-    ) throws(DatabaseError) {
-        let table = lookup(of: entity, by: attributes)
-        let values = columns.indices.map { "v\($0)" }
-        let declared = zip(values, columns).map { "\($0) \($1.type)" }
-        try connection.execute(
-            "CREATE TABLE \(table) (\(declared.joined(separator: ", ")), destination INTEGER)")
-        let unqualified = table.split(separator: ".", maxSplits: 1)[1]
+    // MARK: Lookups
+
+    /// One row per lookup: the key of its hashes, up to which object it is saved, and how many rows its tables have.
+    static let lookups = "scratch.lookups"
+
+    /// The tables of a lookup, each for more objects than the one before.
+    static func lookupTables(of name: String) -> [String] {
+        (0...2).map { "scratch.\(Connection.quoted("lookup_\(name)_\($0)"))" }
+    }
+
+    /// Creates the tables of lookups.
+    package static func createLookups(_ names: [String], on connection: Connection) throws(DatabaseError) {
+        guard !names.isEmpty else { return }
         try connection.execute(
             """
-            CREATE INDEX scratch."find_\(entity)_\(attributes.joined(separator: "_"))"
-            ON \(unqualified) (\((values + ["destination"]).joined(separator: ", ")))
+            CREATE TABLE \(lookups) (
+                name TEXT PRIMARY KEY, low INTEGER, high INTEGER, last INTEGER, count0 INTEGER, count1 INTEGER,
+                count2 INTEGER
+            ) WITHOUT ROWID
             """)
+        for name in names {
+            let key = KeyedHash.Key.random()
+            try connection.run(
+                "INSERT INTO \(lookups) VALUES (?, ?, ?, NULL, 0, 0, 0)",
+                [.text(name), .integer(Int64(bitPattern: key.low)), .integer(Int64(bitPattern: key.high))])
+            for table in lookupTables(of: name) {
+                try connection.execute(
+                    """
+                    CREATE TABLE \(table) (
+                        first INTEGER, second INTEGER, destination INTEGER, PRIMARY KEY (first, second)) WITHOUT ROWID
+                    """)
+            }
+        }
+    }
+
+    /// The key of a lookup's hashes.
+    package static func key(ofLookup name: String, on connection: Connection) throws -> KeyedHash.Key {
+        let row = try connection.rows("SELECT low, high FROM \(lookups) WHERE name = ?", [.text(name)]).first
+        guard let low = row?[0].integer, let high = row?[1].integer else {
+            throw FerryError(.internalError, "The scratch database has no lookup \(name).")
+        }
+        return KeyedHash.Key(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high))
     }
 
     /// The links of a join table in the order in which they came.

@@ -1,0 +1,269 @@
+package import FerryBase
+package import FerrySQLite
+
+/// Finds the object of an entity that has certain values, among all that are in the new store so far.
+///
+/// Values are told apart by a keyed hash of 126 bits. As long as all objects fit into a table of fixed size, a hash that
+/// is not in it is proof of a new value; else the older ones are saved in scratch, sorted, and a filter of fixed size
+/// says for which hashes it is worth looking there. What is not saved can be read from the new store's rows at any time,
+/// so that a run that goes on, or a chunk that is repeated, finds what it would have found.
+package final class ObjectLookup {
+    /// What a column makes of values before it stores them.
+    package enum Affinity: Sendable {
+        case text, numeric, real, none
+
+        /// By SQLite's rules for declared types.
+        package init(declaredType: String) {
+            let type = declaredType.uppercased()
+            let holds = { (words: [String]) in words.contains { type.contains($0) } }
+            if holds(["INT"]) {
+                self = .numeric
+            } else if holds(["CHAR", "CLOB", "TEXT"]) {
+                self = .text
+            } else if type.isEmpty || holds(["BLOB"]) {
+                self = .none
+            } else {
+                self = holds(["REAL", "FLOA", "DOUB"]) ? .real : .numeric
+            }
+        }
+    }
+
+    /// 1 MiB: one bit in sixteen or fewer is set by half a million objects.
+    private static let filterBits: UInt64 = 23
+
+    private let key: KeyedHash.Key
+    private let affinities: [Affinity]
+    private let known: KnownObjects
+    private let saved: SavedObjects
+    private let learn: Statement
+    private let link = Link()
+    private var filter: [UInt64] = []
+    private var isComplete = false
+    /// The highest key of an object that is known.
+    private var highest = Int64.min
+    /// How many objects are not saved.
+    private var unsaved = 0
+    /// Of the values that were looked for last.
+    private var hash = KnownObjects.Hash((0, 0))
+
+    /// Where a lookup takes its objects from.
+    package struct Source {
+        /// What tells it apart from others.
+        package var name: String
+        /// The table of the objects in the new store, as written in SQL.
+        package var table: String
+        /// The entity's number, `Z_ENT`.
+        package var number: Int64
+        package var columns: [(name: String, affinity: Affinity)]
+
+        package init(name: String, table: String, number: Int64, columns: [(name: String, affinity: Affinity)]) {
+            self.name = name
+            self.table = table
+            self.number = number
+            self.columns = columns
+        }
+    }
+
+    /// - Parameters:
+    ///   - source: Where objects come from.
+    ///   - key: The key of all lookups of this run.
+    ///   - id: What makes the names of its functions unique on the connection.
+    ///   - known: The table that holds what fits.
+    ///   - connection: With the tables that ``ScratchDatabase`` makes for the lookup.
+    /// - Throws: ``DatabaseError``.
+    package init(
+        _ source: Source, key: KeyedHash.Key, id: Int, known: KnownObjects = KnownObjects(), on connection: Connection
+    ) throws(DatabaseError) {
+        self.key = key
+        self.known = known
+        affinities = source.columns.map(\.affinity)
+        // The functions live as long as the connection; the memory behind them only as long as this lookup.
+        let unsaved = "ferry_unsaved_\(id)"
+        try connection.register(table: unsaved, columns: ["first", "second", "destination"], argumentCount: 0) {
+            [link] in
+            UnsavedObjects(link)
+        }
+        let learned = "ferry_learn_\(id)"
+        try connection.register(learned, arguments: source.columns.count + 1, deterministic: false) {
+            [link] arguments, _ in
+            try link.lookup?.learn(arguments)
+        }
+        saved = try SavedObjects(
+            source.name, rows: "SELECT first, second, destination FROM \(unsaved)", batch: known.capacity / 2,
+            on: connection)
+        // No other index than the keys': an object is found by its lowest key.
+        learn = try connection.prepare(
+            """
+            SELECT count(\(learned)(Z_PK, \(source.columns.map(\.name).joined(separator: ", "))))
+            FROM \(source.table) NOT INDEXED WHERE Z_PK > :last AND Z_ENT = :number
+            """)
+        try learn.bind(.integer(source.number), named: ":number")
+        link.lookup = self
+    }
+
+    /// What the functions of a connection know of a lookup that may be gone.
+    private final class Link { unowned(unsafe) var lookup: ObjectLookup? }
+
+    deinit { link.lookup = nil }
+
+    /// Makes sure that all objects are known; to be called first in each unit.
+    ///
+    /// - Parameter last: The highest key in the table. Lower than what was given out means that a unit was rolled back.
+    package func begin(after last: Int64) throws {
+        if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
+        guard !isComplete || highest < last else { return }
+        try learn.bind(.integer(highest), named: ":last")
+        try learn.run()
+        highest = max(highest, last)
+        isComplete = true
+    }
+
+    /// Begins with what scratch holds.
+    private func forget() throws {
+        isComplete = false
+        known.removeAll()
+        filter = []
+        try saved.reload()
+        (highest, unsaved) = (saved.last ?? .min, 0)
+        guard saved.last != nil else { return }
+        makeFilter()
+        try saved.forEach { pass($0) }
+    }
+
+    /// The object that has these values, if there is one.
+    ///
+    /// - Parameters:
+    ///   - arguments: The values, in the order of the columns.
+    ///   - first: The place of the first value.
+    package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
+        hash = hash(of: arguments, from: first)
+        if let key = known.key(of: hash) { return key }
+        guard !filter.isEmpty, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
+        // It may be asked for again; without room it is found on disk again.
+        if !known.add(key, with: hash) {
+            try makeRoom()
+            _ = known.add(key, with: hash)
+        }
+        return key
+    }
+
+    /// Makes an object known by the values that were looked for last and not found.
+    package func add(_ key: Int64) throws {
+        precondition(key > highest, "new objects get higher keys than all before them")
+        if !known.add(key, with: hash) {
+            try makeRoom()
+            guard known.add(key, with: hash) else {
+                throw FerryError(.internalError, "A lookup has no room for an object after making room.")
+            }
+        }
+        highest = key
+        unsaved += 1
+    }
+
+    private func learn(_ arguments: borrowing FunctionArguments) throws {
+        let key = arguments.integer(0)
+        if try find(arguments, from: 1) == nil { try add(key) } else { highest = key }
+    }
+
+    // MARK: Room
+
+    private func makeRoom() throws {
+        // Saving few at a time would be dear: then what is on disk already makes way alone.
+        guard unsaved > known.capacity / 2 else { return known.makeRoom(keepingAbove: saved.last ?? .min) }
+        if filter.isEmpty { makeFilter() }
+        var place = 0
+        while let object = known.next(from: &place, above: saved.last ?? .min) { pass(object.hash) }
+        try saved.save(through: highest)
+        unsaved = 0
+        known.makeRoom(keepingAbove: highest)
+    }
+
+    private func makeFilter() { filter = [UInt64](repeating: 0, count: 1 << (Self.filterBits - 6)) }
+
+    private func pass(_ hash: KnownObjects.Hash) {
+        let bit = hash.second >> (64 - Self.filterBits)
+        filter[Int(bit >> 6)] |= 1 << (bit & 63)
+    }
+
+    private func isPassed(_ hash: KnownObjects.Hash) -> Bool {
+        let bit = hash.second >> (64 - Self.filterBits)
+        return filter[Int(bit >> 6)] & 1 << (bit & 63) != 0
+    }
+
+    /// Gives what is not saved yet, in the order of the hashes.
+    private final class UnsavedObjects: TableCursor {
+        private let link: Link
+        private var place = 0
+        private var object: (hash: KnownObjects.Hash, key: Int64)?
+
+        init(_ link: Link) { self.link = link }
+
+        func start(_ arguments: borrowing FunctionArguments) { place = 0 }
+
+        func next() -> Bool {
+            guard let lookup = link.lookup else { return false }
+            object = lookup.known.next(from: &place, above: lookup.saved.last ?? .min)
+            return object != nil
+        }
+
+        func column(_ index: Int, _ result: inout FerrySQLite.FunctionResult) {
+            guard let object else { return }
+            switch index {
+            case 0: result.set(SavedObjects.integer(object.hash.first))
+            case 1: result.set(SavedObjects.integer(object.hash.second))
+            default: result.set(object.key)
+            }
+        }
+    }
+
+    // MARK: Hashes
+
+    /// Equal for values that are the same to SQLite (`IS`, BINARY collation) once their columns hold them.
+    private func hash(of arguments: borrowing FunctionArguments, from first: Int) -> KnownObjects.Hash {
+        var hash = KeyedHash(key)
+        for (offset, affinity) in affinities.enumerated() {
+            let index = first + offset
+            var type = arguments.storageClass(index)
+            if type == .text, affinity == .numeric || affinity == .real {
+                type = arguments.numericStorageClass(index)
+            } else if affinity == .text, type == .integer || type == .real {
+                // Read as text, a number becomes what the column would make of it.
+                type = .text
+            }
+            switch type {
+            case .null: hash.add(Tag.null)
+            case .integer:
+                let integer = arguments.integer(index)
+                if affinity == .real { Self.add(Double(integer), to: &hash) } else { Self.add(integer, to: &hash) }
+            case .real: Self.add(arguments.real(index), to: &hash)
+            case .text, .blob:
+                arguments.withBytes(index) { bytes in
+                    hash.add((type == .text ? Tag.text : Tag.blob) | UInt64(bytes.count) << 8)
+                    hash.add(bytes)
+                }
+            }
+        }
+        return KnownObjects.Hash(hash.finish())
+    }
+
+    /// What a value's first word begins with.
+    private enum Tag {
+        static let null: UInt64 = 0
+        static let integer: UInt64 = 1
+        static let real: UInt64 = 2
+        static let text: UInt64 = 3
+        static let blob: UInt64 = 4
+    }
+
+    private static func add(_ integer: Int64, to hash: inout KeyedHash) {
+        hash.add(Tag.integer)
+        hash.add(UInt64(bitPattern: integer))
+    }
+
+    /// A whole number is the same as an integer.
+    private static func add(_ real: Double, to hash: inout KeyedHash) {
+        if let integer = Int64(exactly: real) { return add(integer, to: &hash) }
+        hash.add(Tag.real)
+        hash.add(real.bitPattern)
+    }
+}
