@@ -18,16 +18,18 @@ struct BenchmarkRun {
             for benchmark in Suite.cases { say("\(benchmark.name): \(benchmark.summary)") }
             return 0
         case .measure:
-            _ = try measure(Suite.cases)
+            _ = try measure(Suite.cases) { (words.rows ?? $0.defaultRows, words.repetitions) }
             return 0
         case .gate(let scale):
-            return try judge(measure(Suite.cases(of: scale)), at: scale)
+            return try judge(measure(Suite.cases(of: scale)) { Suite.size(of: scale, for: $0) }, at: scale)
         }
     }
 
     // MARK: Measuring
 
-    private func measure(_ available: [any BenchmarkCase]) throws -> [CaseResult] {
+    private func measure(
+        _ available: [any BenchmarkCase], size: (any BenchmarkCase) -> (rows: Int, repetitions: Int)
+    ) throws -> [CaseResult] {
         let chosen = words.cases.isEmpty ? available : Suite.cases.filter { words.cases.contains($0.name) }
         let parent = words.folder ?? NSTemporaryDirectory()
         let folder = "\(parent)/ferry-bench-\(ProcessInfo.processInfo.processIdentifier)"
@@ -35,24 +37,22 @@ struct BenchmarkRun {
         // What is left behind when this fails is temporary data; the first error is the one to report.
         defer { try? files.removeTree(folder) }
         let runner = CaseRunner(
-            process: SampleProcess(program: try ProgramPath.own()), folder: folder, repetitions: words.repetitions,
-            tool: words.tool
+            process: SampleProcess(program: try ProgramPath.own()), folder: folder, tool: words.tool
         ) { note in FileHandle.standardError.write(Data("\(note)\n".utf8)) }
         let tool = words.tool ?? "none: the library in this program does the work"
         say("The released program, for whole commands: \(tool).")
         var results: [CaseResult] = []
         for benchmark in chosen {
-            let result = try runner.run(benchmark, rows: words.rows ?? benchmark.defaultRows)
+            let size = size(benchmark)
+            let result = try runner.run(benchmark, rows: size.rows, repetitions: size.repetitions)
             results.append(result)
             say(ResultTable(result).lines.joined(separator: "\n"))
             try draw(benchmark, result)
         }
-        if let path = words.json {
-            try SuiteResult(
-                libraries: try libraries(), program: words.tool.map(FileLayer.name), rows: words.rows,
-                repetitions: words.repetitions, cases: results
-            ).write(to: path, files: files)
-        }
+        let suite = SuiteResult(
+            libraries: try libraries(), program: words.tool.map(FileLayer.name), cases: results)
+        if let path = words.json { try suite.write(to: path, files: files) }
+        if let path = words.page { try files.replace(path, with: Array(ResultPage(suite).text.utf8)) }
         return results
     }
 

@@ -4,10 +4,11 @@ internal import FerryBase
 /// What the command line asks for.
 struct CommandLineWords {
     static let usage = """
-        ferry-bench [CASE…] [--rows N] [--repeat N] [--ferry FILE] [--json FILE] [--svg DIR] [--dir DIR]
+        ferry-bench [CASE…] [--rows N] [--repeat N] [--ferry FILE] [--json FILE] [--markdown FILE]
+                    [--svg DIR] [--dir DIR]
             Measures the cases (all without a name) beside their floors.
         ferry-bench gate [CASE…] [--small | --full] [--record] [--thresholds FILE] [--ferry FILE] [--json FILE]
-                         [--svg DIR] [--dir DIR]
+                         [--markdown FILE] [--svg DIR] [--dir DIR]
             Measures at a fixed scale and fails when something got worse than the thresholds file says;
             --record writes what was measured into that file instead.
         ferry-bench list
@@ -17,6 +18,7 @@ struct CommandLineWords {
         --repeat N       repetitions; default 5
         --ferry FILE     the released program, which `memory` and `in-place` then measure as a whole command
         --json FILE      everything that was measured
+        --markdown FILE  the measures of all cases as a page
         --svg DIR        a chart for each sweep
         --dir DIR        where the data is made; default the system's temporary folder
         """
@@ -33,6 +35,7 @@ struct CommandLineWords {
     var tool: String?
     var json: String?
     var charts: String?
+    var page: String?
     var folder: String?
 
     init(_ words: [String]) throws(FerryError) {
@@ -53,6 +56,7 @@ struct CommandLineWords {
             case "--repeat": repetitions = try Self.number(&rest, word)
             case "--ferry": tool = try Self.value(&rest, word)
             case "--json": json = try Self.value(&rest, word)
+            case "--markdown": page = try Self.value(&rest, word)
             case "--svg": charts = try Self.value(&rest, word)
             case "--dir": folder = try Self.value(&rest, word)
             case "--thresholds": thresholds = try Self.value(&rest, word)
@@ -66,7 +70,6 @@ struct CommandLineWords {
                 cases.append(word)
             }
         }
-        if case .gate(let scale) = job { (rows, repetitions) = Suite.size(of: scale) }
     }
 
     private static func value(_ rest: inout ArraySlice<String>, _ option: String) throws(FerryError) -> String {

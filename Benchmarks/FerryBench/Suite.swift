@@ -8,11 +8,12 @@ enum Suite {
         ChunkSweepCase(),
     ]
 
-    /// How much a gate measures.
-    static func size(of scale: Thresholds.Scale) -> (rows: Int, repetitions: Int) {
+    /// How much a gate measures of a case: about a minute in all at small scale, less than twenty at full scale.
+    static func size(of scale: Thresholds.Scale, for benchmark: any BenchmarkCase) -> (rows: Int, repetitions: Int) {
         switch scale {
         case .small: (50_000, 3)
-        case .full: (1_000_000, 5)
+        // The sweeps and what runs whole migrations with everything on take longest, and vary least.
+        case .full: (1_000_000, ["memory", "chunks", "verify"].contains(benchmark.name) ? 3 : 5)
         }
     }
 

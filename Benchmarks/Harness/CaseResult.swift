@@ -20,6 +20,7 @@ package struct CaseResult: Sendable, Codable {
         package var text: String
         package var seconds: Spread
         package var rowsPerSecond: Spread
+        package var processorSeconds: Spread?
         /// The highest of all repetitions.
         package var peakBytes: Int64?
         package var writtenBytes: Spread?
@@ -35,7 +36,7 @@ package struct CaseResult: Sendable, Codable {
         package var value: Spread
         package var budget: Double?
         package var meetsBudget: Bool?
-        package var isGate: Bool
+        package var gate: Measure.GateUse
     }
 }
 
@@ -52,7 +53,7 @@ extension CaseResult {
             guard let value = Spread(rounds.compactMap(measure.value)) else { return nil }
             return MeasureResult(
                 name: measure.name, unit: measure.unit, better: measure.better, value: value, budget: measure.budget,
-                meetsBudget: measure.budget.map { measure.isWithin(value.median, $0) }, isGate: measure.isGate)
+                meetsBudget: measure.budget.map { measure.isWithin(value.median, $0) }, gate: measure.gate)
         }
     }
 
@@ -64,6 +65,7 @@ extension CaseResult {
         let counted = rounds.first?.counted(side.name, at: point)
         return SideResult(
             name: side.name, text: side.text, seconds: seconds, rowsPerSecond: speed,
+            processorSeconds: Spread(samples.compactMap(\.processorSeconds)),
             peakBytes: samples.compactMap(\.peakBytes).max(),
             writtenBytes: Spread(samples.compactMap(\.writtenBytes).map(Double.init)),
             statements: counted?.statements, allocations: counted?.allocations, samples: samples)

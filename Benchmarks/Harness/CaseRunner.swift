@@ -4,7 +4,6 @@ internal import FerryBase
 package struct CaseRunner: Sendable {
     private let process: SampleProcess
     private let folder: String
-    private let repetitions: Int
     private let tool: String?
     private let files = FileLayer()
     private let note: @Sendable (String) -> Void
@@ -12,22 +11,26 @@ package struct CaseRunner: Sendable {
     /// - Parameters:
     ///   - process: Runs the samples.
     ///   - folder: Exists; gets a folder per case, which is removed again.
-    ///   - repetitions: How often each side is measured.
     ///   - tool: The released program, for cases that measure whole commands.
     ///   - note: Is told what is being done.
     package init(
-        process: SampleProcess, folder: String, repetitions: Int, tool: String? = nil,
+        process: SampleProcess, folder: String, tool: String? = nil,
         note: @escaping @Sendable (String) -> Void
     ) {
-        precondition(repetitions > 0, "a case is measured at least once")
         self.process = process
         self.folder = folder
-        self.repetitions = repetitions
         self.tool = tool
         self.note = note
     }
 
-    package func run(_ benchmark: any BenchmarkCase, rows: Int) throws -> CaseResult {
+    /// - Parameters:
+    ///   - benchmark: The case.
+    ///   - rows: Rows of its main entity.
+    ///   - repetitions: How often each side is measured.
+    /// - Returns: Everything that was measured.
+    /// - Throws: What a sample throws.
+    package func run(_ benchmark: any BenchmarkCase, rows: Int, repetitions: Int) throws -> CaseResult {
+        precondition(repetitions > 0, "a case is measured at least once")
         let points = benchmark.points(rows: rows)
         var rounds = [Round](repeating: Round(points: points), count: repetitions)
         let place = "\(folder)/\(benchmark.name)"
@@ -56,7 +59,7 @@ package struct CaseRunner: Sendable {
             for index in rounds.indices { rounds[index].setCounted(sample, of: side.name, at: point) }
         }
         for index in rounds.indices {
-            note("\(title): \(index + 1) of \(repetitions)")
+            note("\(title): \(index + 1) of \(rounds.count)")
             // Neither side always runs into what the other left to be written.
             let order = index % 2 == 0 ? benchmark.sides : benchmark.sides.reversed()
             for side in order {

@@ -25,7 +25,7 @@ package enum Figure {
 
     package static func value(_ value: Double, _ unit: Measure.Unit) -> String {
         switch unit {
-        case .ratio, .sizeRatio: decimal(value, digits: 2)
+        case .ratio, .workRatio, .sizeRatio: decimal(value, digits: 2)
         case .bytes: size(value)
         case .seconds: time(value)
         case .count: value < 1000 && value != value.rounded() ? decimal(value, digits: 2) : grouped(Int(value))

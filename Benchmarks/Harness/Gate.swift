@@ -16,7 +16,7 @@ package struct Gate: Sendable {
 
     package init(_ results: [CaseResult], thresholds: Thresholds, scale: Thresholds.Scale) {
         verdicts = results.flatMap { result in
-            result.measures.filter(\.isGate).map { measure in
+            result.measures.filter { $0.gate.looks(at: scale) }.map { measure in
                 let limit = thresholds.limit(of: measure.name, in: result.name, at: scale)
                 let value = measure.better == .higher ? measure.value.highest : measure.value.lowest
                 let holds = limit.map { measure.better == .higher ? value >= $0 : value <= $0 } ?? true

@@ -3,6 +3,8 @@ package struct Measure: Sendable {
     package enum Unit: String, Sendable, Codable {
         /// Of times.
         case ratio
+        /// Of processor times.
+        case workRatio
         /// Of sizes.
         case sizeRatio
         case bytes, seconds, count
@@ -11,26 +13,39 @@ package struct Measure: Sendable {
     /// Which way is better.
     package enum Better: String, Sendable, Codable { case higher, lower }
 
+    /// Times say something on a machine that does nothing else: they are for the full scale alone.
+    package enum GateUse: String, Sendable, Codable {
+        case always, atFullScale, never
+
+        func looks(at scale: Thresholds.Scale) -> Bool {
+            switch self {
+            case .always: true
+            case .atFullScale: scale == .full
+            case .never: false
+            }
+        }
+    }
+
     /// Unique within its case.
     package var name: String
     package var unit: Unit
     package var better: Better
     /// What the design asks for; nil where it asks for nothing.
     package var budget: Double?
-    /// Whether the gates look at it.
-    package var isGate: Bool
+    /// Which gates look at it.
+    package var gate: GateUse
     /// The figure of one repetition; nil where it cannot be had.
     package var value: @Sendable (Round) -> Double?
 
     package init(
-        _ name: String, _ unit: Unit, better: Better, budget: Double? = nil, isGate: Bool = true,
+        _ name: String, _ unit: Unit, better: Better, budget: Double? = nil, gate: GateUse = .always,
         value: @escaping @Sendable (Round) -> Double?
     ) {
         self.name = name
         self.unit = unit
         self.better = better
         self.budget = budget
-        self.isGate = isGate
+        self.gate = gate
         self.value = value
     }
 
@@ -47,9 +62,9 @@ package struct Measure: Sendable {
 extension Measure {
     /// How quick a side is against a floor: 1 is as quick, 2 twice as quick.
     package static func speed(
-        of side: String = "ferry", against floor: String, budget: Double? = nil, isGate: Bool = true
+        of side: String = "ferry", against floor: String, budget: Double? = nil, gate: GateUse = .atFullScale
     ) -> Measure {
-        Measure("speed \(side)/\(floor)", .ratio, better: .higher, budget: budget, isGate: isGate) { round in
+        Measure("speed \(side)/\(floor)", .ratio, better: .higher, budget: budget, gate: gate) { round in
             guard let point = round.points.last, let own = round.sample(side, at: point),
                 let other = round.sample(floor, at: point), own.seconds > 0
             else { return nil }
@@ -59,11 +74,22 @@ extension Measure {
 
     /// How long a side takes against a floor: 1 is as long, 2 twice as long.
     package static func time(of side: String, against floor: String, budget: Double? = nil) -> Measure {
-        Measure("time \(side)/\(floor)", .ratio, better: .lower, budget: budget) { round in
+        Measure("time \(side)/\(floor)", .ratio, better: .lower, budget: budget, gate: .atFullScale) { round in
             guard let point = round.points.last, let own = round.sample(side, at: point),
                 let other = round.sample(floor, at: point), other.seconds > 0
             else { return nil }
             return own.seconds / other.seconds
+        }
+    }
+
+    /// Processor time against a floor, in all threads and programs that were run: what a busy disk does not change, and
+    /// other work on the machine little.
+    package static func work(of side: String = "ferry", against floor: String) -> Measure {
+        Measure("processor time \(side)/\(floor)", .workRatio, better: .lower) { round in
+            guard let point = round.points.last, let own = round.sample(side, at: point)?.processorSeconds,
+                let other = round.sample(floor, at: point)?.processorSeconds, other > 0
+            else { return nil }
+            return own / other
         }
     }
 

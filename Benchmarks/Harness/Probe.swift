@@ -30,10 +30,13 @@ package final class Probe: Sendable {
         let written = ProcessFigures.writtenBytes()
         statements.withLock { $0 = 0 }
         if isCounting { cfloor_count_allocations() }
+        let processor = ProcessFigures.processorSeconds()
         let start = Clock.nanoseconds()
         let value = try body()
         let nanoseconds = Clock.nanoseconds() - start
+        let processorEnd = ProcessFigures.processorSeconds()
         var sample = Sample(seconds: Double(nanoseconds) / 1e9, rows: rows)
+        if let processor, let processorEnd { sample.processorSeconds = processorEnd - processor }
         if isCounting {
             let allocations = cfloor_allocations()
             sample.allocations = allocations < 0 ? nil : Int(allocations)

@@ -31,6 +31,18 @@ package enum ProcessFigures {
     /// Bytes that the process gave to write calls so far; nil where the system does not tell.
     package static func writtenBytes() -> Int64? { value(of: "wchar:", in: "/proc/self/io") }
 
+    /// Time that processors gave to this process and to its finished children; nil where the system does not tell.
+    package static func processorSeconds() -> Double? {
+        #if canImport(Darwin)
+            let (own, children) = (resources(RUSAGE_SELF), resources(RUSAGE_CHILDREN))
+        #else
+            let (own, children) = (resources(RUSAGE_SELF.rawValue), resources(RUSAGE_CHILDREN.rawValue))
+        #endif
+        guard let own, let children else { return nil }
+        return [own.ru_utime, own.ru_stime, children.ru_utime, children.ru_stime]
+            .reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
+    }
+
     private static func resources(_ who: Int32) -> rusage? {
         var usage = rusage()
         return getrusage(who, &usage) == 0 ? usage : nil

@@ -12,13 +12,13 @@ package struct ResultTable {
             if !legend.contains(line) { legend.append(line) }
         }
         lines += legend
-        var table = [["", "rows", "median", "spread", "rows/s", "peak", "written", "statements"]]
+        var table = [["", "rows", "median", "spread", "processor", "rows/s", "peak", "written", "statements"]]
         for point in result.points {
             for side in point.sides { table.append(row(side, point.point)) }
         }
         lines += Self.aligned(table)
         var measures = [["measure", "median", "spread", "budget", ""]]
-        for measure in result.measures { measures.append(row(measure)) }
+        for measure in result.measures { measures.append(Self.cells(measure)) }
         return lines + Self.aligned(measures)
     }
 
@@ -26,19 +26,21 @@ package struct ResultTable {
         [
             point.label.isEmpty ? side.name : "\(side.name) \(point.label)", Figure.grouped(point.rows),
             Figure.time(side.seconds.median), Self.spread(side.seconds) { Figure.time($0) },
-            Figure.grouped(Int(side.rowsPerSecond.median)), side.peakBytes.map { Figure.size(Double($0)) } ?? "",
+            side.processorSeconds.map { Figure.time($0.median) } ?? "", Figure.grouped(Int(side.rowsPerSecond.median)),
+            side.peakBytes.map { Figure.size(Double($0)) } ?? "",
             side.writtenBytes.map { Figure.size($0.median) } ?? "", side.statements.map(Figure.grouped) ?? "",
         ]
     }
 
-    private func row(_ measure: CaseResult.MeasureResult) -> [String] {
+    /// Name, median, spread, budget, and whether that was met.
+    static func cells(_ measure: CaseResult.MeasureResult) -> [String] {
         let budget = measure.budget.map {
             (measure.better == .higher ? "≥ " : "≤ ") + Figure.value($0, measure.unit)
         }
         let verdict = measure.meetsBudget.map { $0 ? "met" : "missed" }
         return [
             measure.name, Figure.value(measure.value.median, measure.unit),
-            Self.spread(measure.value) { Figure.value($0, measure.unit) }, budget ?? "", verdict ?? "",
+            spread(measure.value) { Figure.value($0, measure.unit) }, budget ?? "", verdict ?? "",
         ]
     }
 

@@ -1,6 +1,8 @@
 /// What one process measured of one side of a case.
 package struct Sample: Sendable, Hashable, Codable {
     package var seconds: Double
+    /// Time of processors, of all threads and of programs that were run and waited for.
+    package var processorSeconds: Double?
     /// Rows that the measured work carried.
     package var rows: Int
     /// The most memory that the process ever held, its set-up included; nil where the system does not tell.

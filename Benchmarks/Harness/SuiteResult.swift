@@ -15,26 +15,20 @@ package struct SuiteResult: Sendable, Codable {
     package var machine: Machine
     /// The released program that did whole commands; nil when the library in the benchmark's own program did.
     package var program: String?
-    package var rows: Int?
-    package var repetitions: Int
     package var cases: [CaseResult]
 
     /// - Parameters:
     ///   - libraries: Name to version of what was measured with.
     ///   - program: The released program that did whole commands.
-    ///   - rows: The rows that were asked for; nil when each case had its own.
-    ///   - repetitions: How often each side was measured.
     ///   - cases: What was measured.
     package init(
-        libraries: [String: String], program: String?, rows: Int?, repetitions: Int, cases: [CaseResult]
+        libraries: [String: String], program: String?, cases: [CaseResult]
     ) {
         let process = ProcessInfo.processInfo
         machine = Machine(
             system: process.operatingSystemVersionString, processors: process.activeProcessorCount,
             memoryBytes: process.physicalMemory, libraries: libraries)
         self.program = program
-        self.rows = rows
-        self.repetitions = repetitions
         self.cases = cases
     }
 

@@ -31,27 +31,41 @@ package struct Thresholds: Sendable, Codable, Equatable {
     }
 
     package func limit(of measure: String, in benchmark: String, at scale: Scale) -> Double? {
-        scales[scale.rawValue]?[benchmark]?[measure]
+        scales[Self.key(scale)]?[benchmark]?[measure]
+    }
+
+    /// Sizes and allocations are those of a system and its libraries: each has its own.
+    private static func key(_ scale: Scale) -> String {
+        #if os(Linux)
+            scale.rawValue
+        #else
+            scale.rawValue + " elsewhere"
+        #endif
     }
 
     /// Takes what was measured as what holds, with room for the noise of its kind.
     package mutating func record(_ result: CaseResult, at scale: Scale) {
         var limits: [String: Double] = [:]
-        for measure in result.measures where measure.isGate {
-            limits[measure.name] = Self.limit(for: measure)
+        for measure in result.measures where measure.gate.looks(at: scale) {
+            limits[measure.name] = Self.limit(for: measure, at: scale)
         }
-        scales[scale.rawValue, default: [:]][result.name] = limits
+        scales[Self.key(scale), default: [:]][result.name] = limits
     }
 
-    /// Ratios of times vary with what else the machine does; sizes hardly; counts not at all.
-    private static func limit(for measure: CaseResult.MeasureResult) -> Double {
+    /// Times vary with what else the machine does, processor time less so; sizes hardly; counts not at all.
+    ///
+    /// The small scale runs with every check, on machines that do other things as well. The full scale is for a quiet
+    /// machine.
+    private static func limit(for measure: CaseResult.MeasureResult, at scale: Scale) -> Double {
         let value = measure.value.median
         let room: Double =
-            switch measure.unit {
-            case .ratio: 1.4
-            case .seconds: 3
-            case .bytes, .sizeRatio: 1.1
-            case .count: 1.02
+            switch (measure.unit, scale) {
+            case (.ratio, _): 1.25
+            case (.workRatio, .small): 1.4
+            case (.workRatio, .full): 1.2
+            case (.seconds, _): 2
+            case (.bytes, _), (.sizeRatio, _): 1.1
+            case (.count, _): 1.02
             }
         let limit = measure.better == .higher ? value / room : value * room
         // Growth that is nearly nothing must not become a gate on single pages.

@@ -32,6 +32,7 @@ struct CaseResultTests {
         #expect(try measure("statements of ferry").value.median == 12)
         #expect(try measure("allocations per row of ferry").value.median == 0.5)
         #expect(try measure("bytes written ferry/floor").value.median == 1.5)
+        #expect(try measure("processor time ferry/floor").value == Spread([2, 1, 4]))
     }
 
     @Test("The table shows every side, measure and verdict")
@@ -40,5 +41,15 @@ struct CaseResultTests {
         for part in ["floor: quicker", "speed ferry/floor", "≥ 0.90", "missed", "statements of ferry"] {
             #expect(text.contains(part))
         }
+    }
+
+    @Test("The page for the documentation has a row for each measure, and says what whole commands were")
+    func page() {
+        let suite = SuiteResult(
+            libraries: ["sqlite": "3"], program: nil, cases: [CaseResult(SampleBench(), rounds: rounds)])
+        let text = ResultPage(suite).text
+        #expect(text.contains("| `sample` | 100 | speed ferry/floor | 0.50 | 0.25 – 1.00 | ≥ 0.90 | missed |"))
+        #expect(text.contains("| statements of ferry | 12 |"))
+        #expect(text.contains("the library within the benchmark"))
     }
 }

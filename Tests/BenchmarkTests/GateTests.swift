@@ -5,24 +5,34 @@ import Testing
 
 @Suite("Gates")
 struct GateTests {
+    /// A result in which Ferry took so long, and as much of a processor.
     private func result(ferry: Double) -> CaseResult {
         CaseResult(SampleBench(), rounds: [SampleBench.round(ferry: ferry, floor: 1)])
     }
 
-    @Test("What was recorded holds, also when it is a little slower the next time")
-    func holds() {
+    private func failures(_ seconds: Double, recorded: Double, at scale: Thresholds.Scale) -> [String] {
         var thresholds = Thresholds()
-        thresholds.record(result(ferry: 2), at: .small)
-        #expect(Gate([result(ferry: 2)], thresholds: thresholds, scale: .small).failures.isEmpty)
-        #expect(Gate([result(ferry: 2.5)], thresholds: thresholds, scale: .small).failures.isEmpty)
+        thresholds.record(result(ferry: recorded), at: scale)
+        return Gate([result(ferry: seconds)], thresholds: thresholds, scale: scale).failures.map(\.measure)
     }
 
-    @Test("What got clearly worse fails, by its name")
+    @Test(
+        "What was recorded holds, also when it is a little slower the next time", arguments: Thresholds.Scale.allCases)
+    func holds(_ scale: Thresholds.Scale) {
+        #expect(failures(2, recorded: 2, at: scale).isEmpty)
+        #expect(failures(2.3, recorded: 2, at: scale).isEmpty)
+    }
+
+    @Test("What got clearly worse fails, by its name: times at full scale, processor time at each")
     func fails() {
-        var thresholds = Thresholds()
-        thresholds.record(result(ferry: 2), at: .small)
-        let failures = Gate([result(ferry: 4)], thresholds: thresholds, scale: .small).failures
-        #expect(failures.map(\.measure) == ["speed ferry/floor"])
+        #expect(failures(4, recorded: 2, at: .full) == ["speed ferry/floor", "processor time ferry/floor"])
+        #expect(failures(4, recorded: 2, at: .small) == ["processor time ferry/floor"])
+    }
+
+    @Test("The full scale, which has the machine for itself, lets through less than the small one")
+    func scales() {
+        #expect(!failures(2.6, recorded: 2, at: .full).isEmpty)
+        #expect(failures(2.6, recorded: 2, at: .small).isEmpty)
     }
 
     @Test("One slow repetition among others fails nothing")

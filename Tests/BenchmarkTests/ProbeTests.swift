@@ -43,11 +43,31 @@ struct ProbeTests {
         #expect(probe.sample?.notes == ["chunks": 3])
     }
 
+    @Test("Processor time of this process and of a program that it runs counts, time asleep does not")
+    func processorTime() throws {
+        let probe = Probe(isCounting: false)
+        try probe.measure(rows: 1) { try Tool.run("/bin/sleep", ["0.2"]) }
+        let sample = try #require(probe.sample)
+        #expect(sample.seconds >= 0.2)
+        // Other tests of this process run meanwhile; a program that spins is all its own.
+        let spinning = Probe(isCounting: false)
+        try spinning.measure(rows: 1) {
+            try Tool.run("/bin/sh", ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
+        }
+        #expect(try #require(spinning.sample?.processorSeconds) > 0.01)
+    }
+
+    @Test("A program that fails or is not there is no measurement")
+    func failingTool() {
+        #expect(throws: FerryError.self) { try Tool.run("/bin/sh", ["-c", "exit 3"]) }
+        #expect(throws: FerryError.self) { try Tool.run("/no/such/program", []) }
+    }
+
     @Test("What a child is asked survives as words")
     func words() {
         let request = SampleProcess.Request(
             benchmark: "copy", side: "ferry", point: Point("a b", rows: 5, parameter: 7), data: "/d", work: "/w",
-            isCounting: true)
+            isCounting: true, tool: "/f")
         #expect(SampleProcess.Request(words: request.words) == request)
         #expect(SampleProcess.Request(words: ["copy"]) == nil)
     }

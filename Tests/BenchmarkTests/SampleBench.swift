@@ -8,7 +8,7 @@ struct SampleBench: BenchmarkCase {
     let sides = [Side("ferry", "quick", isCounted: true), Side("floor", "quicker")]
     let measures: [Measure] = [
         .speed(against: "floor", budget: 0.9), .peak(budget: 1_000), .statements(), .allocationsPerRow(),
-        .written(against: "floor"),
+        .written(against: "floor"), .work(against: "floor"),
     ]
 
     func prepare(_ point: Point, in folder: String) throws {}
@@ -21,10 +21,12 @@ struct SampleBench: BenchmarkCase {
         var round = Round(points: points)
         for point in points {
             var own = Sample(seconds: ferry, rows: point.rows)
+            own.processorSeconds = ferry / 2
             own.peakBytes = 2_000
             own.writtenBytes = 300
             round.set(own, of: "ferry", at: point)
             var other = Sample(seconds: floor, rows: point.rows)
+            other.processorSeconds = floor / 2
             other.writtenBytes = 200
             round.set(other, of: "floor", at: point)
             var counted = own

@@ -10,6 +10,8 @@ struct AimedKill {
     let line: Int
     /// How long the program goes on after that line, so that long operations are met in their midst as well.
     let delay: TimeInterval
+    /// The line of the next call at which that one is killed, too; nil when it may go to its end.
+    let nextLine: Int?
 
     /// Aims at a line of a phase; the first two kills of a job and phase take its first and its last line.
     init(_ job: KillJob, _ phase: Phase, number: Int, random: inout SeededRandom) {
@@ -22,6 +24,7 @@ struct AimedKill {
         default: line = 1 + Int(random.below(Int64(lines)))
         }
         delay = random.below(2) == 0 ? 0 : random.fraction() * 0.004
+        nextLine = random.below(4) == 0 ? 1 + Int(random.below(300)) : nil
     }
 
     enum Found: String, CaseIterable {
@@ -76,6 +79,9 @@ struct AimedKill {
         let mayTouch = job.kind == .inPlace || phase == .swap || phase == .cleanUp
         if outcome.found == .old, !mayTouch { outcome.complaint = "the store's files were written to before the swap" }
 
+        if let nextLine, try killNext(at: nextLine) == .other {
+            outcome.complaint = "the store is neither the old one nor the new one after the second kill"
+        }
         let (code, output) = try job.run(job.words)
         outcome.isResumed = output.contains("\"resumed\": true")
         guard code == 0 else {
@@ -91,6 +97,16 @@ struct AimedKill {
             outcome.complaint = "there is no good snapshot"
         }
         return outcome
+    }
+
+    /// Kills a call that goes on as well; one that is done before is as good.
+    private func killNext(at line: Int) throws -> Found {
+        let run = try job.start()
+        var count = 0
+        while count < line, run.line() != nil { count += 1 }
+        run.kill()
+        _ = run.wait()
+        return try found(job.isUntouched())
     }
 
     private func found(_ isUntouched: Bool) throws -> Found {

@@ -20,6 +20,11 @@ bool cfloor_compress(const char *input, const char *output, int level, int worke
 /// Decompresses a file as `zstd -d` does; true when it worked.
 bool cfloor_decompress(const char *input, const char *output);
 
+/// Runs a program (its path is the first word, NULL follows the last) with its standard output in a file, and waits.
+///
+/// Returns its exit code, or -1 when it could not be started or was ended by a signal.
+int cfloor_run(const char *const *words, const char *output);
+
 /// Starts counting what is allocated by malloc and its kin, in all threads.
 void cfloor_count_allocations(void);
 

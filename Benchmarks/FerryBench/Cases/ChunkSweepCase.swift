@@ -43,7 +43,7 @@ struct ChunkSweepCase: BenchmarkCase {
         let isBudgeted = size == 10_000
         return Measure(
             "speed ferry/chunks, \(Figure.grouped(size)) a chunk", .ratio, better: .higher,
-            budget: isBudgeted ? 0.9 : nil, isGate: isBudgeted
+            budget: isBudgeted ? 0.9 : nil, gate: isBudgeted ? .atFullScale : .never
         ) { round in
             guard let point = round.points.first(where: { $0.parameter == size }),
                 let own = round.sample("ferry", at: point), let floor = round.sample("chunks", at: point),

@@ -22,25 +22,10 @@ enum CommandJob {
         ]
         words += ["--progress", "none", "--json"] + (takesSnapshot ? [] : ["--no-snapshot"])
         if try FileLayer().exists(Subject.mapping(data)) { words += ["--mappings", Subject.mapping(data)] }
-        let answer = try probe.measure(rows: rows) { try output(of: tool, words) }
+        let output = "\(work)/answer.json"
+        try probe.measure(rows: rows) { try Tool.run(tool, words, output: output) }
         probe.notePeak(ofChildren: ProcessFigures.peakBytesOfChildren())
-        try require(rows, in: answer)
-    }
-
-    /// What the program printed.
-    private static func output(of tool: String, _ words: [String]) throws -> Data {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: tool)
-        process.arguments = words
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-            throw FerryError(.internalError, "\(tool) failed: \(String(decoding: answer, as: UTF8.self))")
-        }
-        return answer
+        try require(rows, in: Data(FileLayer().read(output)))
     }
 
     /// A migration that had nothing to do measured nothing.

@@ -14,7 +14,8 @@ struct CopyCase: BenchmarkCase {
     ]
     let measures: [Measure] = [
         .speed(against: "chunks", budget: 0.9), .speed(against: "statement", budget: 0.7),
-        .speed(against: "loop", isGate: false), .written(against: "chunks"), .peak(), .statements(),
+        .speed(against: "loop", gate: .never), .work(against: "chunks"), .work(against: "statement"),
+        .written(against: "chunks"), .peak(), .statements(),
         .allocationsPerRow(),
     ]
 

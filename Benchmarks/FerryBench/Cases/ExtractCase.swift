@@ -9,7 +9,8 @@ struct ExtractCase: MigrationBesideSQL {
         Side("statements", "three INSERT … SELECT and the indexes by hand in one durable transaction"),
     ]
     let measures: [Measure] = [
-        .speed(against: "statements"), .written(against: "statements"), .peak(), .statements(), .allocationsPerRow(),
+        .speed(against: "statements"), .work(against: "statements"), .written(against: "statements"), .peak(),
+        .statements(), .allocationsPerRow(),
     ]
 
     func prepare(_ point: Point, in folder: String) throws { try Subject.assets.write(rows: point.rows, to: folder) }

@@ -9,7 +9,8 @@ struct FindOrCreateCase: MigrationBesideSQL {
         Side("statements", "GROUP BY into a table of names, then joins, by hand in one durable transaction"),
     ]
     let measures: [Measure] = [
-        .speed(against: "statements", budget: 1), .written(against: "statements"), .peak(), .statements(),
+        .speed(against: "statements", budget: 1), .work(against: "statements"), .written(against: "statements"),
+        .peak(), .statements(),
         .allocationsPerRow(),
     ]
 

@@ -42,7 +42,8 @@ private enum LargeRows {
         Side("statement", "one durable INSERT … SELECT"),
     ]
     static let measures: [Measure] = [
-        .speed(against: "chunks", budget: 0.9), .speed(against: "statement", budget: 0.7), .written(against: "chunks"),
+        .speed(against: "chunks", budget: 0.9), .speed(against: "statement", budget: 0.7), .work(against: "chunks"),
+        .work(against: "statement"), .written(against: "chunks"),
         .peak(), .statements(),
     ]
 

@@ -12,7 +12,9 @@ struct RowCase: BenchmarkCase {
         Side("loop", "step, bind each column, step in C, one durable transaction"),
     ]
     let measures: [Measure] = [
-        .speed(against: "loop", budget: 0.8), .speed(of: "policy", against: "loop", isGate: false), .peak(),
+        .speed(against: "loop", budget: 0.8), .speed(of: "policy", against: "loop", gate: .never),
+        .work(against: "loop"),
+        .work(of: "policy", against: "loop"), .peak(),
         .peak(of: "policy"), .statements(), .allocationsPerRow(), .allocationsPerRow(of: "policy"),
     ]
 

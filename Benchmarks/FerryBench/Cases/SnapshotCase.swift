@@ -15,6 +15,7 @@ struct SnapshotCase: BenchmarkCase {
     ]
     let measures: [Measure] = [
         .time(of: "create", against: "zstd -1", budget: 1.5), .time(of: "restore", against: "zstd -d", budget: 1.5),
+        .work(of: "create", against: "zstd -1"), .work(of: "restore", against: "zstd -d"),
         .written(by: "create", against: "zstd -1"), .peak(of: "create"), .peak(of: "restore"),
     ]
 

@@ -9,7 +9,8 @@ struct TransformCase: BenchmarkCase {
         Side("statement", "one durable INSERT … SELECT with SQLite's own operators and functions"),
     ]
     let measures: [Measure] = [
-        .speed(against: "statement", budget: 0.7), .peak(), .statements(), .allocationsPerRow(),
+        .speed(against: "statement", budget: 0.7), .work(against: "statement"), .peak(), .statements(),
+        .allocationsPerRow(),
     ]
 
     func prepare(_ point: Point, in folder: String) throws {

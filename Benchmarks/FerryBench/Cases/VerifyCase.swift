@@ -10,7 +10,8 @@ struct VerifyCase: BenchmarkCase {
         Side("quick", "everything but that"),
     ]
     let measures: [Measure] = [
-        share(of: "full", budget: 0.4), share(of: "quick", budget: 0.15), .peak(of: "full"), .peak(of: "quick"),
+        share(of: "full", budget: 0.4), share(of: "quick", budget: 0.15), .work(of: "full", against: "quick"),
+        .peak(of: "full"), .peak(of: "quick"),
     ]
 
     func prepare(_ point: Point, in folder: String) throws {
@@ -26,7 +27,7 @@ struct VerifyCase: BenchmarkCase {
     }
 
     private static func share(of side: String, budget: Double) -> Measure {
-        Measure("time \(side)/rest", .ratio, better: .lower, budget: budget) { round in
+        Measure("time \(side)/rest", .ratio, better: .lower, budget: budget, gate: .atFullScale) { round in
             round.points.last.flatMap { round.sample(side, at: $0)?.notes["share"] }
         }
     }

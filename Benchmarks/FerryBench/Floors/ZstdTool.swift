@@ -1,3 +1,4 @@
+internal import BenchmarkHarness
 internal import CFloor
 internal import FerryBase
 internal import Foundation
@@ -13,22 +14,13 @@ enum ZstdTool {
     static var name: String { path == nil ? "libzstd" : "zstd" }
 
     static func compress(_ input: String, to output: String) throws {
-        if let path { return try run(path, ["-q", "-f", "-1", "-T2", input, "-o", output]) }
+        if let path { return try Tool.run(path, ["-q", "-f", "-1", "-T2", input, "-o", output]) }
         guard cfloor_compress(input, output, 1, 2) else { throw failure("compress", input) }
     }
 
     static func decompress(_ input: String, to output: String) throws {
-        if let path { return try run(path, ["-q", "-f", "-d", input, "-o", output]) }
+        if let path { return try Tool.run(path, ["-q", "-f", "-d", input, "-o", output]) }
         guard cfloor_decompress(input, output) else { throw failure("decompress", input) }
-    }
-
-    private static func run(_ program: String, _ words: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = words
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw failure("run", program) }
     }
 
     private static func failure(_ action: String, _ path: String) -> FerryError {
