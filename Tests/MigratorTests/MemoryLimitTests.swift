@@ -15,7 +15,7 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let budget = MemoryBudget(limit: mebibytes << 20)
         let settings = Mutex<[(schema: String, kibibytes: Int)]>([])
-        var configuration = Configuration(takesSnapshot: true, memoryLimit: budget.limit)
+        var configuration = Configuration(memoryLimit: budget.limit, takesSnapshot: true)
         configuration.trace = { event in
             guard event.text.contains("cache_size = -") else { return }
             let parts = event.text.split(separator: "\"")
