@@ -119,7 +119,7 @@ struct FaultFile {
     private static func passThrough(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { file, bytes, count, offset in
             FaultFile.header(of: file!).pointee.state._withUnsafeGuaranteedRef { state in
-                state.faults.hasRead(Int64(count), of: state.name)
+                state.faults.hasRead(Int64(count), of: state.identity.name)
             }
             let inner = FaultFile.inner(of: file!)
             return inner.pointee.pMethods.pointee.xRead(inner, bytes, count, offset)
