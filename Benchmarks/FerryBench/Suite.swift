@@ -4,7 +4,8 @@ internal import BenchmarkHarness
 enum Suite {
     static let cases: [any BenchmarkCase] = [
         CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), ExtractCase(), FindOrCreateCase(), JSONCase(),
-        InPlaceCase(), SnapshotCase(), VerifyCase(), WideRowsCase(), BlobsCase(), PlanCase(), MemoryCase(),
+        InPlaceCase(), SnapshotCase(), VerifyCase(), WideRowsCase(), BlobsCase(), LargeValuesCase(), PlanCase(),
+        MemoryCase(),
         ChunkSweepCase(),
     ]
 

@@ -34,7 +34,29 @@ struct BlobsCase: BenchmarkCase {
     }
 }
 
-/// What both have in common: every column carried, some by another name, in small chunks.
+/// More in a value than any cache holds.
+struct LargeValuesCase: BenchmarkCase {
+    let name = "large-values"
+    let summary = "values of 64 MiB, carried in pieces; one for every 250,000 rows asked for"
+    let sides = LargeRows.sides.filter { $0.name != "chunks" }
+    // The design's budget where single values are larger than the memory limit.
+    let measures: [Measure] = [
+        .speed(against: "statement"), .work(against: "statement"), .written(against: "statement"),
+        .peak(budget: 48 * 1024 * 1024), .statements(),
+    ]
+
+    func points(rows: Int) -> [Point] { [Point(rows: max(1, rows / 250_000))] }
+    func prepare(_ point: Point, in folder: String) throws {
+        try Subject.largeValues.write(rows: point.rows, to: folder)
+    }
+
+    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+        try LargeRows.run(
+            side, point, data: data, work: work, probe: probe, entity: "Photo", renamed: ["ZLABEL": "ZNAME"], chunk: 4)
+    }
+}
+
+/// What they have in common: every column carried, some by another name, in small chunks.
 private enum LargeRows {
     static let sides = [
         Side("ferry", "the engine, crash-safe, with its progress", isCounted: true),

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite

@@ -1,0 +1,21 @@
+internal import FerryGenerate
+internal import FerrySQLite
+internal import FerryStore
+
+extension Subject {
+    static let largeValueBytes = 64 << 20
+
+    /// Rows of one binary value of 64 MiB, far above what a chunk or a cache holds.
+    static let largeValues = Subject(
+        old: blobs.old, new: blobs.new, mapping: blobs.mapping,
+        options: { rows in
+            GenerationOptions(
+                rowsOfEntity: ["Photo": Int64(rows)], emptyPercent: 0,
+                values: [
+                    PropertyKey("Photo", "content"): .computed { _, random in
+                        let words = (0..<(largeValueBytes / 8)).map { _ in random.next() }
+                        return .blob(words.withUnsafeBytes { Array($0) })
+                    }
+                ])
+        })
+}
