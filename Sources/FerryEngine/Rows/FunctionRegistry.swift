@@ -11,9 +11,9 @@ package enum FunctionRegistry {
                 function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
             ) { arguments, result in try call.run(arguments, &result) }
         }
-        try connection.register(table: JSONElements.name, columns: JSONElements.columns, argumentCount: 3) {
-            JSONElements()
-        }
+        try connection.register(
+            table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
+        ) { JSONElements() }
     }
 }
 
@@ -32,14 +32,10 @@ private final class Call {
             Result { () throws(FerryError) in try function.call(buffer, result: &result) }
         }
         try outcome.get()
-        switch result.value {
-        case .null: sqlResult.setNull()
-        case .integer(let integer): sqlResult.set(integer)
-        case .real(let real): sqlResult.set(real)
-        case .text: result.bytes.withUnsafeBytes { sqlResult.setText($0) }
-        case .blob: result.bytes.withUnsafeBytes { sqlResult.setBlob($0) }
-        case .borrowedText(let bytes): sqlResult.setText(bytes)
-        case .argument(let index): sqlResult.pass(argument: index, of: arguments)
+        if case .argument(let index) = result.value {
+            sqlResult.pass(argument: index, of: arguments)
+        } else {
+            sqlResult.set(result)
         }
     }
 
@@ -51,6 +47,21 @@ private final class Call {
         case .real: .real(arguments.real(index))
         case .text: .text(arguments.withBytes(index) { $0 })
         case .blob: .blob(arguments.withBytes(index) { $0 })
+        }
+    }
+}
+
+extension FerrySQLite.FunctionResult {
+    /// Sets what a function of the expression language yielded; not one of its arguments.
+    mutating func set(_ result: borrowing FerryExpression.FunctionResult) {
+        switch result.value {
+        case .null: setNull()
+        case .integer(let integer): set(integer)
+        case .real(let real): set(real)
+        case .text: result.bytes.withUnsafeBytes { setText($0) }
+        case .blob: result.bytes.withUnsafeBytes { setBlob($0) }
+        case .borrowedText(let bytes): setText(bytes)
+        case .argument: preconditionFailure("only the caller has the arguments")
         }
     }
 }
