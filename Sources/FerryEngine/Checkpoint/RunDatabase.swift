@@ -131,7 +131,8 @@ struct RunDatabase {
             try ScratchDatabase.createUnit(on: connection)
             for mapping in resolved.entityMappings where assignments.associated.contains(mapping.position) {
                 try ScratchDatabase.createAssociation(
-                    of: mapping, isReversible: resolved.hasPolicies, on: connection)
+                    of: mapping, isReversible: resolved.hasPolicies,
+                    isReadAtOnce: assignments.associatedAtOnce.contains(mapping.position), on: connection)
             }
             for table in assignments.gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
             if resolved.hasPolicies {

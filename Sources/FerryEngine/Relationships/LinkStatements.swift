@@ -65,7 +65,7 @@ struct LinkStatements {
     private func pairs(
         with other: ResolvedEntityMapping, parameters: inout Parameters
     ) throws(FerryError) -> String {
-        if isOwnAssociation(other) { return try pairsOfAssociation(other, &parameters) }
+        if contribution.isOwnAssociation(of: other) { return try pairsOfAssociation(other, &parameters) }
         var scope = try objects(parameters: parameters)
         let path = try end(of: contribution.rule.from, in: &scope)
         let related: String
@@ -99,13 +99,6 @@ struct LinkStatements {
         ]
         parameters = scope.parameters
         return "SELECT \(columns.joined(separator: ", ")) FROM \(scope.from)\(scope.where)"
-    }
-
-    /// Whether the other mapping's association alone gives the pairs: every object of this mapping keeps its key and is
-    /// related to what the other one made of the very same object.
-    private func isOwnAssociation(_ other: ResolvedEntityMapping) -> Bool {
-        mapping.keepsPrimaryKey && mapping.filter == nil && other.source == mapping.source && !other.keepsPrimaryKey
-            && other.policy == nil && contribution.rule.from == .variable("source")
     }
 
     private func pairsOfAssociation(

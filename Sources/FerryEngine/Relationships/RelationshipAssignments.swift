@@ -33,6 +33,13 @@ struct RelationshipAssignments {
 
         /// Whether any position is passed on as it is.
         var copiesOrder: Bool { copied.related || copied.own }
+
+        /// Whether the other mapping's association alone gives the pairs: every object of this mapping keeps its key and
+        /// is related to what the other one made of the very same object.
+        func isOwnAssociation(of other: ResolvedEntityMapping) -> Bool {
+            mapping.keepsPrimaryKey && mapping.filter == nil && other.source == mapping.source
+                && !other.keepsPrimaryKey && other.policy == nil && rule.from == .variable("source")
+        }
     }
 
     /// Positions that the source has and a rule passes on.
@@ -51,6 +58,8 @@ struct RelationshipAssignments {
     private(set) var assignments: [Assignment] = []
     /// Positions of the entity mappings whose associations are needed.
     private(set) var associated: Set<Int> = []
+    /// Positions of the entity mappings whose associations are only ever read as a whole.
+    private(set) var associatedAtOnce: Set<Int> = []
     /// Join tables that one statement fills, because their rows do not come in the order of their keys.
     private(set) var sorted: [JoinTable] = []
     /// Join tables whose rows are gathered in scratch first, because several rules fill them, or positions depend on
@@ -83,6 +92,20 @@ struct RelationshipAssignments {
             }
             if !contribution.isInline, !contribution.mapping.keepsPrimaryKey {
                 associated.insert(contribution.mapping.position)
+            }
+        }
+        if !step.resolved.hasPolicies { associatedAtOnce = associated.filter { isReadAtOnce(step.resolved, $0) } }
+    }
+
+    private func isReadAtOnce(_ step: ResolvedStep, _ position: Int) -> Bool {
+        let other = step.entityMappings[position]
+        return assignments.allSatisfy { assignment in
+            let isSorted = sorted.contains { $0.name == assignment.joinTable }
+            return assignment.contributions.allSatisfy { contribution in
+                guard contribution.rule.mappings.contains(other.name) else {
+                    return contribution.isInline || contribution.mapping.position != position
+                }
+                return isSorted && contribution.isOwnAssociation(of: other)
             }
         }
     }

@@ -96,7 +96,10 @@ struct StatementResolver: PathResolver {
     let variable: String?
 
     mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
-        if case .json = path.end { return "ferry_json_get(\(try elementText()))" }
+        if case .json = path.end {
+            if let column = try elementMember([]) { return column }
+            return "ferry_json_get(\(try elementText()))"
+        }
         let base: Expression =
             switch path.start {
             case .source: .variable("source")
@@ -115,10 +118,14 @@ struct StatementResolver: PathResolver {
     }
 
     mutating func elementText() throws(FerryError) -> String {
-        guard let variable, let text = scope.jsonElements[variable] else {
+        guard let variable, let text = scope.jsonElements[variable]?.text else {
             throw FerryError(.internalError, "The statement has no JSON element.")
         }
         return text
+    }
+
+    mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? {
+        scope.elementMember(keys, of: variable ?? "")
     }
 
     mutating func parameter(_ value: SQLParameter) -> String {

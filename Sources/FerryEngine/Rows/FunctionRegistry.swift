@@ -11,9 +11,9 @@ package enum FunctionRegistry {
                 function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
             ) { arguments, result in try call.run(arguments, &result) }
         }
-        try connection.register(table: JSONElements.name, columns: JSONElements.columns, argumentCount: 3) {
-            JSONElements()
-        }
+        try connection.register(
+            table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
+        ) { JSONElements() }
     }
 }
 
@@ -47,14 +47,10 @@ private final class Call {
         for index in 0..<arguments.count { values[index] = value(index, of: arguments) }
         try function.call(
             UnsafeBufferPointer(rebasing: UnsafeBufferPointer(values)[..<arguments.count]), result: &result.pointee)
-        switch result.pointee.value {
-        case .null: sqlResult.setNull()
-        case .integer(let integer): sqlResult.set(integer)
-        case .real(let real): sqlResult.set(real)
-        case .text: result.pointee.bytes.withUnsafeBytes { sqlResult.setText($0) }
-        case .blob: result.pointee.bytes.withUnsafeBytes { sqlResult.setBlob($0) }
-        case .borrowedText(let bytes): sqlResult.setText(bytes)
-        case .argument(let index): sqlResult.pass(argument: index, of: arguments)
+        if case .argument(let index) = result.pointee.value {
+            sqlResult.pass(argument: index, of: arguments)
+        } else {
+            sqlResult.set(result.pointee)
         }
     }
 
@@ -66,6 +62,21 @@ private final class Call {
         case .real: .real(arguments.real(index))
         case .text: .text(arguments.bytes(index))
         case .blob: .blob(arguments.bytes(index))
+        }
+    }
+}
+
+extension FerrySQLite.FunctionResult {
+    /// Sets what a function of the expression language yielded; not one of its arguments.
+    mutating func set(_ result: borrowing FerryExpression.FunctionResult) {
+        switch result.value {
+        case .null: setNull()
+        case .integer(let integer): set(integer)
+        case .real(let real): set(real)
+        case .text: result.bytes.withUnsafeBytes { setText($0) }
+        case .blob: result.bytes.withUnsafeBytes { setBlob($0) }
+        case .borrowedText(let bytes): setText(bytes)
+        case .argument: preconditionFailure("only the caller has the arguments")
         }
     }
 }

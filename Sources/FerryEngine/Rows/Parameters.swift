@@ -7,10 +7,19 @@ struct Parameters {
 
     /// Adds a value and returns the parameter that stands for it.
     mutating func add(_ value: Value) -> String {
-        if let known = values.first(where: { $0.value == value }) { return known.name }
+        if let known = values.first(where: { $0.value == value && $0.name.hasPrefix(":v") }) { return known.name }
         let name = ":v\(values.count)"
         values.append((name, value))
         return name
+    }
+
+    /// Gives a parameter of its own name a value, instead of any that it had.
+    mutating func set(_ name: String, _ value: Value) {
+        if let known = values.firstIndex(where: { $0.name == name }) {
+            values[known].value = value
+        } else {
+            values.append((name, value))
+        }
     }
 
     /// Binds all values; they stay bound through every run of the statement.

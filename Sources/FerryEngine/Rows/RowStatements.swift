@@ -55,13 +55,15 @@ struct RowStatements {
         _ iteration: EntityMapping.Iteration, filtered: Bool, to scope: inout SourceScope
     ) throws(FerryError) {
         if case .json(let text, let key) = iteration.elements {
+            let alias = scope.newAlias("e")
+            let paths = ":paths_\(alias)"
+            scope.parameters.set(paths, .blob(JSONElements.encode([])))
             let arguments = [
                 try expressions.value(text, in: &scope), scope.parameters.add(.text(key)),
-                scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)),
+                scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)), paths,
             ]
-            let alias = scope.newAlias("e")
             scope.join("CROSS JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
-            scope.bindJSON(iteration.variable, to: "\(alias).json")
+            scope.bindJSON(iteration.variable, to: JSONElementTable(alias: alias, paths: paths))
             scope.elementOrder = "\(alias).ordinal"
             // An invalid text that is skipped gives one row without an ordinal: it is read and dropped.
             if filtered, iteration.skipsInvalid { scope.require("\(alias).ordinal IS NOT NULL") }

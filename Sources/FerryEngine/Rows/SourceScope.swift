@@ -32,8 +32,8 @@ struct SourceScope {
     private var objects: [String: Object] = [:]
     private var joined: [String: Object] = [:]
     private var aliases = 0
-    /// The SQL of a JSON element's text, by the name of its iteration variable.
-    private(set) var jsonElements: [String: String] = [:]
+    /// The table-valued function that gives the elements of a JSON array, by the name of its iteration variable.
+    private(set) var jsonElements: [String: JSONElementTable] = [:]
     /// What orders the elements of one source object, when the mapping iterates.
     var elementOrder: String?
     /// The key of an element that is an object.
@@ -60,7 +60,15 @@ struct SourceScope {
     }
 
     mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
-    mutating func bindJSON(_ variable: String, to sql: String) { jsonElements[variable] = sql }
+    mutating func bindJSON(_ variable: String, to table: JSONElementTable) { jsonElements[variable] = table }
+
+    /// The column with what is at the end of a path of keys in a JSON element; nil when it has as many as it can give.
+    mutating func elementMember(_ keys: [String], of variable: String) -> String? {
+        guard var table = jsonElements[variable], let column = table.column(of: keys) else { return nil }
+        jsonElements[variable] = table
+        parameters.set(table.paths, .blob(JSONElements.encode(table.members)))
+        return column
+    }
     mutating func require(_ condition: String) { conditions.append(condition) }
     mutating func join(_ sql: String) { from += " " + sql }
 
@@ -170,5 +178,29 @@ struct SourceScope {
                 remedy: "Name an attribute of the source model that is not transient.")
         }
         return "\(object.alias).\(column.name)"
+    }
+}
+
+/// A place of ``JSONElements`` in a statement.
+struct JSONElementTable {
+    let alias: String
+    /// The parameter of the paths whose values are asked for.
+    let paths: String
+    private(set) var members: [[String]] = []
+
+    init(alias: String, paths: String) {
+        self.alias = alias
+        self.paths = paths
+    }
+
+    var text: String { "\(alias).json" }
+
+    /// Without the affinity that a column has in comparisons: the value of a function has none.
+    fileprivate mutating func column(of keys: [String]) -> String? {
+        if !members.contains(keys) {
+            guard members.count < JSONElements.memberColumns.count else { return nil }
+            members.append(keys)
+        }
+        return members.firstIndex(of: keys).map { "+\(alias).\(JSONElements.memberColumns[$0])" }
     }
 }

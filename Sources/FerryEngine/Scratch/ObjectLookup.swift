@@ -37,7 +37,8 @@ package final class ObjectLookup {
     private let saved: SavedObjects
     private let learn: Statement
     private let link = Link()
-    private var filter: [UInt64] = []
+    /// Made at once, so that the memory does not depend on how many objects come.
+    private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
     /// The highest key of an object that is known.
     private var highest = Int64.min
@@ -122,12 +123,10 @@ package final class ObjectLookup {
     private func forget() throws {
         isComplete = false
         known.removeAll()
-        filter = []
+        for index in filter.indices { filter[index] = 0 }
         try saved.reload()
         (highest, unsaved) = (saved.last ?? .min, 0)
-        guard saved.last != nil else { return }
-        makeFilter()
-        try saved.forEach { pass($0) }
+        if saved.last != nil { try saved.forEach { pass($0) } }
     }
 
     /// The object that has these values, if there is one.
@@ -138,7 +137,7 @@ package final class ObjectLookup {
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
         hash = hash(of: arguments, from: first)
         if let key = known.key(of: hash) { return key }
-        guard !filter.isEmpty, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
+        guard saved.last != nil, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
         // It may be asked for again; without room it is found on disk again.
         if !known.add(key, with: hash) {
             try makeRoom()
@@ -170,15 +169,12 @@ package final class ObjectLookup {
     private func makeRoom() throws {
         // Saving few at a time would be dear: then what is on disk already makes way alone.
         guard unsaved > known.capacity / 2 else { return known.makeRoom(keepingAbove: saved.last ?? .min) }
-        if filter.isEmpty { makeFilter() }
         var place = 0
         while let object = known.next(from: &place, above: saved.last ?? .min) { pass(object.hash) }
         try saved.save(through: highest)
         unsaved = 0
         known.makeRoom(keepingAbove: highest)
     }
-
-    private func makeFilter() { filter = [UInt64](repeating: 0, count: 1 << (Self.filterBits - 6)) }
 
     private func pass(_ hash: KnownObjects.Hash) {
         let bit = hash.second >> (64 - Self.filterBits)

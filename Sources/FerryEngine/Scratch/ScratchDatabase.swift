@@ -20,18 +20,23 @@ package struct ScratchDatabase {
     }
 
     static func createAssociation(
-        of mapping: ResolvedEntityMapping, isReversible: Bool, on connection: Connection
+        of mapping: ResolvedEntityMapping, isReversible: Bool, isReadAtOnce: Bool, on connection: Connection
     ) throws(DatabaseError) {
-        // What a policy associates may be of any entity, and several of one source object.
         let columns = "element INTEGER, object INTEGER, destination INTEGER"
-        let (key, end) =
-            mapping.policy != nil
-            ? ("source INTEGER, \(columns), entity INTEGER, PRIMARY KEY (source, element)", " WITHOUT ROWID")
-            : mapping.iteration != nil
-                ? ("source INTEGER, \(columns), PRIMARY KEY (source, element)", " WITHOUT ROWID")
-                // Without an iteration a source object has one row, and its key is the row's own.
-                : ("source INTEGER PRIMARY KEY, \(columns)", "")
-        try connection.execute("CREATE TABLE \(association(of: mapping)) (\(key))\(end)")
+        let table: String
+        if mapping.policy != nil {
+            // What a policy associates may be of any entity, and several of one source object.
+            table = "(source INTEGER, \(columns), entity INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID"
+        } else if mapping.iteration == nil {
+            // Without an iteration a source object has one row, and its key is the row's own.
+            table = "(source INTEGER PRIMARY KEY, \(columns))"
+        } else if isReadAtOnce {
+            // Nobody looks for the rows of one source object.
+            table = "(source INTEGER, \(columns))"
+        } else {
+            table = "(source INTEGER, \(columns), PRIMARY KEY (source, element)) WITHOUT ROWID"
+        }
+        try connection.execute("CREATE TABLE \(association(of: mapping)) \(table)")
         guard isReversible else { return }
         try connection.execute(
             "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")

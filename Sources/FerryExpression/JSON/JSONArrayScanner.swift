@@ -13,6 +13,12 @@ package struct JSONArrayScanner {
 
         /// The element's own value: a scalar, or the text of an object or array.
         package func read(into result: inout FunctionResult) { JSONValue(json).read(into: &result) }
+
+        /// The value at the end of a path of keys, as `ferry_json_get` reads it.
+        package func read(_ path: [[UInt8]], into result: inout FunctionResult) {
+            guard let value = JSONValue(json).member(at: path) else { return result.setNull() }
+            value.read(into: &result)
+        }
     }
 
     private enum Location {
@@ -60,13 +66,8 @@ package struct JSONArrayScanner {
             isInside = false
             return nil
         }
-        do {
-            let json = try cursor.value()
-            defer { index += 1 }
-            return Element(index: index, json: json)
-        } catch {
-            preconditionFailure("the document was checked before")
-        }
+        defer { index += 1 }
+        return Element(index: index, json: cursor.checkedValue())
     }
 
     private static func locate(
@@ -74,17 +75,16 @@ package struct JSONArrayScanner {
     ) throws(JSONCursor.Problem) -> Location {
         cursor.skipSpace()
         if cursor.isAtEnd { return .nothing }
-        let document = JSONValue(try cursor.value())
+        let kind = try cursor.kind()
+        var found: JSONValue?
+        if !key.isEmpty, kind == .object {
+            found = try cursor.object(member: key).map(JSONValue.init)
+        } else {
+            found = JSONValue(try cursor.value())
+        }
         cursor.skipSpace()
         guard cursor.isAtEnd else { throw .invalid }
-        if document.kind == .null { return .nothing }
-        let found: JSONValue?
-        if key.isEmpty {
-            found = document
-        } else {
-            guard document.kind == .object else { return .somethingElse }
-            found = document.member(key)
-        }
+        if !key.isEmpty, kind != .object, kind != .null { return .somethingElse }
         guard let found, found.kind != .null else { return .nothing }
         guard found.kind == .array else { return .somethingElse }
         return .array(cursor.offset(of: found.text))

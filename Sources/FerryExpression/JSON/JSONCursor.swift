@@ -58,10 +58,12 @@ struct JSONCursor {
     }
 
     /// Passes one whole value, checking it, and gives its bytes.
-    mutating func value() throws(Problem) -> UnsafeRawBufferPointer {
+    ///
+    /// - Parameter outer: How many containers are around it.
+    mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position
-        var nesting = Nesting()
+        var nesting = Nesting(limit: Self.depthLimit - outer)
         repeat {
             try startOfValue(&nesting)
             // The value just passed may end what holds it.
@@ -76,6 +78,93 @@ struct JSONCursor {
         } while nesting.depth > 0
         return UnsafeRawBufferPointer(rebasing: text[start..<position])
     }
+
+    /// Passes one whole object, checking it, and gives the value under a key; the last one where the key occurs twice.
+    mutating func object(member key: UnsafeRawBufferPointer) throws(Problem) -> UnsafeRawBufferPointer? {
+        guard pass(UInt8(ascii: "{")) else { throw .invalid }
+        if pass(UInt8(ascii: "}")) { return nil }
+        var found: UnsafeRawBufferPointer?
+        repeat {
+            skipSpace()
+            let name = JSONString(try string())
+            guard pass(UInt8(ascii: ":")) else { throw .invalid }
+            let value = try value(within: 1)
+            if name.equals(key) { found = value }
+        } while pass(UInt8(ascii: ","))
+        guard pass(UInt8(ascii: "}")) else { throw .invalid }
+        return found
+    }
+
+    // MARK: What was checked before
+
+    /// Passes one whole value of a text that was checked before, and gives its bytes.
+    mutating func checkedValue() -> UnsafeRawBufferPointer {
+        skipSpace()
+        let start = position
+        var depth = 0
+        repeat {
+            switch text[position] {
+            case UInt8(ascii: "\""): _ = checkedString()
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                position += 1
+            case _ where depth > 0: position += 1
+            default: skipScalar()
+            }
+        } while depth > 0
+        return UnsafeRawBufferPointer(rebasing: text[start..<position])
+    }
+
+    /// Passes a string of a text that was checked before, and gives what is between its quotes.
+    mutating func checkedString() -> UnsafeRawBufferPointer {
+        position += 1
+        let start = position
+        while true {
+            skipPlain()
+            switch text[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
+            case UInt8(ascii: "\\"): position += 2
+            default: position += 1
+            }
+        }
+    }
+
+    /// Passes a number or a word.
+    private mutating func skipScalar() {
+        while position < text.count {
+            switch text[position] {
+            case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): return
+            default: position += 1
+            }
+        }
+    }
+
+    /// Passes eight bytes at a time as long as none of them is a quote, a backslash, a control character or part of a
+    /// longer character; then up to the first that is.
+    private mutating func skipPlain() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs = ones << 7
+        while position + 8 <= text.count {
+            let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
+            // The lowest bit that is set is exact; those above may be carries.
+            let special =
+                (((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word) | word)
+                & highs
+            guard special == 0 else {
+                position += special.trailingZeroBitCount >> 3
+                return
+            }
+            position += 8
+        }
+    }
+
+    // MARK: Parts
 
     /// Passes a scalar, an empty object or array, or the opening of one with content up to its first value.
     private mutating func startOfValue(_ nesting: inout Nesting) throws(Problem) {
@@ -113,7 +202,9 @@ struct JSONCursor {
         guard position < text.count, text[position] == UInt8(ascii: "\"") else { throw .invalid }
         position += 1
         let start = position
-        while position < text.count {
+        while true {
+            skipPlain()
+            guard position < text.count else { throw .invalid }
             let byte = text[position]
             switch byte {
             case UInt8(ascii: "\""):
@@ -125,7 +216,6 @@ struct JSONCursor {
             default: try multibyte()
             }
         }
-        throw .invalid
     }
 
     private mutating func escape() throws(Problem) {
@@ -211,8 +301,11 @@ struct JSONCursor {
 
 /// Which of the containers around a position are objects: one bit per level.
 private struct Nesting {
+    let limit: Int
     private(set) var depth = 0
     private var objects = SIMD16<UInt64>()
+
+    init(limit: Int) { self.limit = limit }
 
     /// Nil outside of all containers.
     var innermostIsObject: Bool? {
@@ -221,7 +314,7 @@ private struct Nesting {
 
     /// - Returns: Whether there was room.
     mutating func enter(isObject: Bool) -> Bool {
-        guard depth < JSONCursor.depthLimit else { return false }
+        guard depth < limit else { return false }
         let bit: UInt64 = 1 << UInt64(depth & 63)
         if isObject { objects[depth >> 6] |= bit } else { objects[depth >> 6] &= ~bit }
         depth += 1

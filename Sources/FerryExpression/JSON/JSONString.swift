@@ -33,7 +33,10 @@ struct JSONString {
 
     /// Whether the string stands for exactly these bytes.
     func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard hasEscapes else { return raw.elementsEqual(bytes) }
+        // No escape is shorter than what it stands for.
+        if raw.count < bytes.count { return false }
+        if raw.count == bytes.count { return !hasEscapes && raw.elementsEqual(bytes) }
+        guard hasEscapes else { return false }
         var unescaped: [UInt8] = []
         unescape(into: &unescaped)
         return bytes.elementsEqual(unescaped)

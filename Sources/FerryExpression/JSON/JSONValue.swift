@@ -20,19 +20,25 @@ struct JSONValue {
         var cursor = JSONCursor(text)
         var found: UnsafeRawBufferPointer?
         guard cursor.pass(UInt8(ascii: "{")) else { return nil }
-        do {
-            while !cursor.pass(UInt8(ascii: "}")) {
-                _ = cursor.pass(UInt8(ascii: ","))
-                cursor.skipSpace()
-                let name = JSONString(try cursor.string())
-                _ = cursor.pass(UInt8(ascii: ":"))
-                let value = try cursor.value()
-                if name.equals(key) { found = value }
-            }
-        } catch {
-            preconditionFailure("the value was checked before")
+        while !cursor.pass(UInt8(ascii: "}")) {
+            _ = cursor.pass(UInt8(ascii: ","))
+            cursor.skipSpace()
+            let name = JSONString(cursor.checkedString())
+            _ = cursor.pass(UInt8(ascii: ":"))
+            let value = cursor.checkedValue()
+            if name.equals(key) { found = value }
         }
         return found.map(JSONValue.init)
+    }
+
+    /// The value at the end of a path of keys; nil where a key is missing or its place is no object.
+    func member(at path: [[UInt8]]) -> JSONValue? {
+        var value = self
+        for key in path {
+            guard let member = key.withUnsafeBytes({ value.member($0) }) else { return nil }
+            value = member
+        }
+        return value
     }
 
     /// Reads a scalar as its value, an object or array as its text.

@@ -32,6 +32,17 @@ package indirect enum Computation: Sendable, Hashable {
 }
 
 extension Computation {
+    /// The keys of a path into the iteration's JSON element, where the computation reads what is at its end.
+    var elementKeys: [String]? {
+        guard case .call("ferry_json_get", let arguments) = self, arguments.first == .elementText else { return nil }
+        var keys: [String] = []
+        for argument in arguments.dropFirst() {
+            guard case .parameter(.constant(.string(let key))) = argument else { return nil }
+            keys.append(key)
+        }
+        return keys
+    }
+
     var callsPolicy: Bool {
         switch self {
         case .policy: true

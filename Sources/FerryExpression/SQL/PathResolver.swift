@@ -29,6 +29,14 @@ package protocol PathResolver {
     /// The JSON text of the iteration's element (``JSONArrayScanner/Element/json``), for `ferry_json_get`.
     mutating func elementText() throws(FerryError) -> String
 
+    /// The column that holds what `ferry_json_get` would read from the element's text at the end of a path of keys, or
+    /// nil where the statement has none.
+    mutating func elementMember(_ keys: [String]) throws(FerryError) -> String?
+
     /// The placeholder of a value, for example `?3`; equal values may share one.
     mutating func parameter(_ value: SQLParameter) -> String
+}
+
+extension PathResolver {
+    package mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? { nil }
 }

@@ -45,7 +45,9 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
         case .parameter(let value): return resolver.parameter(value)
-        case .call(let name, let arguments): return "\(name)(\(try list(arguments, ", ")))"
+        case .call(let name, let arguments):
+            if let keys = computation.elementKeys, let column = try resolver.elementMember(keys) { return column }
+            return "\(name)(\(try list(arguments, ", ")))"
         case .real(let symbol, let left, let right): return "(\(try list([left, right], " \(symbol.rawValue) ")))"
         case .ifNull(let value, let substitute): return "ifnull(\(try list([value, substitute], ", ")))"
         case .same(let left, let right): return try list([left, right], " IS ")

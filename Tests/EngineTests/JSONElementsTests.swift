@@ -1,0 +1,79 @@
+internal import FerryEngine
+internal import FerrySQLite
+internal import Testing
+
+@Suite("Elements of a JSON array in SQL")
+struct JSONElementsTests {
+    private let connection: Connection
+
+    init() throws {
+        connection = try Connection(path: ":memory:", mode: .create)
+        try FunctionRegistry.register(on: connection)
+    }
+
+    private static let document = """
+        {"list": [0], "l\\u0069st": [
+            {"name": "first", "at": {"x": 1, "y": [1, 2.5]}, "no": null, "name": "last \\"one\\" 中"},
+            {"n\\u0061me": "a rather long text, longer than a word of eight bytes", "at": 7, "big": 9223372036854775808},
+            "scalar", 12, null, []
+        ]}
+        """
+
+    @Test("The values at the ends of paths are those that the function reads from the element's text")
+    func members() throws {
+        let paths = [["name"], ["at", "x"], ["at", "y"], ["no"], ["big"], [], ["missing"], ["na"]]
+        let columns = paths.indices.map { "member\($0)" }
+        let calls = paths.map { path in "ferry_json_get(json\(path.map { ", '\($0)'" }.joined()))" }
+        let select = { (values: [String]) in
+            try connection.rows(
+                "SELECT ordinal, \(values.joined(separator: ", ")) FROM ferry_json_each(?1, 'list', 0, ?2)",
+                [.text(Self.document), .blob(Self.encode(paths))])
+        }
+        let members = try select(columns)
+        #expect(members == (try select(calls)))
+        #expect(members.count == 6)
+        #expect(members[0][1] == .text("last \"one\" 中") && members[0][2] == .integer(1))
+        #expect(members[1][1] == .text("a rather long text, longer than a word of eight bytes"))
+        #expect(members[2][6] == .text("scalar") && members[3][6] == .integer(12) && members[4][6] == .null)
+    }
+
+    @Test("Paths may change from call to call, and more columns than paths are nil")
+    func paths() throws {
+        let rows = try connection.rows(
+            """
+            SELECT e.member0, e.member1 FROM (SELECT ?1 AS p UNION ALL SELECT ?2) AS given
+            CROSS JOIN ferry_json_each('[{"a": 1, "b": 2}]', '', 0, given.p) AS e
+            """, [.blob(Self.encode([["a"]])), .blob(Self.encode([["b"], ["a"]]))])
+        #expect(rows == [[.integer(1), .null], [.integer(2), .integer(1)]])
+    }
+
+    @Test("A text is checked as a whole before its first element, wherever its fault is")
+    func faults() throws {
+        let valid = Array(#"{"a": [{"name": "some text of length"}, 1], "b": "and é some 😀 more"}"#.utf8)
+        for place in valid.indices {
+            for byte in [0x00, 0x22, 0x5C, 0x80] as [UInt8] {
+                var bytes = valid
+                bytes[place] = byte
+                let text = bytes
+                // Whatever comes out, nothing is read beyond the text, and the same comes out twice.
+                let outcomes = (0..<2).map { _ in
+                    try? connection.rows(
+                        "SELECT member0 FROM ferry_json_each(CAST(?1 AS TEXT), 'a', 0, ?2)",
+                        [.blob(text), .blob(Self.encode([["name"]]))])
+                }
+                #expect(outcomes[0] == outcomes[1])
+            }
+        }
+        #expect(throws: DatabaseError.self) {
+            _ = try connection.rows(
+                "SELECT 1 FROM ferry_json_each('{\"a\": [1], \"b\": }', 'a', 0, ?1)", [.blob(Self.encode([]))])
+        }
+    }
+
+    /// As the statements bind paths: numbers of four bytes before what they count.
+    private static func encode(_ paths: [[String]]) -> [UInt8] {
+        let word = { (count: Int) in [UInt8(count), 0, 0, 0] }
+        return word(paths.count)
+            + paths.flatMap { path in word(path.count) + path.flatMap { word($0.utf8.count) + Array($0.utf8) } }
+    }
+}
