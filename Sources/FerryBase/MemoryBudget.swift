@@ -11,8 +11,8 @@ package struct MemoryBudget: Sendable, Hashable {
     package static let program = 17 << 20
     /// Below this a run is refused: reading models and planning alone bring so many pages of the program in.
     package static let least = 24 << 20
-    /// Beyond, building tables gets slower instead of quicker, and a lookup gains nothing.
-    private static let mostForDatabases = 64 << 20
+    /// Beyond, sorting takes more time than larger runs on disk save.
+    private static let mostForDatabases = 16 << 20
 
     /// Bytes that the whole process may hold.
     package let limit: Int

@@ -55,7 +55,7 @@ final class VerificationContext {
             to: connection)
         // Its own lookups are the ones that are met at random.
         try connection.shareCaches(
-            verification.memory.workingCaches, among: ["main": 6, "source": 3, "destination": 3, "temp": 1])
+            verification.memory.workingCaches, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         destination =
