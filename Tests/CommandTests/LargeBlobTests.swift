@@ -64,14 +64,18 @@ struct LargeBlobTests {
         let store = try Connection(path: folder.file("App.sqlite"), mode: .readWrite)
         let key = try #require(try store.integer("SELECT Z_PK FROM ZITEM ORDER BY Z_PK LIMIT 1 OFFSET 40"))
         if asText {
-            try store.run("UPDATE ZITEM SET \(column) = printf('%.*c', ?, 'x') WHERE Z_PK = ?", [
-                .integer(Int64(bytes)), .integer(key),
-            ])
+            try store.run(
+                "UPDATE ZITEM SET \(column) = printf('%.*c', ?, 'x') WHERE Z_PK = ?",
+                [
+                    .integer(Int64(bytes)), .integer(key),
+                ])
             return
         }
-        try store.run("UPDATE ZITEM SET \(column) = zeroblob(?) WHERE Z_PK = ?", [
-            .integer(Int64(bytes)), .integer(key),
-        ])
+        try store.run(
+            "UPDATE ZITEM SET \(column) = zeroblob(?) WHERE Z_PK = ?",
+            [
+                .integer(Int64(bytes)), .integer(key),
+            ])
         let value = try BlobHandle(column, of: "ZITEM", row: key, schema: "main", writable: true, on: store)
         var piece = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
         for start in stride(from: 0, to: bytes, by: piece.count) {
@@ -101,7 +105,8 @@ struct LargeBlobTests {
     func text() throws {
         try makeStore("ZNAME", 64 << 20, asText: true)
         let words = [
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--mappings", "Mappings", "--json",
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--mappings", "Mappings",
+            "--json",
         ]
         let refused = try run(words)
         #expect(refused.code == 1)

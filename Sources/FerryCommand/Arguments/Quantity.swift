@@ -21,7 +21,10 @@ package enum Quantity {
     /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`) or `h`.
     package static func nanoseconds(_ text: String) -> Int64? {
         scaled(
-            text, by: ["ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000])
+            text,
+            by: [
+                "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000,
+            ])
     }
 
     private static func scaled(_ text: String, by units: [String: Int64]) -> Int64? {

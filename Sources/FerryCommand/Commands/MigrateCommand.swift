@@ -22,7 +22,9 @@ struct MigrateCommand: PolicyCommand {
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
             .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
-            .value("--chunk-size", "N|auto", "Rows in one chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
+            .value(
+                "--chunk-size", "N|auto",
+                "Rows in one chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
             .value("--chunk-bytes", "SIZE", "What an automatic chunk writes, about. Default: 4MiB."),
             .value("--chunk-time", "TIME", "What an automatic chunk takes, about. Default: 500ms."),
             MigrateCommand.memoryLimit,
@@ -111,7 +113,8 @@ struct MigrateCommand: PolicyCommand {
     private static func chunkTime(_ arguments: Arguments) throws(FerryError) -> Duration? {
         guard let text = arguments.value("--chunk-time") else { return nil }
         guard let time = Quantity.nanoseconds(text), time >= 1_000_000 else {
-            throw arguments.wrong("--chunk-time cannot be \"\(text)\".", "It is a time from 1ms on, such as 500ms or 2s.")
+            throw arguments.wrong(
+                "--chunk-time cannot be \"\(text)\".", "It is a time from 1ms on, such as 500ms or 2s.")
         }
         return .nanoseconds(time)
     }

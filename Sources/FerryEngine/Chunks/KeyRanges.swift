@@ -61,7 +61,7 @@ struct KeyRanges {
         for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
     }
 
-    /// Of one entity: its index, where there is one, holds the keys in order. Of several: only the table does.
+    /// The condition on entities: the index of one entity holds its keys in order, of several only the table does.
     private static func condition(_ numbers: [Int64]?) -> String {
         guard let numbers else { return "" }
         if numbers.count == 1 { return " AND Z_ENT = :n0" }

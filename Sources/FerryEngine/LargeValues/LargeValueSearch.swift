@@ -17,7 +17,8 @@ struct LargeValueSearch {
     ///   - bytes: The size.
     /// - Returns: The object's key.
     /// - Throws: ``DatabaseError``.
-    func firstKey(of entity: String, in range: KeyRanges.Range? = nil, above bytes: Int) throws(DatabaseError) -> Int64? {
+    func firstKey(of entity: String, in range: KeyRanges.Range? = nil, above bytes: Int) throws(DatabaseError) -> Int64?
+    {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
         let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
         let types = columns.map { "typeof(\(Connection.quoted($0))) IN ('text', 'blob')" }

@@ -34,10 +34,13 @@ struct ExternalFilesCheck: Check {
                         column.name, of: table, row: values.integer(0), schema: "destination", on: context.connection)
                     try first.withUnsafeMutableBytes { try handle.read(into: $0, at: 0) }
                 }
-                let isSound = try values.isNull(1) ? first == [0x01] : values.withBytes(1) { bytes in
-                    if let name = ExternalData.fileName(in: bytes) { return try files.exists(folder + "/" + name) }
-                    return bytes.count == 1 && bytes[0] == 0x01
-                }
+                let isSound =
+                    try values.isNull(1)
+                    ? first == [0x01]
+                    : values.withBytes(1) { bytes in
+                        if let name = ExternalData.fileName(in: bytes) { return try files.exists(folder + "/" + name) }
+                        return bytes.count == 1 && bytes[0] == 0x01
+                    }
                 if !isSound {
                     context.report(
                         ExternalFilesCheck.self, entity: key.entity,
