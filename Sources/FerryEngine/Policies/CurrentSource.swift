@@ -1,3 +1,4 @@
+internal import FerryExpression
 internal import FerryModel
 internal import FerrySQLite
 
@@ -5,6 +6,11 @@ internal import FerrySQLite
 final class CurrentSource {
     let mapping: PolicyEntityMapping
     let row: SourceRow
+    /// Of the mapping's destination entity.
+    let writer: EntityWriter
+    let associations: PolicyAssociations
+    /// The functions of the mapping's policy.
+    let functions: any PolicyFunctions
     /// Where the row has the attributes of the source.
     let attributes: KeyTable<SourceAttribute>
     /// Tells the row from all others of the run.
@@ -35,9 +41,12 @@ final class CurrentSource {
         }
     }
 
-    init(_ plan: RowPlan, _ mapping: PolicyEntityMapping, _ row: SourceRow) {
-        self.mapping = mapping
-        self.row = row
+    init(_ calls: PolicyCalls, _ plan: RowPlan, on connection: Connection) throws {
+        functions = calls
+        mapping = calls.mapping
+        writer = try calls.manager.writer(mapping.destinationEntityName)
+        associations = try calls.manager.associations(of: mapping)
+        row = try SourceRow(plan, for: writer, on: connection)
         attributes = KeyTable(
             Dictionary(
                 plan.attributes.map { ($0.attribute.name, SourceAttribute($0.attribute, cell: $0.cell)) },

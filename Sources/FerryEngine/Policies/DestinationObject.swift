@@ -45,10 +45,10 @@ public final class DestinationObject {
     public func value(forKey key: String) throws -> MigrationValue {
         let known = try writer.attribute(key)
         let stored = try stored(at: known.place)
-        if known.attribute.allowsExternalStorage, case .blob(let bytes) = stored {
+        if known.isExternal, case .blob(let bytes) = stored {
             return MigrationValue(raw: try manager.contents(ofExternal: bytes))
         }
-        return MigrationValue(stored, of: known.attribute.type)
+        return MigrationValue(stored, of: known.type)
     }
 
     public func string(forKey key: String) throws -> String? { try value(forKey: key).string }
@@ -62,7 +62,10 @@ public final class DestinationObject {
     public func setValue(_ value: MigrationValue, forKey key: String) throws {
         let known = try writer.attribute(key)
         manager.mark(known, of: writer)
-        set(try value.stored(in: known.attribute), at: known.place)
+        guard let stored = value.stored(as: known.type, isExternal: known.isExternal) else {
+            throw value.refusal(by: known.attribute)
+        }
+        set(stored, at: known.place)
     }
 
     func set(_ value: Value, at place: Int) {

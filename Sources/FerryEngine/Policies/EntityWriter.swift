@@ -26,12 +26,17 @@ final class EntityWriter {
     /// One attribute, and the place of its column.
     final class DestinationAttribute {
         let attribute: Attribute
+        let type: AttributeType
+        /// Whether its values may be in files.
+        let isExternal: Bool
         let place: Int
         /// Whether it is known that a policy sets it.
         var isMarked = false
 
         init(_ attribute: Attribute, place: Int) {
             self.attribute = attribute
+            type = attribute.type
+            isExternal = attribute.allowsExternalStorage
             self.place = place
         }
     }

@@ -21,7 +21,7 @@ extension MigrationManager {
         }
         let made = (destination.primaryKey, destination.writer.number)
         if let current, current.mapping === mapping, current.key == sourceInstance.primaryKey {
-            try associations(of: mapping).associate(made, with: current)
+            try current.associations.associate(made, with: current)
         } else {
             try associations(of: mapping).add(made, to: sourceInstance.primaryKey)
         }
@@ -33,6 +33,13 @@ extension MigrationManager {
     public func destinationInstances(
         forEntityMappingName name: String, sourceInstances: [SourceObject]
     ) throws -> [DestinationObject] {
+        // What policies mostly ask for: the one object that was just made.
+        if let current, sourceInstances.count == 1, sourceInstances[0].primaryKey == current.key,
+            current.mapping.name == name, sourceInstances[0].entityName == current.mapping.sourceEntityName,
+            let made = current.associations.made(of: current), made.count == 1
+        {
+            return [try destinationObject(number: made[0].entity, key: made[0].key)]
+        }
         let mapping = try mapping(named: name)
         var objects: [DestinationObject] = []
         for source in sourceInstances where source.entityName == mapping.sourceEntityName {

@@ -75,7 +75,7 @@ public final class MigrationManager {
     /// Of the objects that are made of one source object, the first one of the mapping's own entity keeps its `Z_PK`, where
     /// no other mapping claims that; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
-        let object = try insert(entityName, row: nil)
+        let object = try insert(writer(entityName), row: nil)
         if !object.writer.isMarked {
             object.writer.isMarked = true
             mark("\(entityName).*")
@@ -96,7 +96,7 @@ public final class MigrationManager {
                 remedy: "Pass the source object and the mapping that the policy was called with.",
                 place: .init(entityMapping: mapping.name))
         }
-        let object = try insert(mapping.destinationEntityName, row: current.row)
+        let object = try insert(current.writer, row: current.row)
         if mapping.isSubstituted {
             for attributeMapping in mapping.attributeMappings {
                 guard let substitute = attributeMapping.substitute else { continue }
@@ -111,11 +111,10 @@ public final class MigrationManager {
         return object
     }
 
-    private func insert(_ entityName: String, row: SourceRow?) throws -> DestinationObject {
-        let writer = try writer(entityName)
+    private func insert(_ writer: EntityWriter, row: SourceRow?) throws -> DestinationObject {
         var insertion = DestinationObject.Insertion(version: .integer(1), row: row)
         var key: Int64?
-        if let current, current.mapping.destinationEntityName == entityName {
+        if let current, current.writer === writer {
             current.inserted += 1
             if current.mapping.keepsPrimaryKeys, !current.isKeyTaken {
                 current.isKeyTaken = true
@@ -123,7 +122,7 @@ public final class MigrationManager {
                 insertion.version = current.row.values.row.value(RowPlan.versionCell)
             }
         } else {
-            created[entityName, default: 0] += 1
+            created[writer.entity, default: 0] += 1
         }
         try makeRoom()
         let object = writer.object(try key ?? newKey(in: writer), insertion: insertion, self)
@@ -167,14 +166,11 @@ public final class MigrationManager {
     private func policyValue(
         _ column: SourceRow.PolicyColumn, _ values: PackedValues
     ) throws -> Value {
-        let value = Value(try column.evaluator.value(in: values, policy: functions))
+        let value = Value(try column.evaluator.value(in: values, policy: current?.functions))
         // What the policy gave as it is must fit; what the expression made of it was converted.
         guard column.evaluator.isPolicyCall, let attribute = column.attribute else { return value }
         return try MigrationValue(raw: value).stored(in: attribute)
     }
-
-    /// The functions of the policy at work.
-    var functions: (any PolicyFunctions)?
 
     // MARK: Keeping small things
 

@@ -73,8 +73,16 @@ extension MigrationValue {
     ///
     /// - Throws: ``FerryError`` `.rowFailed` when the attribute's type cannot hold it; never says which value.
     func stored(in attribute: Attribute) throws(FerryError) -> Value {
+        guard let stored = stored(as: attribute.type, isExternal: attribute.allowsExternalStorage) else {
+            throw refusal(by: attribute)
+        }
+        return stored
+    }
+
+    /// The value as the column of a type holds it, or nil where the type cannot hold it.
+    func stored(as type: AttributeType, isExternal: Bool) -> Value? {
         let plain = plain
-        switch (attribute.type, plain) {
+        switch (type, plain) {
         case (_, .null): return .null
         case (.integer16, .integer(let integer)) where Int16(exactly: integer) != nil: return plain
         case (.integer32, .integer(let integer)) where Int32(exactly: integer) != nil: return plain
@@ -88,13 +96,17 @@ extension MigrationValue {
         case (.uuid, .blob(let bytes)) where bytes.count == 16: return plain
         case (.binary, .blob(let bytes)), (.transformable, .blob(let bytes)):
             // Contents that stand in the row of an attribute with external storage begin with 01.
-            return attribute.allowsExternalStorage ? .blob([1] + bytes) : plain
-        default:
-            throw FerryError(
-                .rowFailed,
-                "A migration policy gave \(attribute.name), which is \(attribute.type.sourceName), \(kind).",
-                remedy: "Give it a value of the attribute's type.", place: .init(property: attribute.name))
+            return isExternal ? .blob([1] + bytes) : plain
+        default: return nil
         }
+    }
+
+    /// Why an attribute cannot hold the value; never says which value.
+    func refusal(by attribute: Attribute) -> FerryError {
+        FerryError(
+            .rowFailed,
+            "A migration policy gave \(attribute.name), which is \(attribute.type.sourceName), \(kind).",
+            remedy: "Give it a value of the attribute's type.", place: .init(property: attribute.name))
     }
 
     private var kind: String {

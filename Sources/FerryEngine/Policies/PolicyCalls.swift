@@ -18,8 +18,6 @@ final class PolicyCalls: PolicyFunctions {
 
     /// Runs a hook and writes what it set; an error says whose it is.
     func call(_ hook: () throws -> Void) throws {
-        manager.functions = self
-        defer { manager.functions = nil }
         do {
             try hook()
             try manager.flush()

@@ -13,10 +13,8 @@ final class PolicyExecutor: MappingExecutor {
         self.calls = calls
         let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .whenNeeded)
         rows = try RowStream(plan, in: context)
-        let writer = try calls.manager.writer(calls.mapping.destinationEntityName)
-        current = CurrentSource(
-            plan, calls.mapping, try SourceRow(plan, for: writer, on: context.connection))
-        associations = try calls.manager.associations(of: calls.mapping)
+        current = try CurrentSource(calls, plan, on: context.connection)
+        associations = current.associations
     }
 
     var writesScratch: Bool { true }

@@ -38,7 +38,12 @@ final class RowStream {
         if aside == nil { reader = try RowReader(plan, on: context.connection) }
     }
 
-    deinit { aside?.end(isReading: isReading) }
+    deinit {
+        guard let aside else { return }
+        // The thread may wait for it.
+        giveBack(aside)
+        aside.end(isReading: isReading)
+    }
 
     /// Whether another thread reads.
     var isOverlapped: Bool { aside != nil }
