@@ -101,11 +101,17 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
     /// The nearest declaration wins; the result is in name order.
     private func merged<Property>(_ levels: [[Property]], name: KeyPath<Property, String>) -> [Property] {
+        if levels.count == 1, isInOrder(levels[0], name: name) { return levels[0] }
         var byName: [String: Property] = [:]
         for property in levels.joined() where byName[property[keyPath: name]] == nil {
             byName[property[keyPath: name]] = property
         }
         return byName.values.sorted { codeUnitOrder($0[keyPath: name], $1[keyPath: name]) }
+    }
+
+    /// Whether properties are in name order already, each name once: so model files mostly have them.
+    private func isInOrder<Property>(_ properties: [Property], name: KeyPath<Property, String>) -> Bool {
+        zip(properties, properties.dropFirst()).allSatisfy { codeUnitOrder($0[keyPath: name], $1[keyPath: name]) }
     }
 }
 

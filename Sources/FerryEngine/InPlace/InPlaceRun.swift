@@ -102,10 +102,11 @@ package struct InPlaceRun {
     ) throws -> InPlacePlan {
         let run = InPlaceRun(
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
-        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let catalog = try StoreCatalog(connection)
+        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection, catalog: catalog)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
         let schema = try InPlaceSchema(
-            of: source, into: destination, step.resolved, on: connection, dropping: dropping)
+            of: source, into: destination, step.resolved, on: connection, dropping: dropping, catalog: catalog)
         // What is still to be dropped stands in the way of trying the steps one by one.
         if !step.parts.isEmpty, dropping.isEmpty,
             let plan = try ComposedRun(run: run).plan(source, schema, destination)
@@ -147,10 +148,12 @@ package struct InPlaceRun {
         options.progress?(ProgressUpdate(phase: .rows))
         let resolved = step.resolved
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
-        let source = try StoreLayout.actual(for: resolved.source.model, on: connection)
+        let catalog = try StoreCatalog(connection)
+        let source = try StoreLayout.actual(for: resolved.source.model, on: connection, catalog: catalog)
         let destination = try StoreLayout.canonical(
             for: resolved.destination.model, foundTriggers: .of(source))
-        let schema = try InPlaceSchema(of: source, into: destination, resolved, on: connection)
+        let schema = try InPlaceSchema(
+            of: source, into: destination, resolved, on: connection, catalog: catalog)
         let plan: InPlacePlan
         if step.parts.isEmpty {
             plan = try self.plan(source, schema, destination)

@@ -12,12 +12,11 @@ extension InPlaceSchema {
     ///   would; ``DatabaseError``.
     init(
         of source: StoreLayout, into destination: StoreLayout, _ step: ResolvedStep, on connection: Connection,
-        dropping: Set<String> = []
+        dropping: Set<String> = [], catalog: StoreCatalog
     ) throws {
-        let catalog = try StoreCatalog(connection)
         let objects = StoreObjects(catalog, layout: source)
         let carried = try CarriedObjects(
-            of: source, into: destination, on: connection, dropping: dropping, inPlace: true)
+            of: source, into: destination, on: connection, dropping: dropping, inPlace: true, catalog: catalog)
         if let refusal = carried.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
         if let mirroring = carried.mirroring,
             let refusal = try MirroringRefusal.find(mirroring, step, source, on: connection)

@@ -2,11 +2,27 @@ internal import FerryStore
 
 /// Which indexes stay through a migration in place.
 struct IndexMoves {
-    private let wanted: [String: IndexDefinition]
+    /// An index of the new version, taken apart once for all comparisons.
+    private struct Wanted {
+        var index: IndexDefinition
+        var tokens: [String]
+        var upper: [String]
+        /// In upper case.
+        var withoutName: [String]
+
+        init(_ index: IndexDefinition) {
+            self.index = index
+            tokens = IndexMoves.tokens(of: index.sql)
+            upper = tokens.map { $0.uppercased() }
+            withoutName = IndexMoves.withoutName(upper)
+        }
+    }
+
+    private let wanted: [String: Wanted]
 
     init(wanted: [IndexDefinition]) {
         self.wanted = Dictionary(
-            wanted.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
+            wanted.map { ($0.name.uppercased(), Wanted($0)) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The index of the new version that an index becomes when its table is altered; nil when it must go.
@@ -21,24 +37,22 @@ struct IndexMoves {
     ) -> IndexDefinition? {
         guard let successor = wanted[index.name.uppercased()] else { return nil }
         let renamed = Self.tokens(of: index.sql).map { names[$0] ?? $0 }.map { $0.uppercased() }
-        let tokens = Self.tokens(of: successor.sql)
-        guard renamed == tokens.map({ $0.uppercased() }), written.isDisjoint(with: tokens) else { return nil }
-        return successor
+        guard renamed == successor.upper, written.isDisjoint(with: successor.tokens) else { return nil }
+        return successor.index
     }
 
     /// The index of the new version that is the same one but for its name; SQLite has no statement that renames it.
     func namesake(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
-        let renamed = Self.withoutName(Self.tokens(of: index.sql).map { names[$0] ?? $0 })
-        let found = wanted.values.filter { Self.withoutName(Self.tokens(of: $0.sql)) == renamed }
-        guard found.count == 1, written.isDisjoint(with: Self.tokens(of: found[0].sql)) else { return nil }
-        return found[0]
+        let renamed = Self.withoutName(Self.tokens(of: index.sql).map { (names[$0] ?? $0).uppercased() })
+        let found = wanted.values.filter { $0.withoutName == renamed }
+        guard found.count == 1, written.isDisjoint(with: found[0].tokens) else { return nil }
+        return found[0].index
     }
 
     /// What stands before the name and what stands after it.
-    private static func withoutName(_ tokens: [String]) -> [String] {
-        let upper = tokens.map { $0.uppercased() }
+    private static func withoutName(_ upper: [String]) -> [String] {
         guard let place = upper.firstIndex(of: "INDEX"), place + 1 < upper.count else { return upper }
         return Array(upper[...place]) + upper[(place + 2)...]
     }
@@ -48,7 +62,12 @@ struct IndexMoves {
         var tokens: [String] = []
         var word = ""
         func isWordPart(_ character: Character) -> Bool {
-            character == "_" || character.isLetter || character.isNumber
+            // Asking Unicode's tables takes long, and names are rarely anything else than ASCII.
+            switch character {
+            case "a"..."z", "A"..."Z", "0"..."9", "_": true
+            case _ where character.isASCII: false
+            default: character.isLetter || character.isNumber
+            }
         }
         for character in sql {
             if isWordPart(character) {

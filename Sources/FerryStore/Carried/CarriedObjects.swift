@@ -47,15 +47,16 @@ package struct CarriedObjects: Sendable {
     ///   - schema: The name under which the store is attached.
     ///   - dropping: Names of objects that are to be left out, in any case of their letters.
     ///   - inPlace: Whether tables stay where they are, so that only views and triggers are made anew.
+    ///   - known: What the store has, where it has been read already.
     /// - Throws: ``DatabaseError``.
     package init(
         of source: StoreLayout, into destination: StoreLayout, on connection: Connection, schema: String = "main",
-        dropping: Set<String> = [], inPlace: Bool = false
+        dropping: Set<String> = [], inPlace: Bool = false, catalog known: StoreCatalog? = nil
     ) throws(DatabaseError) {
         self.source = source
         self.inPlace = inPlace
         unwanted = Set(dropping.map { $0.uppercased() })
-        catalog = try StoreCatalog(connection, schema: schema)
+        if let known { catalog = known } else { catalog = try StoreCatalog(connection, schema: schema) }
         unchanged = UnchangedTables(source: source, destination: destination, catalog: catalog)
         let sorted = StoreObjects(catalog, layout: source)
         history = try HistoryTables(sorted.historyTables, catalog, on: connection, schema: schema)

@@ -12,12 +12,14 @@ extension StoreLayout {
     ///   - model: The model that the store was written with.
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
+    ///   - known: What the store has, where it has been read already.
     /// - Returns: The layout.
     /// - Throws: `damagedSource` naming the table and the property that cannot be found; ``DatabaseError``.
     package static func actual(
-        for model: ManagedObjectModel, on connection: Connection, schema: String = "main"
+        for model: ManagedObjectModel, on connection: Connection, schema: String = "main",
+        catalog known: StoreCatalog? = nil
     ) throws -> StoreLayout {
-        let catalog = try StoreCatalog(connection, schema: schema)
+        let catalog = try known ?? StoreCatalog(connection, schema: schema)
         let numbers = try EntityNumberReader(model, on: connection, schema: schema).numbers()
         var finder = LayoutFinder(expected: LayoutBuilder(model, numbers: numbers).layout, catalog: catalog)
         return try finder.find()
