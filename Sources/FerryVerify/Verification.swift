@@ -89,7 +89,8 @@ package struct Verification {
                 throw error
             }
         } catch let error as DatabaseError where error.isInterrupted {
-            throw FerryError(.interrupted, "Stopped while verifying.", remedy: "Run the same command to go on.", cause: error)
+            throw FerryError(
+                .interrupted, "Stopped while verifying.", remedy: "Run the same command to go on.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",

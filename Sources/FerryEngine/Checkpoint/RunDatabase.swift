@@ -82,15 +82,8 @@ struct RunDatabase {
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
-            // Without these two no super-journal is written, and a crash could keep rows and lose their lookups.
-            let journal = try connection.value("PRAGMA \(schema).journal_mode")
-            let isSynchronous = try connection.integer("PRAGMA \(schema).synchronous") ?? 0 >= 1
-            guard journal == .text("truncate"), isSynchronous else {
-                throw FerryError(
-                    .internalError, "SQLite does not give the \(schema) database a journal that survives a crash.",
-                    remedy: "Use a file system that supports file locking.")
-            }
         }
+        try AtomicCommit.require(of: ["main", "scratch"], on: connection)
     }
 
     // MARK: Beginning
