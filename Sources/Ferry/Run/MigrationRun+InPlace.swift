@@ -95,6 +95,7 @@ extension Connection {
     /// Opens a file that is migrated within itself.
     convenience init(inPlace path: String, vfs: VFS?, trace: TraceHook?) throws {
         try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
+        try syncFully()
         // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
         try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE; PRAGMA cache_size = -6000")
     }

@@ -117,6 +117,8 @@ package final class SourceGuard {
         try checkHeader(of: connection, store)
         try checkJournal(of: connection, store, files: files)
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
+        // The swap writes the `-wal` back by this connection.
+        try connection.syncFully()
         // It reads each page once at most, in order, and is held through the whole run.
         try connection.execute("PRAGMA cache_size = -256")
         try connection.execute(mode == .readWrite && purpose == .migrating ? "BEGIN IMMEDIATE" : "BEGIN")

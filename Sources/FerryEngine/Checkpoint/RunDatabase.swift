@@ -65,7 +65,10 @@ struct RunDatabase {
     // MARK: Opening
 
     private func connect() throws -> Connection {
-        try Connection(path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        let connection = try Connection(
+            path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        try connection.syncFully()
+        return connection
     }
 
     private func configure(_ connection: Connection) throws {
