@@ -57,7 +57,9 @@ struct RunDatabase {
     /// Takes the progress table out and leaves no journal beside the destination.
     func finish() throws {
         let connection = try connect()
-        try connection.execute("PRAGMA main.synchronous = FULL")
+        // This connection's journal is deleted at the commit; only EXTRA syncs the folder then, so that a power cut does
+        // not bring the journal back, and with it the table, into a step that is recorded as finished.
+        try connection.execute("PRAGMA main.synchronous = EXTRA")
         try connection.execute("DROP TABLE IF EXISTS main.\(ProgressTable.name)")
         try connection.execute("PRAGMA main.journal_mode = DELETE")
     }
