@@ -50,11 +50,14 @@ public final class StopRequest: Sendable {
     ///   - budgetSpent: The reason for stopping then.
     package init(following other: StopRequest, budgetNanoseconds: UInt64?, budgetSpent: FerryError) {
         let relay = Relay()
-        followed = (other, other.state.withLock { state in
-            let token = state.token()
-            state.followers[token] = { relay.request?.request($0) }
-            return token
-        })
+        followed = (
+            other,
+            other.state.withLock { state in
+                let token = state.token()
+                state.followers[token] = { relay.request?.request($0) }
+                return token
+            }
+        )
         relay.request = self
         if let reason = other.state.withLock({ $0.reason }) { request(reason) }
         guard let budgetNanoseconds else { return }
@@ -67,7 +70,9 @@ public final class StopRequest: Sendable {
         interruptLater(milliseconds: min(milliseconds, .max / 2_000_000) + Self.patienceMilliseconds)
     }
 
-    deinit { if let followed { followed.request.state.withLock { _ = $0.followers.removeValue(forKey: followed.token) } } }
+    deinit {
+        if let followed { followed.request.state.withLock { _ = $0.followers.removeValue(forKey: followed.token) } }
+    }
 
     /// Asks for a stop; the first reason given is kept.
     public func request(_ error: FerryError) {

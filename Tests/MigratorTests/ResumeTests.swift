@@ -106,6 +106,113 @@ struct ResumeTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
     }
 
+    @Test("Other chunks and another executor go on with a run: they do not change what it makes")
+    func goesOnOtherwise() throws {
+        let whole = try SmallMigration()
+        _ = try whole.migrator().migrate(quick)
+        let small = try interrupted(quick)
+        var other = quick
+        (other.chunkSize, other.executor) = (.rows(3), .row)
+        let report = try small.migrator().migrate(other)
+        #expect(report.resumed)
+        #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(whole.store))
+    }
+
+    @Test("Another treatment of damaged rows, other objects to drop and a changed model are refused by name")
+    func refusesOtherInput() throws {
+        let small = try interrupted(quick)
+        var other = quick
+        other.damaged = .drop
+        let treated = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
+        #expect(treated?.code == .runDiffers && treated?.message.contains("treatment of damaged rows") == true)
+        other = quick
+        other.dropUnknown = ["view"]
+        let dropped = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
+        #expect(dropped?.code == .runDiffers && dropped?.message.contains("objects to drop") == true)
+        let model = "App.xcdatamodeld/App 2.xcdatamodel/contents"
+        let bytes = try FileLayer().read(small.folder.file(model))
+        try small.write(String(decoding: bytes, as: UTF8.self) + "\n", to: model)
+        let changed = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
+        #expect(changed?.code == .runDiffers && changed?.message.contains("App 2.xcdatamodel") == true)
+    }
+
+    @Test("A folder that was copied in the middle of a commit is refused before SQLite looks at it")
+    func refusesMovedRun() throws {
+        let count = FaultPlan(keepsNames: true)
+        let whole = try SmallMigration()
+        _ = try whole.migrator(files: FileLayer(faults: count)).migrate(quick)
+        // Deleting the super-journal is the commit of rows and lookups together.
+        let commit = try #require(count.names.firstIndex { $0.hasPrefix("delete ") && $0.contains("-mj") })
+        let small = try SmallMigration()
+        #expect(throws: (any Error).self) {
+            try small.migrator(files: FileLayer(faults: FaultPlan(trigger: commit + 1))).migrate(quick)
+        }
+        let (folder, away) = (small.store + ".ferry", small.folder.file("away"))
+        try FileLayer().rename(folder, to: away)
+        try FileManager.default.copyItem(atPath: away, toPath: folder)
+        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
+        #expect(error?.code == .runMoved && error?.code.consequence == .refused)
+        #expect(error?.remedy.contains("--restart") == true)
+        try FileLayer().removeTree(folder)
+        try FileLayer().rename(away, to: folder)
+        #expect(try small.migrator().migrate(quick).resumed)
+    }
+
+    @Test("A task that is cancelled ends after the unit at work, and the run can be gone on with")
+    func cancelled() async throws {
+        let small = try SmallMigration()
+        let migrator = try small.migrator()
+        let task = Task { [quick] in
+            for try await event in migrator.run(quick) {
+                if case .phase(.rows, step: 2) = event { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        try await task.value
+        var report: MigrationReport?
+        // The run ends by itself soon after the task.
+        for _ in 0..<200 where report == nil {
+            do {
+                report = try small.migrator().migrate(quick)
+            } catch let error as FerryError where error.code == .runActive || error.code == .storeInUse {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        #expect(report?.outcome == .migrated || report?.outcome == .upToDate)
+        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .finished)
+    }
+
+    @Test("Its state can be asked for while it works, and after it was stopped, without being in its way")
+    func tellsItsState() throws {
+        let small = try SmallMigration()
+        let files = StoreFiles(URL(fileURLWithPath: small.store))
+        #expect(try files.status().state == .none)
+        let stop = StopRequest()
+        let seen = Mutex<[RunStatus]>([])
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(quick, stop: stop) { event in
+                if case .phase(.indexes, step: 2) = event { stop.request(FerryError(.interrupted, "Stopped.")) }
+                guard case .phase(.rows, _) = event else { return }
+                do {
+                    let status = try files.status()
+                    seen.withLock { $0.append(status) }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(error?.code == .interrupted)
+        let running = seen.withLock { $0 }
+        #expect(running.count == 2 && running.allSatisfy { $0.state == .running && $0.runID != nil && $0.steps == 2 })
+        let status = try files.status()
+        #expect(status.state == .interrupted && status.step == 2 && status.phase == "indexes")
+        #expect(status.fraction.map { $0 > 0.5 && $0 < 1 } == true, "\(status)")
+        #expect(status.etaSeconds == nil && status.rowsPerSecond == nil)
+        let report = try small.migrator().migrate(quick)
+        #expect(report.resumed)
+        let finished = try files.status()
+        #expect(finished.state == .finished && finished.runID == status.runID && finished.finished != nil)
+    }
+
     @Test("A damaged destination fails verification and the store stays")
     func findsDamage() throws {
         let small = try SmallMigration()

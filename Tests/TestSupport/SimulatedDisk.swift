@@ -156,7 +156,9 @@ package final class SimulatedDisk: @unchecked Sendable {
     package func unwitnessed() throws -> [String] {
         try lock.withLock {
             try state.names.filter { path, file in
-                guard !file.isFolder, !path.hasSuffix("-shm"), FileManager.default.fileExists(atPath: path) else { return false }
+                guard !file.isFolder, !path.hasSuffix("-shm"), FileManager.default.fileExists(atPath: path) else {
+                    return false
+                }
                 return try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) != file.current
             }.map(\.key).sorted()
         }

@@ -44,7 +44,7 @@ struct InPlaceStep: StepWork {
             throw FerryError(.internalError, "\(destinationPath) takes no write-ahead log.")
         }
         // Nothing goes back into the main file before the step is verified.
-        try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL")
+        try connection.execute("PRAGMA wal_autocheckpoint = 0")
         let reports = try InPlaceRun.run([step], on: connection, options: options)
         withExtendedLifetime(connection) {}
         return reports[0]
@@ -103,6 +103,8 @@ struct InPlaceStep: StepWork {
             if try !(keepsLog && storeUsesLog()) { _ = try connection.setPragma("journal_mode", to: "DELETE") }
         }
         try removeLog()
+        // A log that a power cut brings back would be taken for a part of the destination.
+        try files.syncFolder(folder)
     }
 
     private func storeUsesLog() throws -> Bool {

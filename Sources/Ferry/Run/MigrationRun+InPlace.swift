@@ -97,6 +97,10 @@ extension Connection {
     /// Opens a file that is migrated within itself.
     convenience init(inPlace path: String, memory: MemoryBudget, vfs: VFS?, trace: TraceHook?) throws {
         try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
+        try syncFully()
+        // The store's own journal may be one that is deleted at the commit: then its folder is synced too, before
+        // anything that only the old store needs is taken away.
+        try execute("PRAGMA synchronous = EXTRA")
         // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
         try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
         try shareCaches(memory.lonelyCaches, among: ["main": 5, "temp": 1])

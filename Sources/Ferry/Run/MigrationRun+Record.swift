@@ -19,7 +19,8 @@ extension MigrationRun {
 
     /// Begins a run: from here on the folder is known as this run's.
     func newRecord(
-        _ plan: MigrationPlan, _ findings: Findings, _ rows: [String: Int64], _ sourceGuard: SourceGuard, _ folder: RunFolder
+        _ plan: MigrationPlan, _ findings: Findings, _ rows: [String: Int64], _ sourceGuard: SourceGuard,
+        _ folder: RunFolder
     ) throws -> RunRecord {
         var record = try RunRecord(
             .migration, in: folder, on: sourceGuard, inputs: inputs.digests,

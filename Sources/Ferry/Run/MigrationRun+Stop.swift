@@ -54,7 +54,9 @@ extension StopRequest {
         let (whole, isTooMuch) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
         self.init(
             following: other,
-            budgetNanoseconds: budget.map { _ in isTooMuch ? .max : whole.addingReportingOverflow(nanoseconds).partialValue },
+            budgetNanoseconds: budget.map { _ in
+                isTooMuch ? .max : whole.addingReportingOverflow(nanoseconds).partialValue
+            },
             budgetSpent: FerryError(
                 .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is spent.",
                 remedy: "Run the same command again to go on, or with --restart to begin again."))

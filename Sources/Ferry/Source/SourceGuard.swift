@@ -124,6 +124,8 @@ package final class SourceGuard {
         try checkHeader(of: connection, store)
         try checkJournal(of: connection, store, files: files)
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
+        // The swap writes the `-wal` back by this connection.
+        try connection.syncFully()
         try connection.shareCaches(memory.guardCache, among: ["main": 1], sorters: 0)
         try connection.execute(mode == .readWrite && purpose == .migrating ? "BEGIN IMMEDIATE" : "BEGIN")
         try connection.execute("PRAGMA query_only = 1")

@@ -23,7 +23,8 @@ final class UniqueLookups {
             let known = lookups[mapping.destination] ?? []
             if known.contains(where: { $0.attributes == mapping.unique }) { continue }
             let table = "main.unique_\(number)_\(mapping.position)"
-            try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
+            try connection.execute(
+                "CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
             lookups[mapping.destination, default: []].append(
                 Lookup(
                     attributes: mapping.unique,

@@ -68,7 +68,8 @@ struct HeldSwapTests {
         #expect(error?.remedy.contains("without --hold-swap") == true)
     }
 
-    @Test("Leaves the store as it was, twice if asked twice, and the next call only swaps", arguments: BudgetTests.kinds)
+    @Test(
+        "Leaves the store as it was, twice if asked twice, and the next call only swaps", arguments: BudgetTests.kinds)
     func holds(_ kind: Scenario.Kind) throws {
         let whole = try Scenario(kind, form: .filledLog)
         try whole.run()

@@ -1,0 +1,68 @@
+import FerryBase
+import FerrySQLite
+import TestSupport
+import Testing
+
+@Suite("A statement that takes too long")
+struct StopTests {
+    private static let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    private static let spent = FerryError(.budgetSpent, "It is spent.")
+
+    private func open() throws -> (TemporaryFolder, Connection) {
+        let folder = try TemporaryFolder()
+        return (folder, try Connection(path: folder.file("a.sqlite"), mode: .create))
+    }
+
+    @Test("Is given up when a stop was asked for, with its transaction, and the connection stays good")
+    func isGivenUp() throws {
+        let (folder, connection) = try open()
+        try connection.execute("CREATE TABLE t(x)")
+        let stop = StopRequest()
+        connection.abandonStatements(on: stop)
+        stop.request(FerryError(.interrupted, "Stopped."))
+        let error = #expect(throws: DatabaseError.self) {
+            try connection.transaction {
+                try connection.execute("INSERT INTO t VALUES (1)")
+                _ = try connection.integer(Self.endless)
+            }
+        }
+        #expect(error?.isInterrupted == true && !connection.isInTransaction)
+        let other = try Connection(path: folder.file("a.sqlite"), mode: .readWrite)
+        #expect(try other.integer("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test("Is given up over a spent budget only once a unit is done", arguments: [true, false])
+    func keepsFirstUnit(_ isDone: Bool) throws {
+        let (folder, connection) = try open()
+        let stop = StopRequest(following: StopRequest(), budgetNanoseconds: 1, budgetSpent: Self.spent)
+        let long =
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 4000000) SELECT count(*) FROM n"
+        try connection.abandoning(on: stop) {
+            if isDone {
+                stop.unitIsDone()
+                #expect(throws: FerryError.self) { try stop.check() }
+                let error = #expect(throws: DatabaseError.self) { _ = try connection.integer(Self.endless) }
+                #expect(error?.isInterrupted == true)
+            } else {
+                try stop.check()
+                #expect(try connection.integer(long) == 4_000_000)
+                #expect(stop.isDue && !stop.isRequested)
+            }
+        }
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("Is left alone behind the body that it was given for, and by a request that is gone")
+    func endsWithBody() throws {
+        let (folder, connection) = try open()
+        let parent = StopRequest()
+        var stop: StopRequest? = StopRequest(following: parent, budgetNanoseconds: nil, budgetSpent: Self.spent)
+        connection.abandoning(on: stop ?? parent) {}
+        parent.request(FerryError(.interrupted, "Stopped."))
+        #expect(stop?.isRequested == true)
+        stop = nil
+        #expect(try connection.integer("SELECT 7") == 7)
+        withExtendedLifetime(folder) {}
+    }
+}
