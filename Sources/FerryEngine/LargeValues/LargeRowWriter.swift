@@ -64,9 +64,8 @@ final class LargeRowWriter {
     /// - Throws: ``DatabaseError``, ``FerryError``.
     func write(_ key: Int64, from row: Statement, at place: Int) throws -> Bool {
         let ways = ways(row, place)
-        guard 2 * cost(of: ways, row, place) <= max(options.memoryLimit, 2 * options.wholeValueBytes) else {
-            return false
-        }
+        // What stands beside a text of the largest size is of the size that goes with any chunk.
+        guard cost(of: ways, row, place) <= options.wholeValueBytes + options.valueBytes else { return false }
         // Zeros count as bytes of the record, though none of them is in memory.
         try connection.with(.length, .max) {
             try insert.bind(key, at: 1)
