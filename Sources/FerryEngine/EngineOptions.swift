@@ -29,7 +29,8 @@ package struct EngineOptions: Sendable {
     /// What was wrong with the source, as a scan of this run has found; nil when nobody has looked yet.
     package var sourceDamage: [StoreDamage]?
 
-    package var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }
+    /// Shares of the limit; of the least one where values are held to less than that.
+    package var memory: MemoryBudget { MemoryBudget(limit: max(memoryLimit, MemoryBudget.least)) }
 
     package init(
         chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,

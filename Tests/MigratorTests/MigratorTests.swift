@@ -96,8 +96,12 @@ struct MigratorTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK") == 12)
         #expect(try !FileLayer().exists(output + ".ferry"))
 
+        // As a kill leaves it between the removal of its record and its own.
+        try FileLayer().createDirectory(output + ".ferry")
+        try FileLayer().replace(output + ".ferry/lock", with: [])
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(configuration) }
         #expect(error?.code == .outputExists)
+        #expect(try !FileLayer().exists(output + ".ferry"))
         #expect(try StoreBytes(small.store) == before)
     }
 

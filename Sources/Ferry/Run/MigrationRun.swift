@@ -114,9 +114,16 @@ final class MigrationRun {
         } else {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
-            try place.checkOutput(files: files)
-            let findings = try sourceGuard.connection.abandoning(on: stop) {
-                try preflight(store, layout, rows: rows, plan, writesRows: writesRows)
+            let findings: Findings
+            do {
+                try place.checkOutput(files: files)
+                findings = try sourceGuard.connection.abandoning(on: stop) {
+                    try preflight(store, layout, rows: rows, plan, writesRows: writesRows)
+                }
+            } catch {
+                // A kill can leave the folder of a run that had not begun yet, or of one that was done.
+                if let found, found.record == nil { try found.remove() }
+                throw error
             }
             folder = try found ?? RunFolder(path: place.runFolder, files: files)
             do {
