@@ -13,12 +13,13 @@ struct MemoryBudgetTests {
         for sum in shares { #expect(sum + MemoryBudget.program <= budget.limit) }
     }
 
-    @Test("At 32 MiB databases have eight of them, and what rows go through has four")
+    @Test("At 32 MiB databases have eight of them, lookups four, and rows on their way two")
     func sharesDefaultLimit() {
         let budget = MemoryBudget()
         #expect(budget.limit == 32 << 20)
         #expect(budget.databases == 8 << 20)
-        #expect(budget.queue + budget.lookups == 4 << 20)
+        #expect(budget.lookups == 4 << 20)
+        #expect(budget.queue == 2 << 20)
     }
 
     @Test("A limit below what the program needs is refused with the least one")

@@ -86,13 +86,12 @@ public final class DestinationObject {
 
     /// Writes what was set.
     func write() throws {
-        if let insertion {
+        if let insertion = insertion.take() {
             if let row = insertion.row {
                 try row.insert(key: primaryKey, version: insertion.version, changes)
             } else {
                 try writer.insert(key: primaryKey, version: insertion.version, changes)
             }
-            self.insertion = nil
         } else if !changes.isEmpty {
             let assignments = changes.places.enumerated().map { "\(writer.columns[$1]) = ?\($0 + 2)" }
             let update = try manager.cached(

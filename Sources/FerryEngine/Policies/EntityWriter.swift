@@ -129,8 +129,8 @@ final class EntityWriter {
     }
 
     /// Keeps an object for the next one, unless somebody refers to it.
-    func recycle(_ object: consuming DestinationObject) {
+    static func recycle(_ object: consuming DestinationObject) {
         var object = object
-        if !object.isPending, isKnownUniquelyReferenced(&object) { spare = object }
+        if !object.isPending, isKnownUniquelyReferenced(&object) { object.writer.spare = object }
     }
 }

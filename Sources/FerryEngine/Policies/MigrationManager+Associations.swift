@@ -12,6 +12,10 @@ extension MigrationManager {
         sourceInstance: SourceObject, withDestinationInstance destination: DestinationObject,
         for mapping: PolicyEntityMapping
     ) throws {
+        let made = (destination.primaryKey, destination.writer.number)
+        if let current, current.mapping === mapping, sourceInstance.isAtWork(current) {
+            return try current.associations.associate(made, with: current)
+        }
         guard mapping.resolved.policy != nil, sourceInstance.entityName == mapping.sourceEntityName else {
             throw FerryError(
                 .unsupported,
@@ -19,7 +23,6 @@ extension MigrationManager {
                 remedy: "Associate objects of the mapping's own source entity, for a mapping that has a policy.",
                 place: .init(entityMapping: mapping.name))
         }
-        let made = (destination.primaryKey, destination.writer.number)
         if let current, current.mapping === mapping, current.key == sourceInstance.primaryKey {
             try current.associations.associate(made, with: current)
         } else {
@@ -34,8 +37,7 @@ extension MigrationManager {
         forEntityMappingName name: String, sourceInstances: [SourceObject]
     ) throws -> [DestinationObject] {
         // What policies mostly ask for: the one object that was just made.
-        if let current, sourceInstances.count == 1, sourceInstances[0].primaryKey == current.key,
-            current.mapping.name == name, sourceInstances[0].entityName == current.mapping.sourceEntityName,
+        if let current, sourceInstances.count == 1, sourceInstances[0].isAtWork(current), current.mapping.name == name,
             let made = current.associations.made(of: current), made.count == 1
         {
             return [try destinationObject(number: made[0].entity, key: made[0].key)]

@@ -87,8 +87,9 @@ public final class MigrationManager {
     func insertDefault(
         forSource source: SourceObject, in mapping: PolicyEntityMapping
     ) throws -> DestinationObject {
-        guard let current, current.mapping === mapping, current.key == source.primaryKey,
-            source.entityName == mapping.sourceEntityName
+        guard let current, current.mapping === mapping,
+            source.isAtWork(current)
+                || current.key == source.primaryKey && source.entityName == mapping.sourceEntityName
         else {
             throw FerryError(
                 .badMapping,
@@ -244,11 +245,10 @@ public final class MigrationManager {
     /// Writes everything that was set.
     func flush() throws {
         guard !pending.isEmpty else { return }
-        for object in pending { try object.write() }
+        for index in pending.indices { try pending[index].write() }
         while let object = pending.popLast() {
             object.isPending = false
-            let writer = object.writer
-            writer.recycle(object)
+            EntityWriter.recycle(object)
         }
     }
 

@@ -152,7 +152,7 @@ final class PolicyRun {
                         try calls.policy.createRelationships(
                             forDestination: destination, in: calls.mapping, manager: manager)
                     }
-                    destination.writer.recycle(destination)
+                    EntityWriter.recycle(destination)
                     isByDefault = isByDefault && manager.isRelatedByDefault
                 }
                 guard let last = page.last else { break }

@@ -82,11 +82,14 @@ public final class SourceObject {
         return objects
     }
 
+    /// Whether it stands for the row at work.
+    func isAtWork(_ current: CurrentSource) -> Bool { row == current.number }
+
     // MARK: Reading
 
     /// The value in the row at work; nil where it is not in it, or not all of it.
     private func valueAtWork(_ key: String) -> MigrationValue? {
-        guard let row, let current = manager.current, current.number == row, let attribute = current.attributes[key],
+        guard let current = manager.current, isAtWork(current), let attribute = current.attributes[key],
             !attribute.isExternal
         else { return nil }
         return MigrationValue(current.row.values.row, attribute.cell, of: attribute.type)

@@ -113,8 +113,9 @@ struct ColumnChanges {
         for index in places.indices { try statement.bind(values[index], at: index + first) }
     }
 
+    /// One by one: there are few, and that is quicker than emptying an array that keeps its room.
     mutating func removeAll() {
-        places.removeAll(keepingCapacity: true)
-        values.removeAll(keepingCapacity: true)
+        while places.popLast() != nil {}
+        while values.popLast() != nil {}
     }
 }

@@ -32,6 +32,8 @@ struct RowPlan {
     }
 
     let sql: RowStatements.SQL
+    /// The largest value that is read with its row; a policy holds what it reads.
+    let largestValue: Int
     /// The columns of the statement that are packed, in the order of their cells.
     let packed: [Int32]
     /// What is evaluated while reading, for the cells after them.
@@ -52,6 +54,7 @@ struct RowPlan {
 
     init(_ sql: RowStatements, _ evaluation: Evaluation = .whileReading) throws {
         let (context, mapping) = (sql.context, sql.mapping)
+        largestValue = mapping.policy == nil ? context.options.valueBytes : context.options.wholeValueBytes
         let expressions = ExpressionSQL(context: context, mapping: mapping)
         var scope = try sql.scope(filtered: false)
         var selection = RowSelection()

@@ -53,6 +53,7 @@ final class RowThread: @unchecked Sendable {
     /// Nil when the rows need more than the source: then only the writer's connection can read them.
     init?(_ plan: RowPlan, in context: StepContext) throws {
         let connection = try context.openSource()
+        connection.limit(.length, plan.largestValue)
         do {
             reader = try RowReader(plan, on: connection)
         } catch let error as DatabaseError where error.isInSQL {
