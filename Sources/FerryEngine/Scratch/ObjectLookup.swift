@@ -168,7 +168,12 @@ package final class ObjectLookup {
 
     private func makeRoom() throws {
         // Saving few at a time would be dear: then what is on disk already makes way alone.
-        guard unsaved > known.capacity / 2 else { return known.makeRoom(keepingAbove: saved.last ?? .min) }
+        guard unsaved > known.capacity / 2 else {
+            known.makeRoom(keepingAbove: saved.last ?? .min)
+            // Where all of them were found lately few went; now none was.
+            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved.last ?? .min) }
+            return
+        }
         var place = 0
         while let object = known.next(from: &place, above: saved.last ?? .min) { pass(object.hash) }
         try saved.save(through: highest)
