@@ -110,6 +110,7 @@ package final class ObjectLookup {
     /// Makes sure that all objects are known; to be called first in each unit.
     ///
     /// - Parameter last: The highest key in the table. Lower than what was given out means that a unit was rolled back.
+    /// - Throws: ``DatabaseError``.
     package func begin(after last: Int64) throws {
         if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
         guard !isComplete || highest < last else { return }
@@ -134,6 +135,8 @@ package final class ObjectLookup {
     /// - Parameters:
     ///   - arguments: The values, in the order of the columns.
     ///   - first: The place of the first value.
+    /// - Returns: Its key.
+    /// - Throws: ``DatabaseError``.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
         hash = hash(of: arguments, from: first)
         if let key = known.key(of: hash) { return key }
