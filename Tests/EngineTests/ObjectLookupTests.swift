@@ -90,6 +90,19 @@ struct ObjectLookupTests {
         }
     }
 
+    @Test("Room is made even where all that could go was found lately")
+    func lately() throws {
+        let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: 8)
+        try rig.begin()
+        let value = { (number: Int) in [Value.integer(Int64(number)), .null] }
+        // One more than fits saves all; then half is found twice, and new ones take the other half.
+        for number in 1...225 { #expect(try rig.findOrCreate(value(number)) == Int64(number)) }
+        for number in [1...112, 1...112, 226...400, 1...400].joined() {
+            #expect(try rig.findOrCreate(value(number)) == Int64(number))
+        }
+        try rig.commit()
+    }
+
     @Test("Objects of another mapping are known without being added")
     func others() throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: 8)

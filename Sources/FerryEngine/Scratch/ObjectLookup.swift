@@ -110,6 +110,7 @@ package final class ObjectLookup {
     /// Makes sure that all objects are known; to be called first in each unit.
     ///
     /// - Parameter last: The highest key in the table. Lower than what was given out means that a unit was rolled back.
+    /// - Throws: ``DatabaseError``.
     package func begin(after last: Int64) throws {
         if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
         guard !isComplete || highest < last else { return }
@@ -134,6 +135,8 @@ package final class ObjectLookup {
     /// - Parameters:
     ///   - arguments: The values, in the order of the columns.
     ///   - first: The place of the first value.
+    /// - Returns: Its key.
+    /// - Throws: ``DatabaseError``.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
         hash = hash(of: arguments, from: first)
         if let key = known.key(of: hash) { return key }
@@ -168,7 +171,12 @@ package final class ObjectLookup {
 
     private func makeRoom() throws {
         // Saving few at a time would be dear: then what is on disk already makes way alone.
-        guard unsaved > known.capacity / 2 else { return known.makeRoom(keepingAbove: saved.last ?? .min) }
+        guard unsaved > known.capacity / 2 else {
+            known.makeRoom(keepingAbove: saved.last ?? .min)
+            // Where all of them were found lately few went; now none was.
+            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved.last ?? .min) }
+            return
+        }
         var place = 0
         while let object = known.next(from: &place, above: saved.last ?? .min) { pass(object.hash) }
         try saved.save(through: highest)

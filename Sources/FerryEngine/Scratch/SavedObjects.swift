@@ -74,6 +74,7 @@ final class SavedObjects {
     /// Saves what the lookup's rows are now.
     ///
     /// - Parameter last: The highest of their keys.
+    /// - Throws: ``DatabaseError``.
     func save(through last: Int64) throws(DatabaseError) {
         try insert.run()
         counts[0] += connection.changes

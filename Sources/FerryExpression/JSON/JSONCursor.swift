@@ -60,6 +60,8 @@ struct JSONCursor {
     /// Passes one whole value, checking it, and gives its bytes.
     ///
     /// - Parameter outer: How many containers are around it.
+    /// - Returns: The bytes of the value.
+    /// - Throws: ``Problem`` where the text is no JSON.
     mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position
