@@ -53,7 +53,6 @@ final class RowThread: @unchecked Sendable {
     /// Nil when the rows need more than the source: then only the writer's connection can read them.
     init?(_ plan: RowPlan, in context: StepContext) throws {
         let connection = try context.openSource()
-        connection.limit(.length, plan.largestValue)
         do {
             reader = try RowReader(plan, on: connection)
         } catch let error as DatabaseError where error.isInSQL {
@@ -61,6 +60,8 @@ final class RowThread: @unchecked Sendable {
         }
         let steps = try connection.rows("EXPLAIN QUERY PLAN " + plan.sql.text)
         needsSorting = steps.contains { $0.contains { $0.text?.contains("TEMP B-TREE") == true } }
+        // Only now: what SQLite says of a plan may be longer.
+        connection.limit(.length, plan.largestValue)
         slots = (0..<Self.slotCount).map { _ in Slot(cells: plan.cellCount) }
         // Raised afterwards: a semaphore must not be freed below the value that it was created with.
         for _ in slots { free.signal() }
