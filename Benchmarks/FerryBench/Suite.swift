@@ -5,7 +5,7 @@ enum Suite {
     static let cases: [any BenchmarkCase] = [
         CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), FindOrCreateCase(), JSONCase(), SnapshotCase(),
         VerifyCase(),
-        MemoryCase(), ChunkSweepCase(), WideRowsCase(), BlobsCase(), PlanCase(),
+        MemoryCase(), ChunkSweepCase(), WideRowsCase(), BlobsCase(), ChainCase(), PlanCase(),
     ]
 
     /// How much a gate measures.
