@@ -4,9 +4,8 @@ internal import BenchmarkHarness
 enum Suite {
     static let cases: [any BenchmarkCase] = [
         CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), ExtractCase(), FindOrCreateCase(), JSONCase(),
-        InPlaceCase(), SnapshotCase(), VerifyCase(), WideRowsCase(), BlobsCase(), LargeValuesCase(), PlanCase(),
-        MemoryCase(),
-        ChunkSweepCase(),
+        InPlaceCase(), ChainCase(), SnapshotCase(), VerifyCase(), WideRowsCase(), BlobsCase(), LargeValuesCase(),
+        PlanCase(), MemoryCase(), ChunkSweepCase(),
     ]
 
     /// How much a gate measures of a case: about a minute in all at small scale, less than twenty at full scale.

@@ -45,6 +45,9 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// The entity and its ancestors, the entity first.
     package func lineage(of name: String) -> [Entity] { (lineages[name] ?? []).compactMap { entities[$0] } }
 
+    /// The names of the entity and its ancestors, the entity first: what most callers want, and it copies nothing.
+    package func lineageNames(of name: String) -> [String] { lineages[name] ?? [] }
+
     /// The topmost ancestor, whose table holds the rows.
     package func root(of name: String) -> String { lineages[name]?.last ?? name }
 
@@ -74,24 +77,27 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
     /// An attribute by its name, or an element of a composite by its full name (`composite.element`).
     package func attribute(_ property: String, of entity: String) -> Attribute? {
-        for entity in lineage(of: entity) {
-            if let attribute = entity.attributes.first(where: { $0.name == property }) { return attribute }
+        for name in lineageNames(of: entity) {
+            if let attribute = entities[name]?.attributes.first(where: { $0.name == property }) { return attribute }
         }
         return element(property, of: entity)
     }
 
     package func relationship(_ property: String, of entity: String) -> Relationship? {
-        for entity in lineage(of: entity) {
-            if let relationship = entity.relationships.first(where: { $0.name == property }) { return relationship }
+        for name in lineageNames(of: entity) {
+            if let relationship = entities[name]?.relationships.first(where: { $0.name == property }) {
+                return relationship
+            }
         }
         return nil
     }
 
     /// The entity, itself or an ancestor, that declares a property.
     package func declaringEntity(of property: String, in entity: String) -> String? {
-        lineage(of: entity).first { entity in
-            entity.attributes.contains { $0.name == property } || entity.relationships.contains { $0.name == property }
-        }?.name
+        lineageNames(of: entity).first { name in
+            entities[name]?.attributes.contains { $0.name == property } == true
+                || entities[name]?.relationships.contains { $0.name == property } == true
+        }
     }
 
     /// The inverse of a relationship, or nil when it has none.

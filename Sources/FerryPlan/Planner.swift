@@ -49,8 +49,9 @@ package struct Planner: Sendable {
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
             plan.losses = graph.losses(on: edges, rows: rows, areEstimated: areRowsEstimated)
+            var layouts = AssumedLayouts()
             for (index, edge) in edges.enumerated() {
-                var (step, problems) = planStep(edge)
+                var (step, problems) = planStep(edge, &layouts)
                 step?.versions = Array(plan.chain[index...index + 1])
                 if let step { plan.steps.append(step) }
                 plan.refusals += problems
@@ -114,7 +115,9 @@ package struct Planner: Sendable {
         return left
     }
 
-    private func planStep(_ edge: VersionGraph.Edge) -> (StepPlan?, [FerryError]) {
+    private func planStep(
+        _ edge: VersionGraph.Edge, _ layouts: inout AssumedLayouts
+    ) -> (StepPlan?, [FerryError]) {
         let resolution = MappingResolution.resolve(
             source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
             policies: policies)
@@ -131,7 +134,7 @@ package struct Planner: Sendable {
         }
         if step.isInferred {
             step.needsCopyBecause =
-                executor == .row ? "the row executor was asked for" : step.obstacleInPlace()
+                executor == .row ? "the row executor was asked for" : step.obstacleInPlace(&layouts)
         }
         return (step, [])
     }
@@ -153,11 +156,10 @@ extension StepPlan {
     }
 
     /// Why the step cannot be taken in place, as far as the models tell; nil when it can.
-    func obstacleInPlace() -> String? {
+    func obstacleInPlace(_ layouts: inout AssumedLayouts) -> String? {
         do throws(FerryError) {
-            let source = try StoreLayout.canonical(for: resolved.source.model, foundTriggers: .assumed)
-            let destination = try StoreLayout.canonical(
-                for: resolved.destination.model, foundTriggers: .assumed)
+            let source = try layouts.layout(of: resolved.source)
+            let destination = try layouts.layout(of: resolved.destination)
             do throws(InPlaceObstacle) {
                 _ = try InPlacePlan(
                     resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
@@ -171,5 +173,17 @@ extension StepPlan {
         } catch {
             return error.message
         }
+    }
+}
+
+/// The layouts that Core Data gives versions, as far as the models tell: where one step ends, the next one begins.
+struct AssumedLayouts {
+    private var last: StoreLayout?
+
+    mutating func layout(of version: ModelVersion) throws(FerryError) -> StoreLayout {
+        if let last, last.model == version.model { return last }
+        let layout = try StoreLayout.canonical(for: version.model, foundTriggers: .assumed)
+        last = layout
+        return layout
     }
 }

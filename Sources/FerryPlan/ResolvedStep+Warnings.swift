@@ -4,7 +4,8 @@ internal import FerryModel
 extension ResolvedStep {
     /// New one-to-one relationships in the place of to-many ones: of several objects one is kept.
     var oneToOneWarnings: [String] {
-        let matching = ModelMatching(source: source.model, destination: destination.model)
+        // Comparing whole models takes long, and one-to-one relationships are few.
+        var known: ModelMatching?
         var warnings: [String] = []
         for entity in destination.model.sortedEntityNames {
             for relationship in destination.model.entities[entity]?.relationships ?? [] where !relationship.isToMany {
@@ -15,6 +16,8 @@ extension ResolvedStep {
                     (entity, relationship.name) <= (other, inverse.name),
                     isCarriedOver(relationship.name, of: entity) || isCarriedOver(inverse.name, of: other)
                 else { continue }
+                let matching = known ?? ModelMatching(source: source.model, destination: destination.model)
+                known = matching
                 let old = [
                     matching.sourceRelationship(of: relationship.name, in: entity),
                     matching.sourceRelationship(of: inverse.name, in: other),

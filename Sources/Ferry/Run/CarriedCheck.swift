@@ -19,7 +19,7 @@ struct CarriedCheck {
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
         do {
-            return try refusals(of: carried())
+            return try judged(carried()).refusals
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
@@ -28,13 +28,11 @@ struct CarriedCheck {
     /// Refusals, and what is left behind.
     func check(_ outcome: inout PreflightOutcome) throws {
         let carried = try carried()
-        let refusals = try refusals(of: carried)
+        let (refusals, plan) = try judged(carried)
         outcome.refusals += refusals
         guard let carried else { return }
         // Only tables that stay as they are keep what no model explains.
-        let kept =
-            isInPlace && refusals.isEmpty
-            ? Set(try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping).altered.keys) : []
+        let kept = refusals.isEmpty ? Set((plan?.altered ?? [:]).keys) : []
         try findLeftovers(carried.leftovers, keptIn: kept, &outcome)
         for object in carried.dropped {
             outcome.findings.droppedObjects.append(object.name)
@@ -67,22 +65,23 @@ struct CarriedCheck {
             of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping, inPlace: isInPlace)
     }
 
-    private func refusals(of carried: CarriedObjects?) throws -> [FerryError] {
-        guard let carried else { return step.mode == .none ? [] : unlaidOut }
+    /// What stands in the way of a step; of a step in place also its plan, which for many versions in one takes long.
+    private func judged(_ carried: CarriedObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
+        guard let carried else { return (step.mode == .none ? [] : unlaidOut, nil) }
         if isInPlace {
             let unknown = carried.refusals.filter { $0.code == .unknownObject }
-            guard unknown.isEmpty else { return unknown }
+            guard unknown.isEmpty else { return (unknown, nil) }
             do {
-                _ = try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping)
-                return try refusalsOfLaterCopy()
+                let plan = try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping)
+                return (try refusalsOfLaterCopy(), plan)
             } catch let error as FerryError where error.code.consequence == .refused {
-                return [error]
+                return ([error], nil)
             }
         }
         let mirroring = try carried.mirroring.flatMap {
             try MirroringRefusal.find($0, step.resolved, layout, on: store.sourceGuard.connection)
         }
-        return carried.refusals + [mirroring].compactMap { $0 }
+        return (carried.refusals + [mirroring].compactMap { $0 }, nil)
     }
 
     /// Tables and columns of earlier versions, with what is in them.

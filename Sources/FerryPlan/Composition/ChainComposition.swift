@@ -102,7 +102,10 @@ private struct Group {
 extension StepPlan {
     /// Why steps that can be done in place one by one cannot be so in one pass.
     fileprivate func obstacleToOnePass() -> CompositionObstacle? {
-        guard !parts.isEmpty, isInferred, needsCopyBecause == nil, let reason = obstacleInPlace() else { return nil }
+        var layouts = AssumedLayouts()
+        guard !parts.isEmpty, isInferred, needsCopyBecause == nil, let reason = obstacleInPlace(&layouts) else {
+            return nil
+        }
         return CompositionObstacle("in one pass it could not be done in place (\(reason))")
     }
 }

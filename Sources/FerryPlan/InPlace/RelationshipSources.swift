@@ -67,7 +67,11 @@ struct RelationshipSources {
 
     private func contributions(to key: PropertyKey) throws(InPlaceObstacle) -> [Contribution] {
         var found: [Contribution] = []
-        for mapping in step.entityMappings where destination.model.isKind(mapping.destination, of: key.entity) {
+        // By their places: taking each mapping out to look at it would copy all that it holds.
+        let mappings = step.entityMappings
+        for place in mappings.indices where destination.model.isKind(mappings[place].destination, of: key.entity) {
+            guard mappings[place].relationships.contains(where: { $0.name == key.property }) else { continue }
+            let mapping = mappings[place]
             for rule in mapping.relationships where rule.name == key.property {
                 guard case .keyPath(.variable("source"), let path) = rule.from, path.count == 1,
                     case .key(let name) = path[0], let storage = source.storage(of: name, in: mapping.source)

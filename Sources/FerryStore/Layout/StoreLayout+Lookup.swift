@@ -19,7 +19,7 @@ extension StoreLayout {
 
     /// The columns that hold attributes of an entity's rows, inherited ones included, by declaring entity and name.
     package func attributeColumns(of entity: String) -> [(key: PropertyKey, column: Column)] {
-        let lineage = Set(model.lineage(of: entity).map(\.name))
+        let lineage = Set(model.lineageNames(of: entity))
         return attributeColumns.filter { lineage.contains($0.key.entity) }
             .sorted { $0.key < $1.key }
             .map { (key: $0.key, column: $0.value) }
@@ -29,7 +29,7 @@ extension StoreLayout {
     package func relationshipStorage(
         of entity: String
     ) -> [(key: PropertyKey, storage: RelationshipStorage)] {
-        let lineage = Set(model.lineage(of: entity).map(\.name))
+        let lineage = Set(model.lineageNames(of: entity))
         return relationshipStorage.filter { lineage.contains($0.key.entity) }
             .sorted { $0.key < $1.key }
             .map { (key: $0.key, storage: $0.value) }

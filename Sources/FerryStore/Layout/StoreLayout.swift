@@ -44,16 +44,16 @@ package struct StoreLayout: Sendable {
 
     /// The column of a stored attribute, own or inherited; nil when it is transient or unknown.
     package func column(of attribute: String, in entity: String) -> Column? {
-        for ancestor in model.lineage(of: entity) {
-            if let column = attributeColumns[PropertyKey(ancestor.name, attribute)] { return column }
+        for ancestor in model.lineageNames(of: entity) {
+            if let column = attributeColumns[PropertyKey(ancestor, attribute)] { return column }
         }
         return nil
     }
 
     /// The storage of a relationship, own or inherited; nil when it is transient or unknown.
     package func storage(of relationship: String, in entity: String) -> RelationshipStorage? {
-        for ancestor in model.lineage(of: entity) {
-            if let storage = relationshipStorage[PropertyKey(ancestor.name, relationship)] { return storage }
+        for ancestor in model.lineageNames(of: entity) {
+            if let storage = relationshipStorage[PropertyKey(ancestor, relationship)] { return storage }
         }
         return nil
     }

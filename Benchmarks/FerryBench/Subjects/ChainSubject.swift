@@ -1,0 +1,111 @@
+internal import Ferry
+internal import FerryBase
+internal import FerryGenerate
+internal import FerryModel
+internal import Foundation
+
+/// Many versions of the books, each one attribute apart from the one before, and the last one again as the next version
+/// after the first.
+enum ChainSubject {
+    static let versions = 50
+
+    /// One attribute as it stands in a version.
+    private struct Column {
+        var name: String
+        var type: String
+        /// Its name in the first version; nil when it came later.
+        var origin: String?
+        /// Its name in the version before, where that is another one.
+        var previous: String?
+    }
+
+    private static let first: [Column] = [
+        ("addedOn", "Date"), ("authorName", "String"), ("fileURL", "String"), ("isbn", "String"),
+        ("language", "String"), ("pages", "Integer 32"), ("price", "Double"), ("shelf", "String"), ("title", "String"),
+    ].map { Column(name: $0.0, type: $0.1, origin: $0.0) }
+
+    /// The attributes of every version: one renamed, one added or one dropped from each to the next.
+    private static let all: [[Column]] = {
+        var all = [first]
+        for version in 2...versions {
+            var columns = all[version - 2]
+            for index in columns.indices { columns[index].previous = nil }
+            switch version % 3 {
+            case 0:
+                let place = (version / 3) % 4
+                columns[place].previous = columns[place].name
+                columns[place].name = "\(first[place].name)\(version)"
+            case 1: columns.append(Column(name: "added\(version)", type: "String"))
+            default:
+                // First an attribute of the first version goes, then, in turn, what was added two versions before.
+                columns.removeAll { $0.name == (version == 2 ? "shelf" : "added\(version - 4)") }
+                if version % 2 == 1 { columns.append(Column(name: "number\(version)", type: "Integer 32")) }
+            }
+            all.append(columns)
+        }
+        return all
+    }()
+
+    private static func text(_ columns: [Column], renamedFrom previous: KeyPath<Column, String?>) -> String {
+        ModelText.model([
+            ModelText.entity(
+                "Book",
+                columns.map { column in
+                    let old = column[keyPath: previous]
+                    return ModelText.attribute(
+                        column.name, column.type, renamedFrom: old == column.name ? nil : old)
+                })
+        ])
+    }
+
+    /// Mapping models for copies: they say no more than what would be inferred.
+    private static func mapping(from source: String, to destination: String, _ columns: [Column]) -> String {
+        let renamed = columns.compactMap { column in
+            column.origin.flatMap { $0 == column.name ? nil : "\"\(column.name)\": \"$source.\($0)\"" }
+        }
+        return """
+            { "source": "\(source)", "destination": "\(destination)",
+              "entityMappings": [ { "name": "BookToBook", "source": "Book", "destination": "Book",
+                "attributes": { \(renamed.joined(separator: ", ")) } } ] }
+            """
+    }
+
+    static func write(rows: Int, to folder: String) throws {
+        let files = FileLayer()
+        var texts = all.enumerated().map { ("V\($0 + 1)", text($1, renamedFrom: \.previous)) }
+        texts.append((single, text(all[versions - 1], renamedFrom: \.origin)))
+        for (name, text) in texts {
+            try files.createDirectory(model(name, folder))
+            try files.replace("\(model(name, folder))/contents", with: Array(text.utf8))
+        }
+        try files.replace("\(folder)/First.json", with: Array(mapping(from: "V1", to: "V2", all[1]).utf8))
+        try files.replace(
+            "\(folder)/Single.json", with: Array(mapping(from: "V1", to: single, all[versions - 1]).utf8))
+        let version = try ModelCatalog(paths: [model("V1", folder)]).version(named: "V1")
+        let options = GenerationOptions(
+            rowsOfEntity: ["Book": Int64(rows)], emptyPercent: 0, values: Subject.bookValues)
+        try StoreGenerator(version, options: options).generate(at: Subject.store(folder), files: files)
+        try files.syncFile(Subject.store(folder))
+    }
+
+    private static let single = "W"
+
+    private static func model(_ name: String, _ folder: String) -> String { "\(folder)/\(name).xcdatamodel" }
+
+    /// - Parameters:
+    ///   - folder: Where ``write(rows:to:)`` wrote.
+    ///   - store: The store to migrate.
+    ///   - isChain: Whether all versions are passed, or only the first and the last one known.
+    ///   - isCopy: Whether a mapping model makes a copy of what could be done in place.
+    /// - Returns: The migrator.
+    /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
+    static func migrator(_ folder: String, store: String, isChain: Bool, isCopy: Bool) throws -> Migrator {
+        let names = isChain ? (1...versions).map { "V\($0)" } : ["V1", single]
+        let mapping = "\(folder)/\(isChain ? "First" : "Single").json"
+        return try Migrator(
+            store: URL(fileURLWithPath: store), models: names.map { .url(URL(fileURLWithPath: model($0, folder))) },
+            mappings: isCopy ? [.url(URL(fileURLWithPath: mapping))] : [])
+    }
+
+    static func target(isChain: Bool) -> String { isChain ? "V\(versions)" : single }
+}
