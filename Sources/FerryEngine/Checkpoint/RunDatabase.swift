@@ -12,8 +12,9 @@ internal import FerryStore
 struct RunDatabase {
     let run: StepRun
 
-    /// Small caches are as fast as large ones for building tables in key order.
-    package static let cacheParts: KeyValuePairs = ["main": 4, "scratch": 3, "source": 2, "temp": 3]
+    /// Small caches are as fast as large ones for building tables in key order, and small sorters quicker than large ones;
+    /// a chunk that is staged is read several times.
+    private static let cacheParts: KeyValuePairs = ["main": 2, "scratch": 2, "source": 2, "temp": 4]
 
     /// Opens a run or begins it.
     ///
