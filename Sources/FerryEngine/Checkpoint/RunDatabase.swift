@@ -12,14 +12,18 @@ internal import FerryStore
 struct RunDatabase {
     let run: StepRun
 
-    /// Small caches are as fast as large ones for building tables in key order.
-    private static let cacheParts: KeyValuePairs = ["main": 5, "scratch": 3, "source": 2, "temp": 1]
+    /// Small caches are as fast as large ones for building tables in key order, and small sorters, which are as large as
+    /// the main cache, quicker than large ones.
+    private static let cacheParts: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
     /// Of the reading thread's own connection: rows are read once, in the order of their keys.
     private static let readerCache = 200
 
     /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
-    static func reusedSourceBytes(_ options: EngineOptions) -> Int { options.memory.workingCaches / 16 * 2 / 4 * 3 }
+    static func reusedSourceBytes(_ options: EngineOptions) -> Int {
+        // Main counts twice: for itself and for a sorter.
+        options.memory.workingCaches / 14 * 3 / 4 * 3
+    }
 
     /// Opens a run or begins it.
     ///
