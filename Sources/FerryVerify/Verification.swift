@@ -49,6 +49,8 @@ package struct Verification {
     /// What this verification is of, beside its files, so that a later call may go on with it; nil to begin anew always.
     package var resumeKey: String?
     package var memory = MemoryBudget()
+    /// The least work between two stops within a table, so that a call with little time left does not stop all the time.
+    package var leastNanoseconds: UInt64 = 250_000_000
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -113,7 +115,8 @@ package struct Verification {
             guard let resumeKey, let session = SystemSession.id else { return nil }
             var parts = [resumeKey, session, mode.rawValue]
             for path in [sourcePath, sourcePath + "-wal", destinationPath, destinationPath + "-wal"] {
-                let file = try FileLayer().attributesIfPresent(path)
+                // An empty log comes and goes with those who read the store.
+                let file = try FileLayer().attributesIfPresent(path).flatMap { $0.size > 0 ? $0 : nil }
                 parts.append(file.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" } ?? "none")
             }
             return parts.joined(separator: "\n")

@@ -38,7 +38,8 @@ final class VerificationContext {
         // What is not gone on with is worth nothing after a kill, so nothing protects it.
         try connection.execute(
             "PRAGMA main.journal_mode = \(key == nil ? "OFF" : "TRUNCATE"); PRAGMA main.synchronous = OFF")
-        progress = try VerificationProgress(on: connection, key: key, stop: verification.stop)
+        progress = try VerificationProgress(
+            on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         report.checked = progress.state.checked
         report.notRecomputed = progress.state.notRecomputed
         report.differences = progress.state.differences

@@ -51,6 +51,7 @@ final class VerificationProgress {
     private let connection: Connection
     private let stop: StopRequest
     private let isKept: Bool
+    private let leastNanoseconds: UInt64
     private var sinceLook = 0
     private var lastCommit = Clock.nanoseconds()
 
@@ -58,7 +59,9 @@ final class VerificationProgress {
     ///   - connection: The lookup file.
     ///   - key: What the verification and its files are, in a text; nil when nothing is to be gone on with.
     ///   - stop: Ends the verification between two units.
-    init(on connection: Connection, key: String?, stop: StopRequest) throws {
+    ///   - leastNanoseconds: How long a unit within a table takes at least.
+    init(on connection: Connection, key: String?, stop: StopRequest, leastNanoseconds: UInt64) throws {
+        self.leastNanoseconds = leastNanoseconds
         self.connection = connection
         self.stop = stop
         isKept = key != nil
@@ -108,7 +111,9 @@ final class VerificationProgress {
         sinceLook += 1
         guard sinceLook >= Self.lookEvery else { return }
         sinceLook = 0
-        guard isKept, stop.isDue || Clock.nanoseconds() - lastCommit >= Self.interval else { return }
+        guard isKept else { return }
+        let worked = Clock.nanoseconds() - lastCommit
+        guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
         position(&state)
         try commit(context)
         try stop.check()

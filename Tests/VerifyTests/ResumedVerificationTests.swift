@@ -44,6 +44,7 @@ struct ResumedVerificationTests {
             destinationPath: library.destination, workFolder: library.folder.path, counts: library.counts,
             now: 700_000_000.5, stop: stop)
         verification.resumeKey = key
+        verification.leastNanoseconds = 0
         return verification
     }
 

@@ -39,6 +39,19 @@ struct BudgetTests {
         #expect(calls >= (kind == .inPlace ? 3 : kind == .inPlaceToOutput ? 8 : 20), "\(calls) calls")
     }
 
+    @Test(
+        "Spent at once on a store with a write-ahead log, it ends too",
+        arguments: [TinyStore.Form.closedLog, .filledLog])
+    func endsWithLog(_ form: TinyStore.Form) throws {
+        for kind in [Scenario.Kind.copy, .mixedToOutput, .inPlace] {
+            let whole = try Scenario(kind, form: form)
+            try whole.run()
+            let scenario = try Scenario(kind, form: form)
+            _ = try loop(scenario)
+            #expect(try scenario.result() == whole.result())
+        }
+    }
+
     @Test("Large enough, it changes nothing")
     func isNotSpent() throws {
         let small = try SmallMigration()
