@@ -44,6 +44,7 @@ extension MigrationRun {
             try folder.save(current)
         }
         record = current
+        releaseUnusedMemory()
         // What a reader keeps from being written back is written back by whoever opens the store next.
         _ = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         withExtendedLifetime(connection) {}
@@ -98,7 +99,7 @@ extension Connection {
         try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
         // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
         try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
-        try shareCaches(memory.lonelyCaches, among: ["main": 5, "temp": 1])
+        try shareCaches(memory.workingCaches, among: ["main": 5, "temp": 1])
     }
 }
 
