@@ -35,9 +35,6 @@ package struct MemoryBudget: Sendable, Hashable {
     /// The rest, for the connections of the phase at work.
     package var workingCaches: Int { databases - guardCache }
 
-    /// For a phase in which one connection works alone and no rows go through Swift.
-    package var lonelyCaches: Int { workingCaches + queue + lookups }
-
     /// Rows between the reading and the writing thread.
     package var queue: Int { spare / 15 * 2 }
 

@@ -8,7 +8,7 @@ struct MemoryBudgetTests {
         let budget = MemoryBudget(limit: mebibytes << 20)
         let shares = [
             budget.guardCache + budget.workingCaches + budget.queue + budget.lookups,
-            budget.guardCache + budget.lonelyCaches, budget.guardCache + budget.snapshot,
+            budget.guardCache + budget.snapshot,
         ]
         for sum in shares { #expect(sum + MemoryBudget.program <= budget.limit) }
     }

@@ -45,6 +45,7 @@ extension MigrationRun {
             try folder.save(current)
         }
         record = current
+        releaseUnusedMemory()
         // What a reader keeps from being written back is written back by whoever opens the store next.
         _ = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         withExtendedLifetime(connection) {}
@@ -103,7 +104,7 @@ extension Connection {
         try execute("PRAGMA synchronous = EXTRA")
         // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
         try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
-        try shareCaches(memory.lonelyCaches, among: ["main": 5, "temp": 1])
+        try shareCaches(memory.workingCaches, among: ["main": 5, "temp": 1])
     }
 }
 

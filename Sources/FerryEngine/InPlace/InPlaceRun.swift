@@ -182,6 +182,8 @@ package struct InPlaceRun {
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
         report.phaseNanoseconds[.rows] = Clock.nanoseconds() - start
+        // Making and running the plan is over; its part of the program need not stay beside that of the checks.
+        releaseUnusedMemory()
         options.progress?(ProgressUpdate(phase: .verify))
         let checkStart = Clock.nanoseconds()
         report.counts = try checks.after(before)
