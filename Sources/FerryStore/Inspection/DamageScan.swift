@@ -84,9 +84,9 @@ struct DamageScan {
                 "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
                     + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
                     + "WHERE a.\(side.column) IS NOT NULL")
-            let isEmpty = try connection.integer(
+            let withoutKey = try connection.integer(
                 "SELECT 1 FROM \(quoted(table)) WHERE \(side.column) IS NULL LIMIT 1")
-            isBroken = (broken ?? 0) > 0 || isEmpty != nil
+            isBroken = (broken ?? 0) > 0 || withoutKey != nil
         }
         guard isBroken else { return }
         try add(
