@@ -13,6 +13,7 @@ struct LookupFile {
     /// - Parameters:
     ///   - folder: Where it stands.
     ///   - key: What a verification must be to go on with an earlier one's file; nil to begin anew.
+    /// - Throws: ``FerryError`` when what stands there cannot be removed.
     init(in folder: String, key: String?) throws {
         path = folder + "/verify-lookups.sqlite"
         if let key, try files.exists(path), try isOf(key) { return }

@@ -60,6 +60,7 @@ final class VerificationProgress {
     ///   - key: What the verification and its files are, in a text; nil when nothing is to be gone on with.
     ///   - stop: Ends the verification between two units.
     ///   - leastNanoseconds: How long a unit within a table takes at least.
+    /// - Throws: ``DatabaseError``.
     init(on connection: Connection, key: String?, stop: StopRequest, leastNanoseconds: UInt64) throws {
         self.leastNanoseconds = leastNanoseconds
         self.connection = connection
