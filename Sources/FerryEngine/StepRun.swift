@@ -52,6 +52,7 @@ package struct StepRun {
             try phase(.rows, in: &report) { report in
                 try RowsPhase(context: context, policies: policies).run(report: &report)
             }
+            try RunDatabase.shareCachesForSorting(context)
             try phase(.relationships, in: &report) { report in
                 try RelationshipsPhase(context: context, policies: policies).run(report: &report)
             }

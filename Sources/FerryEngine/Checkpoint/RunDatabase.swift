@@ -12,9 +12,11 @@ internal import FerryStore
 struct RunDatabase {
     let run: StepRun
 
-    /// Small caches are as fast as large ones for building tables in key order, and small sorters, which are as large as
-    /// the main cache, quicker than large ones.
-    private static let cacheParts: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
+    /// What a chunk writes should stay in the cache until its commit: each spilled page costs a sync of the journal.
+    private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
+
+    /// Small sorters, which are as large as the main cache, are quicker than large ones.
+    private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
     /// Of the reading thread's own connection: rows are read once, in the order of their keys.
     private static let readerCache = 200
@@ -22,7 +24,12 @@ struct RunDatabase {
     /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
     static func reusedSourceBytes(_ options: EngineOptions) -> Int {
         // Main counts twice: for itself and for a sorter.
-        options.memory.workingCaches / 14 * 3 / 4 * 3
+        options.memory.workingCaches / 15 * 2 / 4 * 3
+    }
+
+    /// Shares the caches out for what comes after the rows.
+    static func shareCachesForSorting(_ context: StepContext) throws(DatabaseError) {
+        try context.connection.shareCaches(context.options.memory.workingCaches, among: sortingCaches)
     }
 
     /// Opens a run or begins it.
@@ -103,7 +110,7 @@ struct RunDatabase {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
         try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
-        try connection.shareCaches(run.options.memory.workingCaches, among: Self.cacheParts)
+        try connection.shareCaches(run.options.memory.workingCaches, among: Self.rowsCaches)
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
