@@ -152,7 +152,9 @@ final class LargeRowExecutor {
                 key += 1
                 destination = key
             }
-            guard try writer.write(destination, from: select, at: values.upperBound) else { throw refusal(origin, cause: nil) }
+            guard try writer.write(destination, from: select, at: values.upperBound) else {
+                throw refusal(origin, cause: nil)
+            }
             try unique?.add(destination)
             outcome.written += 1
             try associate(origin, element, with: destination)

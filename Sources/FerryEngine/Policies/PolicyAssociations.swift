@@ -141,7 +141,11 @@ final class PolicyAssociations {
 
     /// The source objects that an object became of, in the order of their keys.
     ///
-    /// - Parameter isSource: Whether a key is that of a source object of the mapping.
+    /// - Parameters:
+    ///   - made: The object.
+    ///   - isSource: Whether a key is that of a source object of the mapping.
+    /// - Returns: Their keys.
+    /// - Throws: ``DatabaseError``, and what `isSource` throws.
     func sources(of made: Made, isSource: (Int64) throws -> Bool) throws -> [Int64] {
         let search = try prepare(
             "SELECT source FROM \(table) WHERE destination = ?1 AND entity = ?2 ORDER BY source, element")
