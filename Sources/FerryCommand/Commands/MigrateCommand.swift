@@ -47,7 +47,8 @@ struct MigrateCommand: PolicyCommand {
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
-        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and zstd keep to it; a text or another value that must be whole costs twice its size."
+        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and zstd keep to it; a text or another "
+            + "value that must be whole costs twice its size."
     )
 
     private let input: MigrationInput
