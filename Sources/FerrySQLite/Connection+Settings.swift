@@ -49,9 +49,6 @@ extension Connection {
         return Int64(UInt32(bitPattern: current))
     }
 
-    /// How long a statement waits for another connection's lock; at first not at all.
-    package func waitWhenBusy(milliseconds: Int) { sqlite3_busy_timeout(handle, Int32(clamping: milliseconds)) }
-
     /// Attaches a database under a name.
     ///
     /// - Throws: ``DatabaseError``; unlike opening, attaching reads the file.
@@ -116,9 +113,6 @@ extension Connection {
 
     /// Rows changed since the connection was opened (`sqlite3_total_changes64`).
     package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
-
-    /// The key of the last row inserted (`sqlite3_last_insert_rowid`).
-    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
     /// Makes every sync reach the medium, where the system has a weaker one too (Darwin); elsewhere it changes nothing.
     package func syncFully() throws(DatabaseError) {

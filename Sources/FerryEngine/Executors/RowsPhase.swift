@@ -37,17 +37,14 @@ private struct RowsWork: ChunkWalk.Work {
     private let context: StepContext
     private let policies: PolicyRun
     private var executors: [any MappingExecutor]
+    /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
+    private var largeRows: [LargeRowExecutor] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
 
     init(_ plans: [EntityMappingPlan], context: StepContext, policies: PolicyRun) throws {
         self.plans = plans
         self.context = context
         self.policies = policies
-        executors = []
-        try makeExecutors()
-    }
-
-    private mutating func makeExecutors() throws {
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
             return switch plan.executor {
@@ -77,16 +74,17 @@ private struct RowsWork: ChunkWalk.Work {
 
     mutating func giveUp() throws -> Bool {
         if hasPolicy { return false }
-        executors = []
-        try makeExecutors()
+        // What reads ahead may stand anywhere; statements begin anew by themselves.
+        for (index, plan) in plans.enumerated() where plan.executor == .row {
+            executors[index] = try RowExecutor(plan.mapping, in: context)
+        }
         return true
     }
 
     mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
+        if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
         for (index, plan) in plans.enumerated() {
-            let outcome = try placed(in: plan.mapping) {
-                try LargeRowExecutor(plan.mapping, in: context).carry(range)
-            }
+            let outcome = try placed(in: plan.mapping) { try largeRows[index].carry(range) }
             try count(outcome, plan.mapping, &entries[index])
         }
     }

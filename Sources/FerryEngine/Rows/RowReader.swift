@@ -69,30 +69,6 @@ private final class StatementRow: RowValues {
     }
 }
 
-/// A packed row, for the evaluation of expressions.
-final class PackedValues: RowValues {
-    private var current: PackedRow?
-
-    /// The row at work; to be set before anything is evaluated.
-    var row: PackedRow {
-        get {
-            guard let current else { preconditionFailure("there is no row at work") }
-            return current
-        }
-        set { current = newValue }
-    }
-
-    func value(at cell: Int) -> FunctionValue {
-        switch row.storageClass(cell) {
-        case .null: .null
-        case .integer: .integer(row.integer(cell))
-        case .real: .real(row.real(cell))
-        case .text: .text(row.bytes(cell))
-        case .blob: .blob(row.bytes(cell))
-        }
-    }
-}
-
 extension PackedRows {
     /// Packs what a computation yielded; false when there is no room.
     fileprivate func pack(_ value: FunctionValue, into cell: Int) -> Bool {

@@ -45,9 +45,6 @@ final class RowStream {
         aside.end(isReading: isReading)
     }
 
-    /// Whether another thread reads.
-    var isOverlapped: Bool { aside != nil }
-
     /// Begins with the rows of a range.
     func begin(_ range: KeyRanges.Range) throws {
         (low, high) = (range.low, range.high)
