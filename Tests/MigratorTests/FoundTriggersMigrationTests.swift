@@ -22,11 +22,13 @@ private struct DerivedMigration {
         }
         let key = text("key", "derived=\"YES\" derivationExpression=\"canonical:(title)\"")
         let book = text("title") + key
-        try write("App 1", "<entity name=\"Book\">\(book)\(text("note"))</entity>")
-        try write("App 2", "<entity name=\"Book\">\(book)\(text("remark", "elementID=\"note\""))</entity>")
+        try folder.writeVersion("App 1", "<entity name=\"Book\">\(book)\(text("note"))</entity>")
+        try folder.writeVersion(
+            "App 2", "<entity name=\"Book\">\(book)\(text("remark", "elementID=\"note\""))</entity>")
         // A new entity gives the old one another number.
         let author = "<entity name=\"Author\"></entity>"
-        try write("App 3", "\(author)<entity name=\"Book\">\(book)\(text("memo", "elementID=\"remark\""))</entity>")
+        try folder.writeVersion(
+            "App 3", "\(author)<entity name=\"Book\">\(book)\(text("memo", "elementID=\"remark\""))</entity>")
         let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
         let connection = try Connection(path: store, mode: .create)
         let layout = try StoreLayout.canonical(for: version.model, foundTriggers: .assumed)
@@ -58,18 +60,6 @@ private struct DerivedMigration {
         return try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))], mappings: mappings)
-    }
-
-    private func write(_ name: String, _ entities: String) throws {
-        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
-        try FileLayer().replace(
-            folder.file("App.xcdatamodeld/\(name).xcdatamodel/contents"),
-            with: Array(
-                """
-                <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
-                userDefinedModelVersionIdentifier="">\(entities)</model>
-                """.utf8))
     }
 }
 

@@ -40,10 +40,10 @@ struct MixedMigration {
         let title = #"<attribute name="title" optional="YES" attributeType="String"/>"#
         let writer = #"<attribute name="writer" optional="YES" attributeType="String"/>"#
         let copies = #"<attribute name="copies" optional="YES" attributeType="Integer 32" defaultValueString="2"/>"#
-        try write("App 1", #"<entity name="Book">\#(title)\#(writer)</entity>"#)
+        try folder.writeVersion("App 1", #"<entity name="Book">\#(title)\#(writer)</entity>"#)
         // A new entity gives the old one another number.
         let archive = #"<entity name="Archive"/>"#
-        try write("App 2", #"\#(archive)<entity name="Book">\#(title)\#(writer)\#(copies)</entity>"#)
+        try folder.writeVersion("App 2", #"\#(archive)<entity name="Book">\#(title)\#(writer)\#(copies)</entity>"#)
         let author = """
             <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>\
             <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Book" \
@@ -53,14 +53,15 @@ struct MixedMigration {
             <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
             inverseName="books" inverseEntity="Author"/>
             """
-        try write("App 3", #"\#(archive)\#(author)<entity name="Book">\#(title)\#(copies)\#(link)</entity>"#)
+        try folder.writeVersion(
+            "App 3", #"\#(archive)\#(author)<entity name="Book">\#(title)\#(copies)\#(link)</entity>"#)
         let heading = #"<attribute name="heading" elementID="title" optional="YES" attributeType="String"/>"#
-        try write("App 4", #"\#(author)<entity name="Book">\#(heading)\#(copies)\#(link)</entity>"#)
+        try folder.writeVersion("App 4", #"\#(author)<entity name="Book">\#(heading)\#(copies)\#(link)</entity>"#)
         let pages =
             #"<attribute name="pages" optional="YES" attributeType="Integer 32" defaultValueString="100"/>"#
         let indexed =
             #"<fetchIndex name="byHeading"><fetchIndexElement property="heading" type="Binary" order="ascending"/></fetchIndex>"#
-        try write(
+        try folder.writeVersion(
             "App 5",
             #"\#(author)<entity name="Book">\#(heading.replacing(" elementID=\"title\"", with: ""))\#(copies)\#(pages)\#(link)\#(indexed)</entity>"#
         )
@@ -69,16 +70,6 @@ struct MixedMigration {
             <?xml version="1.0" encoding="UTF-8"?>
             <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 5.xcdatamodel</string></dict></plist>
             """, to: "App.xcdatamodeld/.xccurrentversion")
-    }
-
-    private func write(_ name: String, _ entities: String) throws {
-        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
-        try write(
-            """
-            <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
-            userDefinedModelVersionIdentifier="">\(entities)</model>
-            """, to: "App.xcdatamodeld/\(name).xcdatamodel/contents")
     }
 
     private func writeMappings() throws {
@@ -102,24 +93,10 @@ struct MixedMigration {
     }
 
     private func makeStore(rows: Int64, form: TinyStore.Form) throws {
-        let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
-        let connection = try Connection(path: store, mode: .create)
-        connection.keepWriteAheadLogOnClose()
-        try connection.execute("PRAGMA synchronous = OFF")
-        try StoreCreation.prepare(connection)
-        if form != .plain { try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
-        let layout = try StoreLayout.canonical(for: version.model)
-        try connection.transaction {
-            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
-            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": rows], on: connection)
-            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000004").write(to: connection)
-            for key in 1...rows {
-                try connection.run(
-                    "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZWRITER) VALUES (?, 1, 1, ?, ?)",
-                    [.integer(key), .text("Book \(key)"), key % 5 == 0 ? .null : .text("Writer \(key % 3)")])
-            }
-        }
-        if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+        try folder.makeBooks(
+            rows: rows, form: form, uuid: "6C1D3E0A-0000-4000-8000-000000000004", hasModelCache: true,
+            columns: ["ZTITLE", "ZWRITER"]
+        ) { [.text("Book \($0)"), $0 % 5 == 0 ? .null : .text("Writer \($0 % 3)")] }
     }
 
     // MARK: Comparing

@@ -43,7 +43,7 @@ struct SmallMigration {
 
     private func writeModels() throws {
         let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
-        try writeModel(
+        try folder.writeVersion(
             "App 1",
             "<entity name=\"Book\">\(title)<attribute name=\"writer\" optional=\"YES\" attributeType=\"String\"/></entity>"
         )
@@ -56,25 +56,15 @@ struct SmallMigration {
             <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
             inverseName="books" inverseEntity="Author"/>
             """
-        try writeModel("App 2", "\(author)<entity name=\"Book\">\(title)\(link)</entity>")
+        try folder.writeVersion("App 2", "\(author)<entity name=\"Book\">\(title)\(link)</entity>")
         let heading = "<attribute name=\"heading\" attributeType=\"String\"/>"
-        try writeModel("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>")
+        try folder.writeVersion("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>")
         try write(
             """
             <?xml version="1.0" encoding="UTF-8"?>
             <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
             <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 3.xcdatamodel</string></dict></plist>
             """, to: "App.xcdatamodeld/.xccurrentversion")
-    }
-
-    private func writeModel(_ name: String, _ entities: String) throws {
-        try FileLayer().createDirectory(folder.file("App.xcdatamodeld/\(name).xcdatamodel"))
-        try write(
-            """
-            <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
-            userDefinedModelVersionIdentifier="">\(entities)</model>
-            """, to: "App.xcdatamodeld/\(name).xcdatamodel/contents")
     }
 
     private func writeMappings() throws {
@@ -97,24 +87,10 @@ struct SmallMigration {
     }
 
     private func makeStore(rows: Int64, form: TinyStore.Form) throws {
-        let version = try model("App 1")
-        let connection = try Connection(path: store, mode: .create)
-        connection.keepWriteAheadLogOnClose()
-        try connection.execute("PRAGMA synchronous = OFF")
-        try StoreCreation.prepare(connection)
-        if form != .plain { try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
-        let layout = try StoreLayout.canonical(for: version.model)
-        try connection.transaction {
-            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: false)
-            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ["Book": rows], on: connection)
-            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000002").write(to: connection)
-            for key in 1...rows {
-                try connection.run(
-                    "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZWRITER) VALUES (?, 1, 1, ?, ?)",
-                    [.integer(key), .text("Book \(key)"), key % 5 == 0 ? .null : .text("Writer \(key % 3)")])
-            }
-        }
-        if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+        try folder.makeBooks(
+            rows: rows, form: form, uuid: "6C1D3E0A-0000-4000-8000-000000000002", hasModelCache: false,
+            columns: ["ZTITLE", "ZWRITER"]
+        ) { [.text("Book \($0)"), $0 % 5 == 0 ? .null : .text("Writer \($0 % 3)")] }
     }
 }
 
