@@ -41,6 +41,17 @@ struct DamageTests {
                 [.integer(1), .integer(1)], [.integer(1), .integer(2)], [.integer(2), .integer(1)],
                 [.integer(2), .integer(9)], [.integer(8), .integer(1)],
             ]),
+        // A row of join tables without one of its keys.
+        Case(
+            kind: "danglingKey", damage: ["INSERT INTO Z_1TAGS VALUES (2, NULL, 4096), (NULL, 1, 2048)"],
+            entity: "Book", rows: 2, query: "SELECT Z_2BOOKS, Z_6TAGS FROM Z_2TAGS ORDER BY 1, 2",
+            copied: [
+                [.integer(1), .integer(1)], [.integer(1), .integer(2)], [.integer(2), .integer(1)],
+            ],
+            inPlace: [
+                [.null, .integer(1)], [.integer(1), .integer(1)], [.integer(1), .integer(2)], [.integer(2), .null],
+                [.integer(2), .integer(1)],
+            ]),
         Case(
             kind: "oneSidedInverse", damage: ["UPDATE ZCOVER SET ZBOOK = NULL WHERE Z_PK = 1"], entity: "Book", rows: 1,
             query: "SELECT b.ZCOVER, c.ZBOOK FROM ZBOOK AS b, ZCOVER AS c WHERE b.Z_PK = 1 AND c.Z_PK = 1",

@@ -83,9 +83,9 @@ struct ReferencesCheck: Check {
     ) throws {
         let statement = try context.connection.prepare("SELECT \(key), \(value) \(found)")
         while try statement.step() {
-            let (holder, held) = (statement.integer(0), statement.isNull(1) ? nil : statement.integer(1))
-            if try context.keptDamage.holds(relationship, holder: holder, value: held) { continue }
-            context.report(ReferencesCheck.self, entity: relationship.entity, example: place(holder))
+            let keys = [0, 1].map { statement.isNull($0) ? nil : statement.integer($0) }
+            if try context.keptDamage.holds(relationship, holder: keys[0], value: keys[1]) { continue }
+            context.report(ReferencesCheck.self, entity: relationship.entity, example: place(statement.integer(0)))
             try context.advance(relationship.property, done: 0, total: nil)
         }
     }

@@ -17,13 +17,14 @@ final class KeptDamage {
     ///
     /// - Parameters:
     ///   - key: The relationship as the destination's layout has it.
-    ///   - holder: `Z_PK` of the row that holds the key; in a join table the key in the declaring side's column.
+    ///   - holder: `Z_PK` of the row that holds the key; in a join table the key in the declaring side's column,
+    ///     which may be missing.
     ///   - value: What it holds; in a join table the key in the other column.
     /// - Returns: True when the source had it there.
     /// - Throws: ``DatabaseError``, ``FerryError``.
-    func holds(_ key: PropertyKey, holder: Int64, value: Int64?) throws -> Bool {
+    func holds(_ key: PropertyKey, holder: Int64?, value: Int64?) throws -> Bool {
         guard context.verification.isInPlace, let statement = try statement(for: key) else { return false }
-        try statement.bind(holder, at: 1)
+        try statement.bind(holder.map { .integer($0) } ?? .null, at: 1)
         try statement.bind(value.map { .integer($0) } ?? .null, at: 2)
         defer { statement.reset() }
         return try statement.step()
@@ -89,7 +90,7 @@ final class KeptDamage {
             return """
                 SELECT 1 FROM source.\(table) AS j LEFT JOIN source.\(own) AS a ON a.Z_PK = j.\(first)
                 LEFT JOIN source.\(other) AS b ON b.Z_PK = j.\(second)
-                WHERE j.\(first) = ?1 AND j.\(second) = ?2 AND (a.Z_PK IS NULL OR b.Z_PK IS NULL
+                WHERE j.\(first) IS ?1 AND j.\(second) IS ?2 AND (a.Z_PK IS NULL OR b.Z_PK IS NULL
                     OR a.Z_ENT NOT IN (\(owners)) OR b.Z_ENT NOT IN (\(others))\(unordered))
                 """
         case .inverseForeignKey: return nil
