@@ -1,6 +1,7 @@
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerrySQLite
 internal import FerryStore
 
 /// A relationship and its inverse, which are stored once, and the rules of all entity mappings that fill them.
@@ -80,6 +81,8 @@ struct StoredRelation {
             if case .oneToOne = relation, let inverse {
                 rules = rules.filter { [rules] in !isEcho($0, of: rules) }
                 rules += echoes(of: rules, key, inverse, in: context)
+            } else if case .join = relation {
+                rules = try withoutRepetition(rules, in: context)
             }
             relations.append(StoredRelation(key: key, storage: relation, rules: rules))
         }
@@ -94,6 +97,50 @@ struct StoredRelation {
                 && other.relationship.mappings.contains(rule.mapping.name)
                 && rule.relationship.mappings.contains(other.mapping.name)
         }
+    }
+
+    /// Leaves out the rules of one side of a join table where those of the other yield the same pairs: a join table of
+    /// the source tells the same from both sides.
+    ///
+    /// Of two sides that say the same the one goes that would look up the objects of the larger table.
+    private static func withoutRepetition(_ rules: [Rule], in context: VerificationContext) throws -> [Rule] {
+        let sides = [false, true].map { isInverse in rules.filter { $0.isInverse == isInverse } }
+        let canGo = [0, 1].map { side in
+            !sides[side].isEmpty && sides[side].allSatisfy { isRepeated($0, by: sides[1 - side], in: context) }
+        }
+        guard canGo.contains(true) else { return rules }
+        guard canGo == [true, true] else { return canGo[0] ? sides[1] : sides[0] }
+        let highest = try sides.map { side in
+            let table = try context.sourceTable(of: side[0].mapping.source).name
+            return try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)") ?? 0
+        }
+        return highest[0] < highest[1] ? sides[1] : sides[0]
+    }
+
+    /// Whether every pair that a rule yields comes from a rule of the other side too: both take the links of one join
+    /// table as they are, between the same two mappings, which keep keys.
+    private static func isRepeated(_ rule: Rule, by others: [Rule], in context: VerificationContext) -> Bool {
+        guard let (own, table) = carriedLinks(rule, in: context) else { return false }
+        return rule.relationship.mappings.allSatisfy { name in
+            others.contains { other in
+                guard other.mapping.name == name, other.relationship.mappings.contains(rule.mapping.name),
+                    let (back, same) = carriedLinks(other, in: context)
+                else { return false }
+                return same == table && inverse(of: own, in: context.sourceModel)?.property == back.name
+            }
+        }
+    }
+
+    /// The source's relationship, and its join table, when a rule takes its links as they are.
+    private static func carriedLinks(
+        _ rule: Rule, in context: VerificationContext
+    ) -> (relationship: Relationship, table: String)? {
+        guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
+            let name = rule.relationship.sourceRelationship,
+            let relationship = context.sourceModel.relationship(name, of: rule.mapping.source),
+            case .join(let table, _, _, _, _)? = context.source.storage(of: name, in: rule.mapping.source)
+        else { return nil }
+        return (relationship, table)
     }
 
     /// The other sides of one-to-one relationships that are taken over as they are.
