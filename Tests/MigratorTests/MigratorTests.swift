@@ -99,10 +99,31 @@ struct MigratorTests {
         // As a kill leaves it between the removal of its record and its own.
         try FileLayer().createDirectory(output + ".ferry")
         try FileLayer().replace(output + ".ferry/lock", with: [])
-        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(configuration) }
-        #expect(error?.code == .outputExists)
+        let again = try small.migrator().migrate(configuration)
+        #expect(again.outcome == .upToDate && again.store.path == output)
         #expect(try !FileLayer().exists(output + ".ferry"))
         #expect(try StoreBytes(small.store) == before)
+    }
+
+    @Test("An output that is not what the same command has made is not written over")
+    func keepsOutput() throws {
+        let small = try SmallMigration()
+        var configuration = quick
+        configuration.output = URL(fileURLWithPath: small.folder.file("New.sqlite"))
+        _ = try small.migrator().migrate(configuration)
+        func code(_ configuration: Configuration) throws -> FerryError.Code? {
+            #expect(throws: FerryError.self) { try small.migrator().migrate(configuration) }?.code
+        }
+        var other = configuration
+        other.damaged = .drop
+        #expect(try code(other) == .outputExists)
+        other = configuration
+        other.restart = true
+        #expect(try code(other) == .outputExists)
+        do { try Connection(path: small.store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'Another'") }
+        #expect(try code(configuration) == .outputExists)
+        try FileLayer().removeIfPresent(small.folder.file("New.sqlite.ferry-log.json"))
+        #expect(try code(configuration) == .outputExists)
     }
 
     // MARK: Refusals

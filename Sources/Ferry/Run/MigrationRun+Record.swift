@@ -33,6 +33,15 @@ extension MigrationRun {
         return record
     }
 
+    /// Whether the output is what this command has made of this store: a kill after the last step of a run leaves that.
+    func hasOutput(of plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> Bool {
+        guard let output = place.output, !configuration.restart, try files.exists(output),
+            let last = try RunLog(beside: output, files: files).last, let source = last.source
+        else { return false }
+        let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
+        return last.options == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
+    }
+
     /// Looks whether an unfinished run is the one that is asked for, on the store that it began with.
     func checkSame(_ record: RunRecord, _ plan: MigrationPlan, _ now: Fingerprint) throws {
         guard let migration = record.migration else {

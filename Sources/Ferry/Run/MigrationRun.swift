@@ -90,7 +90,7 @@ final class MigrationRun {
                 isResumed = true
                 if let report = try finish(found, known) { return report }
             }
-            return try upToDate(sourceGuard, target, leftover: found, record: known)
+            return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
         }
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
@@ -111,6 +111,8 @@ final class MigrationRun {
             (folder, record) = (found, found.record ?? known)
             isResumed = true
             measure(plan, record, folder)
+        } else if try hasOutput(of: plan, sourceGuard) {
+            return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
@@ -199,7 +201,7 @@ final class MigrationRun {
     }
 
     private func upToDate(
-        _ sourceGuard: SourceGuard, _ target: ModelVersion, leftover: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, _ store: String, _ target: ModelVersion, leftover: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         try sourceGuard.close()
         if let leftover {
@@ -211,7 +213,7 @@ final class MigrationRun {
         }
         let name = inputs.catalog.displayName(of: target)
         var report = MigrationReport(
-            outcome: .upToDate, store: Self.url(place.store), from: name, to: name, chain: [name], mode: "none")
+            outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: "none")
         report.wallSeconds = seconds(since: start)
         report.peakResidentBytes = PeakMemory.bytes(files: files)
         relay.send(.finished(report))

@@ -34,6 +34,9 @@ struct RunLog {
         var entityMappings: [MigrationReport.EntityMappingReport]
         /// `now()` of the run's expressions, in seconds since 2001-01-01 UTC; logs of older versions do not have it.
         var now: Double?
+        /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
+        var source: Fingerprint?
+        var options: RunRecord.Options?
     }
 
     private struct Content: Codable {
@@ -45,12 +48,14 @@ struct RunLog {
     func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws {
         var content = try read()
         content.runs.removeAll { $0.id == record.id }
+        let output = record.migration?.options.output
         content.runs.append(
             Entry(
                 id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool,
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
-                entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now))
+                entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
+                source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options }))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
