@@ -81,8 +81,8 @@ struct StoredRelation {
             if case .oneToOne = relation, let inverse {
                 rules = rules.filter { [rules] in !isEcho($0, of: rules) }
                 rules += echoes(of: rules, key, inverse, in: context)
-            } else if case .join = relation {
-                rules = try withoutRepetition(rules, in: context)
+            } else if case .join(_, _, _, _, _, isReflexive: false) = relation, let inverse {
+                rules = try fromOneSide(rules, key, inverse, in: context)
             }
             relations.append(StoredRelation(key: key, storage: relation, rules: rules))
         }
@@ -99,22 +99,34 @@ struct StoredRelation {
         }
     }
 
-    /// Leaves out the rules of one side of a join table where those of the other yield the same pairs: a join table of
-    /// the source tells the same from both sides.
-    ///
-    /// Of two sides that say the same the one goes that would look up the objects of the larger table.
-    private static func withoutRepetition(_ rules: [Rule], in context: VerificationContext) throws -> [Rule] {
+    /// The rules of the side of a join table from which verification has less to look up, where either side's yield the
+    /// same pairs: the source's join table tells the same from both.
+    private static func fromOneSide(
+        _ rules: [Rule], _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
+    ) throws -> [Rule] {
         let sides = [false, true].map { isInverse in rules.filter { $0.isInverse == isInverse } }
-        let canGo = [0, 1].map { side in
-            !sides[side].isEmpty && sides[side].allSatisfy { isRepeated($0, by: sides[1 - side], in: context) }
+        let enough = [0, 1].first { side in
+            !sides[side].isEmpty && sides[1 - side].allSatisfy { isRepeated($0, by: sides[side], in: context) }
         }
-        guard canGo.contains(true) else { return rules }
-        guard canGo == [true, true] else { return canGo[0] ? sides[1] : sides[0] }
-        let highest = try sides.map { side in
-            let table = try context.sourceTable(of: side[0].mapping.source).name
+        guard let enough, let rule = sides[enough].first,
+            let (relationship, _) = carriedLinks(rule, in: context),
+            sides[enough].allSatisfy({ carriedLinks($0, in: context) != nil })
+        else { return rules }
+        let highest = try [rule.mapping.source, relationship.destinationEntity].map { entity in
+            let table = try context.sourceTable(of: entity).name
             return try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)") ?? 0
         }
-        return highest[0] < highest[1] ? sides[1] : sides[0]
+        if highest[0] >= highest[1] { return sides[enough] }
+        let others = sides[enough].flatMap { rule in
+            mirrors(of: rule, key, inverse, in: context).map { mirror in
+                var mirror = mirror
+                mirror.isToMany = true
+                return mirror
+            }
+        }
+        let targets = sides[enough].reduce(0) { $0 + $1.relationship.mappings.count }
+        let isWhole = others.count == targets && others.allSatisfy { $0.mapping.policy == nil }
+        return isWhole ? others : sides[enough]
     }
 
     /// Whether every pair that a rule yields comes from a rule of the other side too: both take the links of one join
@@ -147,20 +159,30 @@ struct StoredRelation {
     private static func echoes(
         of rules: [Rule], _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
     ) -> [Rule] {
-        rules.flatMap { rule -> [Rule] in
-            guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
-                let name = rule.relationship.sourceRelationship,
-                let back = context.sourceModel.relationship(name, of: rule.mapping.source)?.inverseName
-            else { return [] }
-            return rule.relationship.mappings.compactMap { target in
-                guard let other = context.step.entityMapping(named: target), other.keepsPrimaryKey else { return nil }
-                let relationship = ResolvedRelationship(
-                    name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
-                    from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
-                return Rule(
-                    mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: false,
-                    isEcho: true)
+        rules.flatMap { rule in
+            mirrors(of: rule, key, inverse, in: context).map { mirror in
+                var echo = mirror
+                echo.isEcho = true
+                return echo
             }
+        }
+    }
+
+    /// What the source's other side says of links that a rule takes as they are: a rule for each mapping of the other
+    /// side that keeps keys.
+    private static func mirrors(
+        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
+    ) -> [Rule] {
+        guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
+            let name = rule.relationship.sourceRelationship,
+            let back = context.sourceModel.relationship(name, of: rule.mapping.source)?.inverseName
+        else { return [] }
+        return rule.relationship.mappings.compactMap { target in
+            guard let other = context.step.entityMapping(named: target), other.keepsPrimaryKey else { return nil }
+            let relationship = ResolvedRelationship(
+                name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
+                from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
+            return Rule(mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: false)
         }
     }
 
