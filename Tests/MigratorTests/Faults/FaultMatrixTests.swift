@@ -11,6 +11,10 @@ import Testing
 struct FaultMatrixTests {
     /// `FERRY_SWEEP=1` tries every operation in every form of the store, `FERRY_SWEEP=7` every seventh.
     private static let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) }
+    /// `FERRY_SWEEP_KINDS=copy,mixed` tries these kinds alone.
+    private static let kinds = ProcessInfo.processInfo.environment["FERRY_SWEEP_KINDS"].map { names in
+        names.split(separator: ",").compactMap { Scenario.Kind(rawValue: String($0)) }
+    }
 
     enum Fault: CaseIterable {
         /// The operation and all after it fail: as by `kill -9`, and then by errors on the way out.
@@ -31,8 +35,8 @@ struct FaultMatrixTests {
     }
 
     @Test(
-        "Ends in the same store after any operation has failed or lost its power", arguments: Scenario.Kind.allCases,
-        Fault.allCases)
+        "Ends in the same store after any operation has failed or lost its power",
+        arguments: kinds ?? Scenario.Kind.allCases, Fault.allCases)
     func resumes(_ kind: Scenario.Kind, _ fault: Fault) throws {
         for form in Self.sweep != nil ? TinyStore.Form.allCases : [fault == .failure ? .plain : .filledLog] {
             try resumes(kind, fault, form)
