@@ -59,6 +59,11 @@ struct RunDatabase {
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
+    /// Lets others open the files again; a policy may have kept something that keeps the connection open.
+    static func unlock(_ context: StepContext) {
+        for schema in ["main", "scratch"] { context.connection.unlock(schema) }
+    }
+
     /// Takes the progress table out and leaves no journal beside the destination.
     func finish() throws {
         let connection = try connect()
@@ -114,6 +119,9 @@ struct RunDatabase {
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
+            // Nobody else has business in these files while they are made. A lock that stays lets the journal stay open
+            // too: else SQLite would open it anew for each commit, and make its name durable again.
+            try connection.execute("PRAGMA \(schema).locking_mode = EXCLUSIVE")
         }
         try AtomicCommit.require(of: ["main", "scratch"], on: connection)
     }
