@@ -44,7 +44,6 @@ package struct StepRun {
             let destination = RunDatabase(run: self)
             let (context, resumed) = try destination.open()
             opened = context
-            defer { RunDatabase.unlock(context) }
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }

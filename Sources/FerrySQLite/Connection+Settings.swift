@@ -59,17 +59,6 @@ extension Connection {
         try run("ATTACH ? AS \(Connection.quoted(schema))", [.text(uri)])
     }
 
-    /// Gives up the lock that `locking_mode = EXCLUSIVE` keeps on a database between transactions.
-    ///
-    /// Where that fails, the lock stays until the connection is closed, and whoever opens the file meanwhile is told.
-    package func unlock(_ schema: String) {
-        let schema = Connection.quoted(schema)
-        // The lock goes with the next access.
-        _ = sqlite3_exec(
-            handle, "PRAGMA \(schema).locking_mode = NORMAL; SELECT 1 FROM \(schema).sqlite_master LIMIT 1", nil, nil,
-            nil)
-    }
-
     package func detach(_ schema: String) throws(DatabaseError) {
         try execute("DETACH \(Connection.quoted(schema))")
     }

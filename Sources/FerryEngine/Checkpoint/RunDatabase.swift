@@ -59,11 +59,6 @@ struct RunDatabase {
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
-    /// Lets others open the files again; a policy may have kept something that keeps the connection open.
-    static func unlock(_ context: StepContext) {
-        for schema in ["main", "scratch"] { context.connection.unlock(schema) }
-    }
-
     /// Takes the progress table out and leaves no journal beside the destination.
     func finish() throws {
         let connection = try connect()
@@ -120,8 +115,11 @@ struct RunDatabase {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
             // Nobody else has business in these files while they are made. A lock that stays lets the journal stay open
-            // too: else SQLite would open it anew for each commit, and make its name durable again.
-            try connection.execute("PRAGMA \(schema).locking_mode = EXCLUSIVE")
+            // too: else SQLite would open it anew for each commit, and make its name durable again. It goes with the
+            // connection, which a policy may keep open beyond the run by keeping an object.
+            if !run.step.resolved.hasPolicies {
+                try connection.execute("PRAGMA \(schema).locking_mode = EXCLUSIVE")
+            }
         }
         try AtomicCommit.require(of: ["main", "scratch"], on: connection)
     }
