@@ -1,4 +1,5 @@
 internal import CSQLite
+package import FerryBase
 
 /// The arguments of a call of one of our functions, borrowed from SQLite: nothing is copied unless asked for.
 ///
@@ -61,6 +62,23 @@ package struct FunctionArguments: ~Copyable {
         case .real: .real(real(index))
         case .text: .text(text(index))
         case .blob: .blob(blob(index))
+        }
+    }
+
+    /// Puts all arguments, as they are, where the pointer leads; they are borrowed until the function returns.
+    ///
+    /// One call for all of them: it may take longer to come here than to read an argument.
+    package func read(into target: UnsafeMutablePointer<BorrowedValue>) {
+        for index in 0..<count {
+            let value = values![index]
+            target[index] =
+                switch sqlite3_value_type(value) {
+                case SQLITE_INTEGER: .integer(sqlite3_value_int64(value))
+                case SQLITE_FLOAT: .real(sqlite3_value_double(value))
+                case SQLITE_TEXT: .text(bytes(index))
+                case SQLITE_BLOB: .blob(bytes(index))
+                default: .null
+                }
         }
     }
 

@@ -28,6 +28,25 @@ struct TwoFormsTests {
         }
     }
 
+    static let computed = ["add", "subtract", "multiply", "divide", "modulus", "power", "length"]
+    static let conversions = ["integer16", "integer32", "integer64", "decimal", "double", "float", "date"]
+
+    /// SQL has one function for the two, Swift calls one after the other.
+    @Test(
+        "A computed number is made to fit an attribute in the same way by SQL and by Swift", arguments: computed,
+        conversions)
+    func fitted(_ inner: String, _ outer: String) throws {
+        let known = try #require(ScalarFunction.named("ferry_\(inner)"))
+        #expect(ScalarFunction.named("ferry_\(inner)_to_\(outer)") != nil)
+        var random = SmallRandom(inner + outer)
+        let count = known.argumentCount
+        let forms = try Forms(
+            .call("ferry_to_\(outer)", [.call(known.name, (0..<count).map(Forms.place))]), places: count)
+        for _ in 0..<(Self.rounds / 4) {
+            try forms.compare((0..<count).map { _ in random.value(inner == "length" ? .text : .number) })
+        }
+    }
+
     static let operators: [(String, Computation, Int, SmallRandom.Kind)] = [
         ("+", .real(.plus, Forms.place(0), Forms.place(1)), 2, .real),
         ("-", .real(.minus, Forms.place(0), Forms.place(1)), 2, .real),

@@ -114,6 +114,12 @@ struct RunDatabase {
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
+            // Nobody else has business in these files while they are made. A lock that stays lets the journal stay open
+            // too: else SQLite would open it anew for each commit, and make its name durable again. It goes with the
+            // connection, which a policy may keep open beyond the run by keeping an object.
+            if !run.step.resolved.hasPolicies {
+                try connection.execute("PRAGMA \(schema).locking_mode = EXCLUSIVE")
+            }
         }
         try AtomicCommit.require(of: ["main", "scratch"], on: connection)
     }

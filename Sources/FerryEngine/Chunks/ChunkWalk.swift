@@ -19,6 +19,8 @@ struct ChunkWalk {
         var writesScratch: Bool { get }
 
         /// Does a range, inside the unit's transaction, and takes note of it in the records of the units.
+        ///
+        /// Where the ranges are not counted, the rows read that it adds to the records say how many there were.
         mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
 
         /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
@@ -44,27 +46,28 @@ struct ChunkWalk {
         while !isAtEnd {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
-            let range = try ranges.next(after: low, rows: min(sizer.rows, most))
-            var cost = ChunkSizer.Cost(rows: range?.rows ?? 0)
+            var range = try ranges.next(after: low, rows: min(sizer.rows, most))
             let written = context.writtenBytes
+            var isAlone = false
             do {
-                try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
+                try unit(&range, of: ranges, units, &entries, writesScratch: work.writesScratch) { range, entries in
                     try work.carry(range, &entries)
                 }
             } catch let error as DatabaseError where error.isTooBig {
-                guard let range, try work.giveUp() else { throw error }
-                guard range.rows <= 1 else {
-                    most = Int(range.rows / 2)
+                guard let tried = range, try work.giveUp() else { throw error }
+                guard tried.rows <= 1 else {
+                    most = Int(tried.rows / 2)
                     continue
                 }
-                try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
+                try unit(&range, of: ranges, units, &entries, writesScratch: work.writesScratch) { range, entries in
                     try work.carryAlone(range, &entries)
                 }
-                // A value of its own size says nothing about the rows around it.
-                cost.rows = 0
+                isAlone = true
                 most = 1
             }
             guard let range else { return }
+            // A value of its own size says nothing about the rows around it.
+            var cost = ChunkSizer.Cost(rows: isAlone ? 0 : range.rows)
             (low, isAtEnd) = (range.high, range.isLast)
             cost.nanoseconds = Clock.nanoseconds() - start
             cost.bytes = context.writtenBytes - written
@@ -82,25 +85,46 @@ struct ChunkWalk {
             bytes: min(context.options.chunkBytes, byteLimit), nanoseconds: context.options.chunkNanoseconds)
     }
 
-    /// One range as one unit; the records are changed only when it is committed.
+    /// One range as one unit; the range and the records are changed only when it is committed.
     private func unit(
-        _ range: KeyRanges.Range?, _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
+        _ range: inout KeyRanges.Range?, of ranges: KeyRanges, _ units: [String],
+        _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
         _ body: (KeyRanges.Range, inout [ProgressTable.Entry]) throws -> Void
     ) throws {
         var next = entries
+        var done = range
         try context.unit(writesScratch: range != nil && writesScratch) {
             if let range {
-                try body(range, &next)
-                for index in next.indices { next[index].mark = range.high }
+                done = try complete(range, of: ranges, &next, body)
+                for index in next.indices { next[index].mark = done?.high ?? range.high }
                 // However many units share it, it is one chunk.
                 next[0].chunks += 1
             }
             for (index, unit) in units.enumerated() {
-                next[index].isDone = range?.isLast ?? true
+                next[index].isDone = done?.isLast ?? true
                 try context.progress.save(next[index], for: unit)
             }
         }
         entries = next
+        range = done
+    }
+
+    /// Does a range, and what must follow it so that the chunk has as many rows as was asked for.
+    private func complete(
+        _ range: KeyRanges.Range, of ranges: KeyRanges, _ entries: inout [ProgressTable.Entry],
+        _ body: (KeyRanges.Range, inout [ProgressTable.Entry]) throws -> Void
+    ) throws -> KeyRanges.Range {
+        let before = entries.reduce(0) { $0 + $1.read }
+        try body(range, &entries)
+        guard !range.isCounted else { return range }
+        var done = range
+        done.rows = entries.reduce(-before) { $0 + $1.read }
+        done.isCounted = true
+        guard let remainder = try ranges.remainder(of: range, carried: done.rows) else { return done }
+        if remainder.rows > 0 { try body(remainder, &entries) }
+        (done.high, done.isLast) = (remainder.high, remainder.isLast)
+        done.rows += remainder.rows
+        return done
     }
 }
 

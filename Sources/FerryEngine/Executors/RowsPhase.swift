@@ -27,7 +27,16 @@ struct RowsPhase {
             context: context, phase: .rows, subject: pass.name,
             rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
             byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context.options) : .max, total: pass.total)
-        try walk.run(&work, over: KeyRanges(of: mappings, in: context), units: units, report: &report)
+        let ranges = try KeyRanges(of: mappings, countsAfterwards: pass.plans.allSatisfy(\.countsRows), in: context)
+        try walk.run(&work, over: ranges, units: units, report: &report)
+    }
+}
+
+extension EntityMappingPlan {
+    /// Whether what statements write of a range tells how many rows it has, and a range may be done in two parts.
+    fileprivate var countsRows: Bool {
+        executor == .set && mapping.filter == nil && mapping.iteration == nil && mapping.unique.isEmpty
+            && mapping.policy == nil
     }
 }
 

@@ -24,7 +24,7 @@ package enum FunctionRegistry {
 private final class Call {
     private let function: ScalarFunction
     private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
-    private let values: UnsafeMutableBufferPointer<FunctionValue>
+    private let values: UnsafeMutablePointer<FunctionValue>
 
     /// The most arguments that SQLite gives to a function that takes any number.
     private static let mostArguments = 127
@@ -33,8 +33,9 @@ private final class Call {
         self.function = function
         result = .allocate(capacity: 1)
         result.initialize(to: .init())
-        values = .allocate(capacity: function.argumentCount < 0 ? Self.mostArguments : function.argumentCount)
-        values.initialize(repeating: .null)
+        let count = function.argumentCount < 0 ? Self.mostArguments : function.argumentCount
+        values = .allocate(capacity: count)
+        values.initialize(repeating: .null, count: count)
     }
 
     deinit {
@@ -44,37 +45,27 @@ private final class Call {
     }
 
     func run(_ arguments: borrowing FunctionArguments, _ sqlResult: inout FerrySQLite.FunctionResult) throws {
-        for index in 0..<arguments.count { values[index] = value(index, of: arguments) }
-        try function.call(
-            UnsafeBufferPointer(rebasing: UnsafeBufferPointer(values)[..<arguments.count]), result: &result.pointee)
+        arguments.read(into: values)
+        try function.call(UnsafeBufferPointer(start: values, count: arguments.count), result: &result.pointee)
         if case .argument(let index) = result.pointee.value {
             sqlResult.pass(argument: index, of: arguments)
         } else {
-            sqlResult.set(result.pointee)
-        }
-    }
-
-    /// SQLite's memory stays where it is until the call returns.
-    private func value(_ index: Int, of arguments: borrowing FunctionArguments) -> FunctionValue {
-        switch arguments.storageClass(index) {
-        case .null: .null
-        case .integer: .integer(arguments.integer(index))
-        case .real: .real(arguments.real(index))
-        case .text: .text(arguments.bytes(index))
-        case .blob: .blob(arguments.bytes(index))
+            sqlResult.set(result)
         }
     }
 }
 
 extension FerrySQLite.FunctionResult {
     /// Sets what a function of the expression language yielded; not one of its arguments.
-    mutating func set(_ result: borrowing FerryExpression.FunctionResult) {
-        switch result.value {
+    ///
+    /// Where it is, is given: the result itself would be retained for each call, with all that it keeps.
+    mutating func set(_ result: UnsafePointer<FerryExpression.FunctionResult>) {
+        switch result.pointee.value {
         case .null: setNull()
         case .integer(let integer): set(integer)
         case .real(let real): set(real)
-        case .text: result.bytes.withUnsafeBytes { setText($0) }
-        case .blob: result.bytes.withUnsafeBytes { setBlob($0) }
+        case .text: result.pointee.bytes.withUnsafeBytes { setText($0) }
+        case .blob: result.pointee.bytes.withUnsafeBytes { setBlob($0) }
         case .borrowedText(let bytes): setText(bytes)
         case .argument: preconditionFailure("only the caller has the arguments")
         }

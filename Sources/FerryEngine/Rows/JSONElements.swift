@@ -73,7 +73,7 @@ final class JSONElements: TableCursor {
         case let member:
             guard member - 2 < paths.count else { return }
             element.read(paths[member - 2], into: &value)
-            result.set(value)
+            withUnsafePointer(to: value) { result.set($0) }
         }
     }
 

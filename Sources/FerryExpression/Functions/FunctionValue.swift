@@ -1,12 +1,7 @@
+package import FerryBase
+
 /// One argument of a scalar function, borrowed for the length of the call.
-package enum FunctionValue {
-    case null
-    case integer(Int64)
-    case real(Double)
-    /// UTF-8, not terminated; may hold NUL.
-    case text(UnsafeRawBufferPointer)
-    case blob(UnsafeRawBufferPointer)
-}
+package typealias FunctionValue = BorrowedValue
 
 /// What a scalar function gives back, and what it keeps from call to call.
 ///

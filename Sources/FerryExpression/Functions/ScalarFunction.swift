@@ -40,7 +40,7 @@ package struct ScalarFunction: Sendable {
 
     /// Every function, in no particular order.
     package static let all: [ScalarFunction] =
-        arithmetic + mathematics + bitwise + text + comparison + matching + conversions + json
+        arithmetic + mathematics + bitwise + text + comparison + matching + conversions + json + fitted
 
     package static func named(_ name: String) -> ScalarFunction? { byName[name] }
 

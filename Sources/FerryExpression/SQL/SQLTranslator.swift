@@ -47,6 +47,11 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .parameter(let value): return resolver.parameter(value)
         case .call(let name, let arguments):
             if let keys = computation.elementKeys, let column = try resolver.elementMember(keys) { return column }
+            if arguments.count == 1, case .call(let inner, let operands) = arguments[0],
+                let fitted = ScalarFunction.fitted(name, of: inner)
+            {
+                return "\(fitted)(\(try list(operands, ", ")))"
+            }
             return "\(name)(\(try list(arguments, ", ")))"
         case .real(let symbol, let left, let right): return "(\(try list([left, right], " \(symbol.rawValue) ")))"
         case .ifNull(let value, let substitute): return "ifnull(\(try list([value, substitute], ", ")))"

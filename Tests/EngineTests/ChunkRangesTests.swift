@@ -1,0 +1,102 @@
+import FerryBase
+import FerryEngine
+import FerryMapping
+import FerryModel
+import FerryPlan
+import FerrySQLite
+import FerryStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// A chunk has as many rows as was asked for, however their keys lie, also where nobody has counted them before.
+@Suite("Ranges of keys")
+struct ChunkRangesTests {
+    private static let source = ManagedObjectModel(
+        .made("Book", [.text("title")]), .made("Novel", parent: "Book", [.text("plot")]))
+    private static let destination = ManagedObjectModel(
+        .made("Book", [.text("heading")]), .made("Novel", parent: "Book", [.text("plot")]))
+
+    private static let mapping = """
+        { "source": "Model", "destination": "Model 2", "entityMappings": [
+            { "name": "BookToBook", "source": "Book", "destination": "Book",
+              "attributes": { "heading": "$source.title" } },
+            { "name": "NovelToNovel", "source": "Novel", "destination": "Novel",
+              "attributes": { "heading": "$source.title" } } ] }
+        """
+
+    /// What became of a run: rows done after each chunk, statements, and the new store's keys.
+    private struct Outcome {
+        var done: [Int64]
+        var statements: [String]
+        var keys: [Int64]
+    }
+
+    private func run(_ keys: [Int64], novels: Set<Int64> = [], chunk: Int) throws -> Outcome {
+        let store = try StoreBuilder(Self.source, maximumKeys: ["Book": keys.max() ?? 0])
+        for key in keys {
+            try store.connection.run(
+                "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (?, ?, 1, 'A title')",
+                [.integer(key), .integer(novels.contains(key) ? 2 : 1)])
+        }
+        let file = store.folder.file("Map.json")
+        try FileLayer().replace(file, with: Array(Self.mapping.utf8))
+        let versions = [
+            ModelVersion(of: Self.source, name: "Model"), ModelVersion(of: Self.destination, name: "Model 2"),
+        ]
+        let plan = Planner(
+            catalog: ModelCatalog(versions: versions), mappingModels: [try MappingFile.load(path: file)], executor: .set
+        ).plan(from: versions[0], to: versions[1], rows: [:], areRowsEstimated: true)
+        if let refusal = plan.refusals.first { throw refusal }
+        let folder = store.folder.file("run")
+        try FileLayer().createDirectory(folder)
+        let trace = Mutex<[String]>([])
+        let done = Mutex<[Int64]>([])
+        var options = EngineOptions(chunkSize: .rows(chunk), now: 0)
+        options.trace = { event in trace.withLock { $0.append(event.text) } }
+        options.progress = { update in
+            if update.phase == .rows, update.done > 0 { done.withLock { $0.append(update.done) } }
+        }
+        let run = StepRun(
+            step: try #require(plan.steps.first), sourcePath: store.path, isSourcePrivate: true, folder: folder,
+            options: options)
+        _ = try run.run()
+        try run.finish()
+        let connection = try Connection(path: run.destinationPath, mode: .readOnly)
+        return Outcome(
+            done: done.withLock { $0 }, statements: trace.withLock { $0 },
+            keys: try connection.rows("SELECT Z_PK FROM ZBOOK ORDER BY Z_PK").compactMap { $0[0].integer })
+    }
+
+    static let keys: [(String, [Int64])] = [
+        ("without a gap", Array(1...40)),
+        ("from a late one on", Array(1_001...1_040)),
+        ("with one missing here and there", Array(1...45).filter { ![3, 4, 11, 30, 44].contains($0) }),
+        ("with a hole", Array(1...20) + Array(5_001...5_020)),
+        ("far apart", (1...40).map { $0 * 1_000 }),
+        ("up to the highest there is", Array(1...39) + [.max]),
+        ("below the first of Core Data's", Array(-3...36)),
+    ]
+
+    @Test("Every chunk but the last has as many rows as was asked for", arguments: keys, [1, 7, 40, 1_000])
+    func exact(keys: (String, [Int64]), chunk: Int) throws {
+        let outcome = try run(keys.1, chunk: chunk)
+        let expected = stride(from: chunk, to: 40, by: chunk).map(Int64.init) + [40]
+        #expect(outcome.done == expected)
+        #expect(outcome.keys == keys.1)
+    }
+
+    @Test("The rows of two entities in one table share the chunks", arguments: keys)
+    func shared(keys: (String, [Int64])) throws {
+        let novels = Set(keys.1.enumerated().filter { $0.offset % 3 == 1 || $0.offset > 30 }.map(\.element))
+        let outcome = try run(keys.1, novels: novels, chunk: 7)
+        #expect(outcome.done == [7, 14, 21, 28, 35, 40])
+        #expect(outcome.keys == keys.1)
+    }
+
+    @Test("Keys without a gap are not walked over to find where a chunk ends")
+    func readsOnce() throws {
+        let outcome = try run(Array(1...40), chunk: 7)
+        #expect(!outcome.statements.contains { $0.contains("OFFSET :skipped") })
+    }
+}
