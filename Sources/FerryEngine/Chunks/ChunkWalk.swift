@@ -19,6 +19,8 @@ struct ChunkWalk {
         var writesScratch: Bool { get }
 
         /// Does a range, inside the unit's transaction, and takes note of it in the records of the units.
+        ///
+        /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
         mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
 
         /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
@@ -65,7 +67,7 @@ struct ChunkWalk {
                 most = 1
             }
             guard let range else { return }
-            (low, isAtEnd) = (range.high, range.isLast)
+            (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
             cost.nanoseconds = Clock.nanoseconds() - start
             cost.bytes = context.writtenBytes - written
             sizer.chunkTook(cost)
@@ -96,7 +98,7 @@ struct ChunkWalk {
                 next[0].chunks += 1
             }
             for (index, unit) in units.enumerated() {
-                next[index].isDone = range?.isLast ?? true
+                next[index].isDone = next[index].isDone || range?.isLast ?? true
                 try context.progress.save(next[index], for: unit)
             }
         }

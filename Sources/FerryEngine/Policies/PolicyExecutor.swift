@@ -11,7 +11,7 @@ final class PolicyExecutor: MappingExecutor {
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .whenNeeded)
+        let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .aheadOfPolicy)
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan, on: context.connection)
         associations = current.associations
@@ -37,7 +37,7 @@ final class PolicyExecutor: MappingExecutor {
             current.begin(row, number: manager.nextRowNumber())
             mapping.resetValues()
             // The object of the row before serves again unless the policy has kept it.
-            if !isKnownUniquelyReferenced(&source) { source = SourceObject(entity: mapping.sourceEntityName, manager) }
+            if !isKnownUniquelyReferenced(&source) { source = SourceObject(current, manager) }
             guard let source else { continue }
             source.stand(for: current.key, row: current.number)
             try calls.call {

@@ -6,6 +6,8 @@ internal import FerrySQLite
 /// Where the source alone is read, another thread reads on a connection of its own and runs ahead, also into the next
 /// range while this one is committed. What it found there is not looked at before its range has come, an error
 /// included, so that a range has the same outcome as without. Else the rows are read here, one by one.
+///
+/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
@@ -18,16 +20,16 @@ final class RowStream {
     private let here: PackedRows
 
     /// What the thread handed over last, and how far it is used.
-    private var batch: PackedRows?
-    private var place = 0
+    @exclusivity(unchecked) private var batch: PackedRows?
+    @exclusivity(unchecked) private var unread = PackedRowSequence()
     /// Whether the thread's rows have an end that was not met.
-    private var isReading = false
+    @exclusivity(unchecked) private var isReading = false
     /// Where the thread's rows go on, as far as they are used.
-    private var position: Int64 = 0
+    @exclusivity(unchecked) private var position: Int64 = 0
     /// Whether the thread stops at the end of the range.
-    private var isBounded = true
-    private var low: Int64 = 0
-    private var high: Int64 = 0
+    @exclusivity(unchecked) private var isBounded = true
+    @exclusivity(unchecked) private var low: Int64 = 0
+    @exclusivity(unchecked) private var high: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
@@ -56,37 +58,43 @@ final class RowStream {
 
     /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
     func next() throws -> PackedRow? {
-        guard let aside else { return try nextHere() }
         while true {
-            if let row = batch?.row(at: place) {
+            if let row = unread.first {
                 let key = row.integer(RowPlan.keyCell)
                 if !isBounded, key > high {
                     position = high
                     return nil
                 }
-                place += row.size
+                unread.removeFirst()
                 position = key
                 return row
             }
-            giveBack(aside)
-            guard isReading else {
-                position = high
-                return nil
-            }
-            switch aside.take() {
-            case .rows(let rows): (batch, place) = (rows, 0)
-            case .end: isReading = false
-            case .failure(let error, let cause):
-                isReading = false
-                guard isBounded else {
-                    // It may have failed past the range; if not, it fails again.
-                    try read(aside, after: max(position, low), isBounded: true)
-                    continue
-                }
-                context.connection.takeOver(functionError: cause)
-                throw error
-            }
+            guard let aside else { return try nextHere() }
+            guard try receive(from: aside) else { return nil }
         }
+    }
+
+    /// Takes the next rows from the thread; false at the end of the range.
+    private func receive(from aside: RowThread) throws -> Bool {
+        giveBack(aside)
+        guard isReading else {
+            position = high
+            return false
+        }
+        switch aside.take() {
+        case .rows(let rows): (batch, unread) = (rows, rows.rows)
+        case .end: isReading = false
+        case .failure(let error, let cause):
+            isReading = false
+            guard isBounded else {
+                // It may have failed past the range; if not, it fails again.
+                try read(aside, after: max(position, low), isBounded: true)
+                return true
+            }
+            context.connection.takeOver(functionError: cause)
+            throw error
+        }
+        return true
     }
 
     /// Ends a range, also one that was given up.
@@ -103,7 +111,7 @@ final class RowStream {
 
     private func giveBack(_ aside: RowThread) {
         guard batch != nil else { return }
-        batch = nil
+        (batch, unread) = (nil, PackedRowSequence())
         aside.giveBack()
     }
 
@@ -111,6 +119,6 @@ final class RowStream {
         guard let reader, try reader.select.step() else { return nil }
         here.removeAll()
         while try !reader.pack(into: here) { here.grow() }
-        return here.row(at: 0)
+        return here.rows.first
     }
 }
