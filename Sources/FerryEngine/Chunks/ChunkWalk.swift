@@ -23,6 +23,16 @@ struct ChunkWalk {
         /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
         mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
 
+        /// Whether it finds out where a range ends while it does it, so that nobody has to walk over the rows before.
+        var findsRanges: Bool { get }
+
+        /// Does the rows after a key, as many as are asked for or as there are, like ``carry(_:_:)``.
+        ///
+        /// - Returns: Their range, or nil when there is none.
+        mutating func carry(
+            after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+        ) throws -> KeyRanges.Range?
+
         /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
         ///
         /// - Returns: Whether a range of one row can be done by ``carryAlone(_:_:)``.
@@ -46,24 +56,31 @@ struct ChunkWalk {
         while !isAtEnd {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
-            let range = try ranges.next(after: low, rows: min(sizer.rows, most))
-            var cost = ChunkSizer.Cost(rows: range?.rows ?? 0)
+            let rows = min(sizer.rows, most)
+            let isFound = work.findsRanges && ranges.areProbed
+            var range = isFound ? nil : try ranges.next(after: low, rows: rows)
+            var cost = ChunkSizer.Cost(rows: 0)
             let written = context.writtenBytes
             do {
-                try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
-                    try work.carry(range, &entries)
+                range = try unit(units, &entries, writesScratch: (isFound || range != nil) && work.writesScratch) {
+                    entries in
+                    if isFound { return try work.carry(after: low, rows: rows, &entries) }
+                    if let range { try work.carry(range, &entries) }
+                    return range
                 }
+                cost.rows = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
+                if isFound { range = try ranges.next(after: low, rows: rows) }
                 guard let range, try work.giveUp() else { throw error }
                 guard range.rows <= 1 else {
                     most = Int(range.rows / 2)
                     continue
                 }
-                try unit(range, units, &entries, writesScratch: work.writesScratch) { range, entries in
+                // A value of its own size says nothing about the rows around it: it costs no row.
+                try unit(units, &entries, writesScratch: work.writesScratch) { entries in
                     try work.carryAlone(range, &entries)
+                    return range
                 }
-                // A value of its own size says nothing about the rows around it.
-                cost.rows = 0
                 most = 1
             }
             guard let range else { return }
@@ -85,14 +102,18 @@ struct ChunkWalk {
     }
 
     /// One range as one unit; the records are changed only when it is committed.
+    ///
+    /// - Returns: The range as the body gives it; nil: there was none, and all is done.
+    @discardableResult
     private func unit(
-        _ range: KeyRanges.Range?, _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
-        _ body: (KeyRanges.Range, inout [ProgressTable.Entry]) throws -> Void
-    ) throws {
+        _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
+        _ body: (inout [ProgressTable.Entry]) throws -> KeyRanges.Range?
+    ) throws -> KeyRanges.Range? {
         var next = entries
-        try context.unit(writesScratch: range != nil && writesScratch) {
+        var range: KeyRanges.Range?
+        try context.unit(writesScratch: writesScratch) {
+            range = try body(&next)
             if let range {
-                try body(range, &next)
                 for index in next.indices { next[index].mark = range.high }
                 // However many units share it, it is one chunk.
                 next[0].chunks += 1
@@ -103,6 +124,17 @@ struct ChunkWalk {
             }
         }
         entries = next
+        return range
+    }
+}
+
+extension ChunkWalk.Work {
+    var findsRanges: Bool { false }
+
+    mutating func carry(
+        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRanges.Range? {
+        preconditionFailure("it is given its ranges")
     }
 }
 

@@ -102,6 +102,9 @@ struct KeyRanges {
         return first...last
     }
 
+    /// Whether rows have to be walked over to find where a range ends.
+    var areProbed: Bool { unbroken == nil }
+
     /// The next range of at most `rows` rows after a key, or nil when there is none.
     func next(after key: Int64, rows: Int) throws -> Range? {
         if let unbroken {

@@ -57,18 +57,34 @@ private struct RowsWork: ChunkWalk.Work {
     var writesScratch: Bool { executors.contains { $0.writesScratch } }
 
     mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
+        for (index, executor) in executors.enumerated() {
+            let outcome = try limited(index, after: range.low) { try executor.carry(range) }
+            try count(outcome, plans[index].mapping, &entries[index])
+        }
+    }
+
+    /// Of several mappings each must be given the same range.
+    var findsRanges: Bool { executors.count == 1 && executors[0].findsRanges }
+
+    mutating func carry(
+        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRanges.Range? {
+        let (outcome, range) = try limited(0, after: low) { try executors[0].carry(after: low, rows: rows) }
+        try count(outcome, plans[0].mapping, &entries[0])
+        return range
+    }
+
+    /// Runs the body for a mapping with the limit for values that are carried in their rows.
+    private func limited<Result>(_ index: Int, after low: Int64, _ body: () throws -> Result) throws -> Result {
+        let mapping = plans[index].mapping
         // A policy holds what it reads: for it nothing is carried in pieces.
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
-        for (index, executor) in executors.enumerated() {
-            let mapping = plans[index].mapping
-            let outcome = try placed(in: mapping) {
-                do {
-                    return try context.connection.with(.length, limit) { try executor.carry(range) }
-                } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
-                    throw try refusal(mapping, range, cause: error)
-                }
+        return try placed(in: mapping) {
+            do {
+                return try context.connection.with(.length, limit, body)
+            } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
+                throw try refusal(mapping, after: low, cause: error)
             }
-            try count(outcome, plans[index].mapping, &entries[index])
         }
     }
 
@@ -104,8 +120,10 @@ private struct RowsWork: ChunkWalk.Work {
     // MARK: Errors
 
     private func refusal(
-        _ mapping: ResolvedEntityMapping, _ range: KeyRanges.Range, cause: DatabaseError
+        _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
+        // The first one after what was carried is the one that was met.
+        let range = KeyRanges.Range(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
         ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)

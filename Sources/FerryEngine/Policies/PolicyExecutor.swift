@@ -20,6 +20,17 @@ final class PolicyExecutor: MappingExecutor {
     var writesScratch: Bool { true }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+        try carry(after: range.low) { try rows.begin(range) }
+    }
+
+    var findsRanges: Bool { rows.findsRanges }
+
+    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
+        let outcome = try carry(after: low) { try rows.begin(after: low, rows: count) }
+        return (outcome, try rows.takenRange())
+    }
+
+    private func carry(after low: Int64, begin: () throws -> Void) throws -> ChunkOutcome {
         let (manager, mapping, policy) = (calls.manager, calls.mapping, calls.policy)
         var outcome = ChunkOutcome()
         manager.beginUnit()
@@ -28,8 +39,8 @@ final class PolicyExecutor: MappingExecutor {
             rows.end()
             manager.current = nil
         }
-        try associations.beginChunk(after: range.low)
-        try rows.begin(range)
+        try associations.beginChunk(after: low)
+        try begin()
         var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1

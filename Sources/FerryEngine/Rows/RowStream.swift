@@ -30,6 +30,11 @@ final class RowStream {
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
+    /// How many rows were asked for, and how many of them are not handed out.
+    private var count = Int.max
+    @exclusivity(unchecked) private var left = Int.max
+    /// Of the row that was handed out last.
+    @exclusivity(unchecked) private var lastKey: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
@@ -50,15 +55,52 @@ final class RowStream {
     /// Begins with the rows of a range.
     func begin(_ range: KeyRanges.Range) throws {
         (low, high) = (range.low, range.high)
+        (count, left) = (.max, .max)
         guard let aside else { return try reader?.start(low: low, high: high) ?? () }
         // The next range is on its way already.
         if isReading, !isBounded, position == low { return }
         try read(aside, isBounded: !runsAhead)
     }
 
+    /// Whether it can tell by itself where a range ends.
+    var findsRanges: Bool { runsAhead }
+
+    /// Begins with the rows after a key, up to a number of them.
+    func begin(after key: Int64, rows: Int) throws {
+        guard let aside, runsAhead else { preconditionFailure("only what is read ahead ends where it was counted") }
+        (low, high) = (key, .max)
+        (count, left) = (rows, rows)
+        if isReading, !isBounded, position == low { return }
+        try read(aside, isBounded: false)
+    }
+
+    /// The range of the rows that were handed out since ``begin(after:rows:)``; nil when there was none.
+    func takenRange() throws -> KeyRanges.Range? {
+        guard left < count else { return nil }
+        return KeyRanges.Range(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
+    }
+
+    /// Whether there are rows behind the number that was asked for.
+    private func hasMore() throws -> Bool {
+        guard left == 0, let aside else { return false }
+        while unread.first == nil {
+            giveBack(aside)
+            guard isReading else { return false }
+            switch aside.take() {
+            case .rows(let rows): (batch, unread) = (rows, rows.rows)
+            case .end: isReading = false
+            case .failure:
+                // The range that it belongs to will meet it again.
+                isReading = false
+                return true
+            }
+        }
+        return true
+    }
+
     /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
     func next() throws -> PackedRow? {
-        while true {
+        while left > 0 {
             if let row = unread.first {
                 let key = row.integer(RowPlan.keyCell)
                 if !isBounded, key > high {
@@ -67,11 +109,14 @@ final class RowStream {
                 }
                 unread.removeFirst()
                 position = key
+                lastKey = key
+                left -= 1
                 return row
             }
             guard let aside else { return try nextHere() }
             guard try receive(from: aside) else { return nil }
         }
+        return nil
     }
 
     /// Takes the next rows from the thread; false at the end of the range.
