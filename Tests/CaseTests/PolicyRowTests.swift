@@ -80,6 +80,21 @@ struct PolicyRowTests {
         #expect(more == (1...7).map { [.text("later"), .null, .text("copy \(2 * $0)")] })
     }
 
+    @Test("A chunk has as many rows as were asked for, however sparse the keys are")
+    func sparseKeys() throws {
+        for (rows, chunks) in [(14, 4), (12, 3), (4, 1), (1, 1), (0, 1)] as [(Int64, Int64)] {
+            let folder = try TemporaryFolder()
+            let run = try Self.step([:], { Plain() }, in: folder) {
+                "DELETE FROM ZITEM WHERE Z_PK > \(rows); UPDATE ZITEM SET Z_PK = Z_PK * 1000 + Z_PK % 3"
+            }
+            _ = try run.run()
+            let new = try Connection(path: run.destinationPath, mode: .readOnly)
+            let unit = try new.rows("SELECT max(chunks, 1), done, read FROM ferry_progress WHERE unit = 'rows:0'")
+            #expect(unit == [[.integer(chunks), .integer(1), .integer(rows)]])
+            #expect(try new.integer("SELECT count(*) FROM ZITEM WHERE Z_PK > 1000") == rows)
+        }
+    }
+
     /// More than a word has bits.
     private static let texts = (0..<70).map { "t\($0)" }
 
