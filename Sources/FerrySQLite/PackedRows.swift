@@ -86,6 +86,12 @@ package final class PackedRows {
 
     package func packNull(into cell: Int) { set(.null, 0, 0, in: cell) }
 
+    /// Leaves a cell without a value, which whoever reads it has to find elsewhere.
+    package func packMissing(into cell: Int) {
+        let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
+        start.storeBytes(of: PackedRow.missing, as: UInt64.self)
+    }
+
     package func pack(_ integer: Int64, into cell: Int) {
         set(.integer, 0, UInt64(bitPattern: integer), in: cell)
     }
@@ -110,18 +116,36 @@ package final class PackedRows {
         start.storeBytes(of: bits, toByteOffset: 8, as: UInt64.self)
     }
 
-    // MARK: Reading
-
-    /// The row that begins at a place, or nil at the end; the first one begins at 0.
-    package func row(at place: Int) -> PackedRow? {
-        place < end ? PackedRow(start: UnsafeRawPointer(memory.baseAddress! + place)) : nil
+    /// The rows, from the first one on.
+    package var rows: PackedRowSequence {
+        PackedRowSequence(next: UnsafeRawPointer(memory.baseAddress!), end: UnsafeRawPointer(memory.baseAddress! + end))
     }
+}
+
+/// What is left of the rows of a ``PackedRows``, borrowed until that forgets its rows.
+package struct PackedRowSequence {
+    /// Nil where there is none.
+    private var next: UnsafeRawPointer?
+    private var end: UnsafeRawPointer?
+
+    /// No rows.
+    package init() {}
+
+    fileprivate init(next: UnsafeRawPointer, end: UnsafeRawPointer) { (self.next, self.end) = (next, end) }
+
+    /// The next row, or nil at the end.
+    package var first: PackedRow? { next == end ? nil : next.map(PackedRow.init) }
+
+    /// Goes on behind the next row.
+    package mutating func removeFirst() { if let row = first { next = row.start + row.size } }
 }
 
 /// One row of a ``PackedRows``, borrowed until that forgets its rows.
 package struct PackedRow {
     static let cellsOffset = 16
     static let cellSize = 16
+    /// In the place of a storage class.
+    fileprivate static let missing: UInt64 = 0
 
     fileprivate let start: UnsafeRawPointer
 
@@ -137,6 +161,9 @@ package struct PackedRow {
     private func bits(_ cell: Int) -> UInt64 {
         start.load(fromByteOffset: Self.cellsOffset + cell * Self.cellSize + 8, as: UInt64.self)
     }
+
+    /// Whether a cell was left without a value.
+    package func isMissing(_ cell: Int) -> Bool { header(cell) == Self.missing }
 
     package func storageClass(_ cell: Int) -> StorageClass {
         StorageClass(rawValue: Int32(truncatingIfNeeded: header(cell) & 0xff)) ?? .null
@@ -180,24 +207,43 @@ package struct CellBinding: Sendable {
 
 extension Statement {
     /// Binds cells of a row without copying their bytes: the row must stay until the statement was run.
-    package func bind(_ cells: [CellBinding], of row: PackedRow) throws(DatabaseError) {
-        for binding in cells { try bind(borrowing: binding.cell, of: row, at: Int(binding.parameter)) }
+    ///
+    /// - Parameter skipped: A bit for each parameter below 64 that keeps what it is bound to.
+    package func bind(
+        _ cells: [CellBinding], of row: PackedRow, except skipped: UInt64 = 0
+    ) throws(DatabaseError) {
+        for binding in cells {
+            // A shift beyond the width gives 0.
+            if skipped != 0, skipped & (1 as UInt64) << UInt64(binding.parameter) != 0 { continue }
+            let code = bind(borrowing: binding.cell, of: row, binding.parameter)
+            guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+        }
     }
 
     /// Binds one cell of a row without copying its bytes: the row must stay until the statement was run.
     package func bind(borrowing cell: Int, of row: PackedRow, at index: Int) throws(DatabaseError) {
-        let parameter = Int32(index)
-        let code =
-            switch row.storageClass(cell) {
-            case .null: sqlite3_bind_null(handle, parameter)
-            case .integer: sqlite3_bind_int64(handle, parameter, row.integer(cell))
-            case .real: sqlite3_bind_double(handle, parameter, row.real(cell))
-            case .text: bind(borrowing: row.bytes(cell), asText: true, parameter)
-            case .blob: bind(borrowing: row.bytes(cell), asText: false, parameter)
-            }
+        let code = bind(borrowing: cell, of: row, Int32(index))
         guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
     }
 
+    /// Binds text by its UTF-8 without copying it: the bytes must stay until the statement was run.
+    package func bind(borrowedText bytes: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
+        let code = bind(borrowing: bytes, asText: true, Int32(index))
+        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+    }
+
+    @inline(__always)
+    private func bind(borrowing cell: Int, of row: PackedRow, _ parameter: Int32) -> Int32 {
+        switch row.storageClass(cell) {
+        case .null: sqlite3_bind_null(handle, parameter)
+        case .integer: sqlite3_bind_int64(handle, parameter, row.integer(cell))
+        case .real: sqlite3_bind_double(handle, parameter, row.real(cell))
+        case .text: bind(borrowing: row.bytes(cell), asText: true, parameter)
+        case .blob: bind(borrowing: row.bytes(cell), asText: false, parameter)
+        }
+    }
+
+    @inline(__always)
     private func bind(borrowing bytes: UnsafeRawBufferPointer, asText: Bool, _ parameter: Int32) -> Int32 {
         // No destructor: SQLite neither copies nor frees.
         asText

@@ -8,9 +8,10 @@ package final class Statement {
     package let connection: Connection
     package let sql: String
     let handle: OpaquePointer
-    private var started: UInt64 = 0
+    /// Unchecked: it belongs to the connection's thread, and no access lasts while other code runs.
+    @exclusivity(unchecked) private var started: UInt64 = 0
     /// Whether the trace leaves it out: a statement that runs within a function of ours counts to the one that calls it.
-    package var isSilent = false
+    @exclusivity(unchecked) package var isSilent = false
 
     init(_ sql: String, on connection: Connection) throws(DatabaseError) {
         self.connection = connection

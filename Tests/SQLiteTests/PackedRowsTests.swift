@@ -21,17 +21,38 @@ struct PackedRowsTests {
             rows.finish(isTaken: true)
             select.reset()
         }
-        var place = 0
+        var unread = rows.rows
         for _ in 0..<3 {
-            let row = try #require(rows.row(at: place))
+            let row = try #require(unread.first)
+            unread.removeFirst()
             #expect(values.indices.map { row.value($0) } == values)
             try select.bind(values.indices.map { CellBinding(cell: $0, parameter: $0 + 1) }, of: row)
             #expect(try select.step())
             #expect(values.indices.map { select.value($0) } == values)
             select.reset()
-            place += row.size
         }
-        #expect(rows.row(at: place) == nil)
+        #expect(unread.first == nil)
+    }
+
+    @Test("A parameter that is left out keeps what it is bound to, and a cell without a value is known as such")
+    func exceptions() throws {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        let rows = PackedRows(cells: 3, capacity: 1024)
+        #expect(rows.begin())
+        rows.pack(Int64(1), into: 0)
+        rows.packMissing(into: 1)
+        rows.packNull(into: 2)
+        rows.finish(isTaken: true)
+        let row = try #require(rows.rows.first)
+        #expect([0, 1, 2].map { row.isMissing($0) } == [false, true, false])
+        let columns = (1...70).map { "?\($0)" }.joined(separator: ", ")
+        let select = try connection.prepare("SELECT \(columns)")
+        for parameter in 1...70 { try select.bind(Int64(7), at: parameter) }
+        let bindings = [2, 3, 6, 63, 64, 70].map { CellBinding(cell: 0, parameter: $0) }
+        try select.bind(bindings, of: row, except: 1 << 3 | 1 << 6 | 1 << 63)
+        #expect(try select.step())
+        let bound = [2, 64, 70]
+        #expect((1...70).allSatisfy { select.integer($0 - 1) == (bound.contains($0) ? 1 : 7) })
     }
 
     @Test("A row that does not fit is refused whole, and one alone may grow")
@@ -42,9 +63,11 @@ struct PackedRowsTests {
         let rows = PackedRows(cells: 2, capacity: 1024)
         #expect(rows.begin() && rows.pack([0, 1], of: select))
         rows.finish(isTaken: true)
-        let end = try #require(rows.row(at: 0)).size
         #expect(!(rows.begin() && rows.pack([0, 1], of: select)))
-        #expect(rows.row(at: end) == nil && rows.row(at: 0)?.value(1) == .blob([UInt8](repeating: 0, count: 900)))
+        var unread = rows.rows
+        #expect(unread.first?.value(1) == .blob([UInt8](repeating: 0, count: 900)))
+        unread.removeFirst()
+        #expect(unread.first == nil)
         rows.removeAll()
         #expect(rows.isEmpty)
         let wide = try connection.prepare("SELECT 8, zeroblob(5000)")
@@ -56,6 +79,6 @@ struct PackedRowsTests {
         }
         rows.finish(isTaken: false)
         #expect(growths == 3)
-        #expect(rows.row(at: 0)?.isTaken == false && rows.row(at: 0)?.integer(0) == 8)
+        #expect(rows.rows.first?.isTaken == false && rows.rows.first?.integer(0) == 8)
     }
 }

@@ -20,8 +20,18 @@ struct ChunkWalk {
 
         /// Does a range, inside the unit's transaction, and takes note of it in the records of the units.
         ///
-        /// Where the ranges are not counted, the rows read that it adds to the records say how many there were.
+        /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
         mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
+
+        /// Whether it finds out where a range ends while it does it, so that nobody has to walk over the rows before.
+        var findsRanges: Bool { get }
+
+        /// Does the rows after a key, as many as are asked for or as there are, like ``carry(_:_:)``.
+        ///
+        /// - Returns: Their range, or nil when there is none.
+        mutating func carry(
+            after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+        ) throws -> KeyRanges.Range?
 
         /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
         ///
@@ -46,29 +56,35 @@ struct ChunkWalk {
         while !isAtEnd {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
-            var range = try ranges.next(after: low, rows: min(sizer.rows, most))
+            let rows = min(sizer.rows, most)
+            let isFound = work.findsRanges && ranges.areProbed
+            var range = isFound ? nil : try ranges.next(after: low, rows: rows)
+            var cost = ChunkSizer.Cost(rows: 0)
             let written = context.writtenBytes
-            var isAlone = false
             do {
-                try unit(&range, of: ranges, units, &entries, writesScratch: work.writesScratch) { range, entries in
-                    try work.carry(range, &entries)
+                range = try unit(units, &entries, writesScratch: (isFound || range != nil) && work.writesScratch) {
+                    entries in
+                    if isFound { return try work.carry(after: low, rows: rows, &entries) }
+                    if let range { try work.carry(range, &entries) }
+                    return range
                 }
+                cost.rows = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
-                guard let tried = range, try work.giveUp() else { throw error }
-                guard tried.rows <= 1 else {
-                    most = Int(tried.rows / 2)
+                if isFound { range = try ranges.next(after: low, rows: rows) }
+                guard let range, try work.giveUp() else { throw error }
+                guard range.rows <= 1 else {
+                    most = Int(range.rows / 2)
                     continue
                 }
-                try unit(&range, of: ranges, units, &entries, writesScratch: work.writesScratch) { range, entries in
+                // A value of its own size says nothing about the rows around it: it costs no row.
+                try unit(units, &entries, writesScratch: work.writesScratch) { entries in
                     try work.carryAlone(range, &entries)
+                    return range
                 }
-                isAlone = true
                 most = 1
             }
             guard let range else { return }
-            // A value of its own size says nothing about the rows around it.
-            var cost = ChunkSizer.Cost(rows: isAlone ? 0 : range.rows)
-            (low, isAtEnd) = (range.high, range.isLast)
+            (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
             cost.nanoseconds = Clock.nanoseconds() - start
             cost.bytes = context.writtenBytes - written
             sizer.chunkTook(cost)
@@ -85,46 +101,40 @@ struct ChunkWalk {
             bytes: min(context.options.chunkBytes, byteLimit), nanoseconds: context.options.chunkNanoseconds)
     }
 
-    /// One range as one unit; the range and the records are changed only when it is committed.
+    /// One range as one unit; the records are changed only when it is committed.
+    ///
+    /// - Returns: The range as the body gives it; nil: there was none, and all is done.
+    @discardableResult
     private func unit(
-        _ range: inout KeyRanges.Range?, of ranges: KeyRanges, _ units: [String],
-        _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
-        _ body: (KeyRanges.Range, inout [ProgressTable.Entry]) throws -> Void
-    ) throws {
+        _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
+        _ body: (inout [ProgressTable.Entry]) throws -> KeyRanges.Range?
+    ) throws -> KeyRanges.Range? {
         var next = entries
-        var done = range
-        try context.unit(writesScratch: range != nil && writesScratch) {
+        var range: KeyRanges.Range?
+        try context.unit(writesScratch: writesScratch) {
+            range = try body(&next)
             if let range {
-                done = try complete(range, of: ranges, &next, body)
-                for index in next.indices { next[index].mark = done?.high ?? range.high }
+                for index in next.indices { next[index].mark = range.high }
                 // However many units share it, it is one chunk.
                 next[0].chunks += 1
             }
             for (index, unit) in units.enumerated() {
-                next[index].isDone = done?.isLast ?? true
+                next[index].isDone = next[index].isDone || range?.isLast ?? true
                 try context.progress.save(next[index], for: unit)
             }
         }
         entries = next
-        range = done
+        return range
     }
+}
 
-    /// Does a range, and what must follow it so that the chunk has as many rows as was asked for.
-    private func complete(
-        _ range: KeyRanges.Range, of ranges: KeyRanges, _ entries: inout [ProgressTable.Entry],
-        _ body: (KeyRanges.Range, inout [ProgressTable.Entry]) throws -> Void
-    ) throws -> KeyRanges.Range {
-        let before = entries.reduce(0) { $0 + $1.read }
-        try body(range, &entries)
-        guard !range.isCounted else { return range }
-        var done = range
-        done.rows = entries.reduce(-before) { $0 + $1.read }
-        done.isCounted = true
-        guard let remainder = try ranges.remainder(of: range, carried: done.rows) else { return done }
-        if remainder.rows > 0 { try body(remainder, &entries) }
-        (done.high, done.isLast) = (remainder.high, remainder.isLast)
-        done.rows += remainder.rows
-        return done
+extension ChunkWalk.Work {
+    var findsRanges: Bool { false }
+
+    mutating func carry(
+        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRanges.Range? {
+        preconditionFailure("it is given its ranges")
     }
 }
 

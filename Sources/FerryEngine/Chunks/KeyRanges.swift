@@ -6,16 +6,16 @@ internal import FerrySQLite
 /// Walks over the keys of a table's rows in ranges of a given number of rows.
 ///
 /// Where the keys have no gap, arithmetic gives the boundaries. Else they come from the keys that are there, so that a
-/// range holds exactly that many rows however sparse they are. Walking over those keys reads every page once more; so
-/// one who counts what he carries takes as many keys as he wants rows first, and then what is missing
-/// (``remainder(of:carried:)``).
+/// range holds exactly that many rows however sparse they are. Walking over those keys reads every page once more, so
+/// one who counts what he carries takes as many keys as he wants rows first (``guess(after:rows:)``), and then the next
+/// range of what is missing.
 struct KeyRanges {
     private let probe: Statement
     private let rest: Statement
-    /// The keys, where arithmetic gives the boundaries.
+    /// The keys, when each of them is known to be there.
+    private let unbroken: ClosedRange<Int64>?
+    /// The keys from one end of the table to the other, whoever's they are.
     private let span: ClosedRange<Int64>?
-    /// Whether each key of the span is known to be there.
-    private let isUnbroken: Bool
 
     struct Range {
         /// Exclusive.
@@ -23,8 +23,6 @@ struct KeyRanges {
         var high: Int64
         var rows: Int64
         var isLast: Bool
-        /// Whether there are as many rows, not only at most as many.
-        var isCounted = true
     }
 
     /// The rows of any table.
@@ -36,7 +34,7 @@ struct KeyRanges {
     ///   - connection: The connection.
     /// - Throws: ``DatabaseError``.
     init(over table: String, key: String, numbers: [Int64]? = nil, on connection: Connection) throws(DatabaseError) {
-        try self.init(over: table, key: key, numbers: numbers, span: nil, isUnbroken: false, on: connection)
+        try self.init(over: table, key: key, numbers: numbers, unbroken: nil, span: nil, on: connection)
     }
 
     /// The source objects of an entity mapping.
@@ -45,30 +43,22 @@ struct KeyRanges {
     }
 
     /// The source objects of entity mappings that read one table.
-    ///
-    /// - Parameters:
-    ///   - mappings: The entity mappings.
-    ///   - countsAfterwards: Whether ranges may hold fewer rows than was asked for, because the caller counts them and
-    ///     then asks for the remainder.
-    ///   - context: The step.
-    /// - Throws: ``DatabaseError``.
-    init(of mappings: [ResolvedEntityMapping], countsAfterwards: Bool = false, in context: StepContext) throws {
+    init(of mappings: [ResolvedEntityMapping], in context: StepContext) throws {
         precondition(!mappings.isEmpty, "ranges are those of an entity mapping")
         let table = "source." + (try context.sourceTable(of: mappings[0]))
         let numbers = try mappings.map { try context.sourceNumber(of: $0) }
         let unbroken = try Self.unbrokenKeys(of: mappings, table: table, numbers: numbers, in: context)
-        let span = try unbroken ?? (countsAfterwards ? Self.span(of: table, on: context.connection) : nil)
         try self.init(
-            over: table, key: "Z_PK", numbers: numbers, span: span, isUnbroken: unbroken != nil,
-            on: context.connection)
+            over: table, key: "Z_PK", numbers: numbers, unbroken: unbroken,
+            span: unbroken == nil ? try Self.span(of: table, on: context.connection) : nil, on: context.connection)
     }
 
     private init(
-        over table: String, key: String, numbers: [Int64]?, span: ClosedRange<Int64>?, isUnbroken: Bool,
+        over table: String, key: String, numbers: [Int64]?, unbroken: ClosedRange<Int64>?, span: ClosedRange<Int64>?,
         on connection: Connection
     ) throws(DatabaseError) {
+        self.unbroken = unbroken
         self.span = span
-        self.isUnbroken = isUnbroken
         let condition = Self.condition(numbers)
         probe = try connection.prepare(
             "SELECT \(key) FROM \(table) WHERE \(key) > :low\(condition) ORDER BY \(key) LIMIT 1 OFFSET :skipped")
@@ -118,7 +108,7 @@ struct KeyRanges {
         return first...last
     }
 
-    /// The keys of all rows of a table, from one end of it to the other; nil where there are others than Core Data's.
+    /// The keys of all rows of a table; nil where there are others than Core Data's.
     private static func span(of table: String, on connection: Connection) throws(DatabaseError) -> ClosedRange<Int64>? {
         guard let first = try connection.integer("SELECT min(Z_PK) FROM \(table)"), first > 0,
             let last = try connection.integer("SELECT max(Z_PK) FROM \(table)")
@@ -126,37 +116,35 @@ struct KeyRanges {
         return first...last
     }
 
-    /// The next range of at most `rows` rows after a key, or nil when there is none.
-    func next(after key: Int64, rows: Int) throws -> Range? {
-        guard let span else { return try counted(after: key, rows: Int64(rows)) }
+    /// Whether rows have to be walked over to find where a range ends.
+    var areProbed: Bool { unbroken == nil }
+
+    /// Whether there is a ``guess(after:rows:)``.
+    var canBeGuessed: Bool { span != nil }
+
+    /// A range of as many keys as rows are wanted, which holds as many rows or fewer; nil when no key is left.
+    func guess(after key: Int64, rows: Int) -> Range? {
+        guard let span else { return nil }
         let low = max(key, span.lowerBound - 1)
         guard low < span.upperBound else { return nil }
         let isLast = span.upperBound - low <= rows
-        let high = isLast ? span.upperBound : low + Int64(rows)
-        return Range(low: low, high: high, rows: high - low, isLast: isLast, isCounted: isUnbroken)
+        return Range(low: low, high: isLast ? span.upperBound : low + Int64(rows), rows: 0, isLast: isLast)
     }
 
-    /// What is to follow a range that turned out to hold fewer rows than it could; nil where nothing is missing.
-    ///
-    /// - Parameters:
-    ///   - range: A range of ``next(after:rows:)``.
-    ///   - carried: The rows that it did hold.
-    /// - Returns: A range of exactly the rows that are missing, or of all that are left, which may be none.
-    /// - Throws: ``DatabaseError``.
-    func remainder(of range: Range, carried: Int64) throws -> Range? {
-        guard !range.isCounted, !range.isLast, carried < range.rows else { return nil }
-        return try counted(after: range.high, rows: range.rows - carried)
-            ?? Range(low: range.high, high: range.high, rows: 0, isLast: true)
-    }
-
-    /// A range whose rows are counted by walking over their keys.
-    private func counted(after key: Int64, rows: Int64) throws -> Range? {
+    /// The next range of at most `rows` rows after a key, or nil when there is none.
+    func next(after key: Int64, rows: Int) throws -> Range? {
+        if let unbroken {
+            let low = max(key, unbroken.lowerBound - 1)
+            guard low < unbroken.upperBound else { return nil }
+            let high = min(unbroken.upperBound, low + Int64(rows))
+            return Range(low: low, high: high, rows: high - low, isLast: high == unbroken.upperBound)
+        }
         try probe.bind(.integer(key), named: ":low")
-        try probe.bind(.integer(rows - 1), named: ":skipped")
+        try probe.bind(.integer(Int64(rows - 1)), named: ":skipped")
         if try probe.step() {
             let high = probe.integer(0)
             probe.reset()
-            return Range(low: key, high: high, rows: rows, isLast: false)
+            return Range(low: key, high: high, rows: Int64(rows), isLast: false)
         }
         try rest.bind(.integer(key), named: ":low")
         defer { rest.reset() }

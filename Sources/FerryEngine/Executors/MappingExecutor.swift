@@ -5,6 +5,20 @@ protocol MappingExecutor {
 
     /// Carries the rows of one range, inside the caller's transaction.
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome
+
+    /// Whether it finds out where a range ends while it carries it.
+    var findsRanges: Bool { get }
+
+    /// Carries the rows after a key, as many as are asked for or as there are; the range is nil when there is none.
+    func carry(after low: Int64, rows: Int) throws -> (ChunkOutcome, KeyRanges.Range?)
+}
+
+extension MappingExecutor {
+    var findsRanges: Bool { false }
+
+    func carry(after low: Int64, rows: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
+        preconditionFailure("it is given its ranges")
+    }
 }
 
 /// What a chunk did.

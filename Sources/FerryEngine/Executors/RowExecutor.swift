@@ -64,14 +64,27 @@ final class RowExecutor: MappingExecutor {
     var writesScratch: Bool { association != nil || unique != nil }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+        defer { rows.end() }
+        try rows.begin(range)
+        return try carryRows()
+    }
+
+    var findsRanges: Bool { rows.findsRanges }
+
+    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
+        defer { rows.end() }
+        try rows.begin(after: low, rows: count)
+        let outcome = try carryRows()
+        return (outcome, try rows.takenRange())
+    }
+
+    private func carryRows() throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
         try unique?.begin(after: last)
         var key = last
         var source: Int64?
         var element: Int64 = 0
-        try rows.begin(range)
-        defer { rows.end() }
         while let row = try rows.next() {
             outcome.read += 1
             guard row.isTaken else { continue }

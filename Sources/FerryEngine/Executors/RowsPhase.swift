@@ -22,12 +22,12 @@ struct RowsPhase {
         let mappings = pass.plans.map(\.mapping)
         let units = mappings.map { Self.unit(of: $0) }
         if try context.progress.entry(units[0]).isDone { return }
-        var work = try RowsWork(pass.plans, context: context, policies: policies)
+        let ranges = try KeyRanges(of: mappings, in: context)
+        var work = try RowsWork(pass.plans, ranges, context: context, policies: policies)
         let walk = ChunkWalk(
             context: context, phase: .rows, subject: pass.name,
             rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
             byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context.options) : .max, total: pass.total)
-        let ranges = try KeyRanges(of: mappings, countsAfterwards: pass.plans.allSatisfy(\.countsRows), in: context)
         try walk.run(&work, over: ranges, units: units, report: &report)
     }
 }
@@ -45,13 +45,15 @@ private struct RowsWork: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
     private let policies: PolicyRun
+    private let ranges: KeyRanges
     private var executors: [any MappingExecutor]
     /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
     private var largeRows: [LargeRowExecutor] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
 
-    init(_ plans: [EntityMappingPlan], context: StepContext, policies: PolicyRun) throws {
+    init(_ plans: [EntityMappingPlan], _ ranges: KeyRanges, context: StepContext, policies: PolicyRun) throws {
         self.plans = plans
+        self.ranges = ranges
         self.context = context
         self.policies = policies
         executors = try plans.map { plan in
@@ -66,18 +68,59 @@ private struct RowsWork: ChunkWalk.Work {
     var writesScratch: Bool { executors.contains { $0.writesScratch } }
 
     mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
+        for (index, executor) in executors.enumerated() {
+            let outcome = try limited(index, after: range.low) { try executor.carry(range) }
+            try count(outcome, plans[index].mapping, &entries[index])
+        }
+    }
+
+    var findsRanges: Bool { readsRanges || countsRows }
+
+    /// Of several mappings each must be given the same range.
+    private var readsRanges: Bool { executors.count == 1 && executors[0].findsRanges }
+
+    private var countsRows: Bool { ranges.canBeGuessed && plans.allSatisfy(\.countsRows) }
+
+    mutating func carry(
+        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRanges.Range? {
+        if !readsRanges { return try carryCounting(after: low, rows: rows, &entries) }
+        let (outcome, range) = try limited(0, after: low) { try executors[0].carry(after: low, rows: rows) }
+        try count(outcome, plans[0].mapping, &entries[0])
+        return range
+    }
+
+    /// Carries as many keys as rows are wanted, and then the rows that were missing among them.
+    private mutating func carryCounting(
+        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRanges.Range? {
+        guard var range = ranges.guess(after: low, rows: rows) else { return nil }
+        let before = entries.reduce(0) { $0 + $1.read }
+        try carry(range, &entries)
+        range.rows = entries.reduce(-before) { $0 + $1.read }
+        if !range.isLast, range.rows < rows {
+            if let rest = try ranges.next(after: range.high, rows: rows - Int(range.rows)) {
+                try carry(rest, &entries)
+                (range.high, range.isLast) = (rest.high, rest.isLast)
+                range.rows += rest.rows
+            } else {
+                range.isLast = true
+            }
+        }
+        return range.rows > 0 ? range : nil
+    }
+
+    /// Runs the body for a mapping with the limit for values that are carried in their rows.
+    private func limited<Result>(_ index: Int, after low: Int64, _ body: () throws -> Result) throws -> Result {
+        let mapping = plans[index].mapping
         // A policy holds what it reads: for it nothing is carried in pieces.
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
-        for (index, executor) in executors.enumerated() {
-            let mapping = plans[index].mapping
-            let outcome = try placed(in: mapping) {
-                do {
-                    return try context.connection.with(.length, limit) { try executor.carry(range) }
-                } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
-                    throw try refusal(mapping, range, cause: error)
-                }
+        return try placed(in: mapping) {
+            do {
+                return try context.connection.with(.length, limit, body)
+            } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
+                throw try refusal(mapping, after: low, cause: error)
             }
-            try count(outcome, plans[index].mapping, &entries[index])
         }
     }
 
@@ -113,8 +156,10 @@ private struct RowsWork: ChunkWalk.Work {
     // MARK: Errors
 
     private func refusal(
-        _ mapping: ResolvedEntityMapping, _ range: KeyRanges.Range, cause: DatabaseError
+        _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
+        // The first one after what was carried is the one that was met.
+        let range = KeyRanges.Range(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
         ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)

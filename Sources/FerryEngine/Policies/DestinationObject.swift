@@ -7,38 +7,43 @@ internal import FerrySQLite
 ///
 /// What is set is written with the chunk at work. Nothing is kept of it afterwards, so that any number of objects may be
 /// made.
+///
+/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs: so nothing
+/// has to watch over that while it runs.
 public final class DestinationObject {
     let manager: MigrationManager
     let writer: EntityWriter
     /// Its `Z_PK`.
-    public private(set) var primaryKey: Int64
+    @exclusivity(unchecked) public private(set) var primaryKey: Int64
     public var entityName: String { writer.entity }
 
     /// Values that are not written yet, by column places.
-    var changes = ColumnChanges()
-    /// What is still to be inserted.
-    private var insertion: Insertion?
+    let changes: ColumnChanges
+    /// Whether it is still to be inserted.
+    @exclusivity(unchecked) private var isNew = false
+    /// The version of a new object.
+    @exclusivity(unchecked) private var version = Value.null
+    /// The row of the source whose values a new object takes over; nil for the model's defaults.
+    @exclusivity(unchecked) private var row: SourceRow?
     /// Whether the manager is to write it.
-    var isPending = false
+    @exclusivity(unchecked) var isPending = false
 
-    /// How a new object comes to the values that were not set.
-    struct Insertion {
-        var version: Value
-        /// The row of the source whose values it takes over; nil for the model's defaults.
-        var row: SourceRow?
-    }
-
-    init(_ writer: EntityWriter, key: Int64, insertion: Insertion? = nil, _ manager: MigrationManager) {
+    init(_ writer: EntityWriter, key: Int64, _ manager: MigrationManager) {
         self.writer = writer
         primaryKey = key
-        self.insertion = insertion
+        changes = ColumnChanges(columns: writer.columns.count)
         self.manager = manager
     }
 
     /// Stands for another object, once this one is written and forgotten.
-    func stand(for key: Int64, _ insertion: Insertion?) {
-        primaryKey = key
-        self.insertion = insertion
+    func stand(for key: Int64) { primaryKey = key }
+
+    /// Stands for a new object: how it comes to the values that are not set.
+    func beInserted(version: Value, row: SourceRow?) {
+        isNew = true
+        self.version = version
+        // Mostly the row that it had when it stood for another object.
+        if self.row !== row { self.row = row }
     }
 
     /// The value of an attribute.
@@ -63,21 +68,19 @@ public final class DestinationObject {
         let known = try writer.attribute(key)
         manager.mark(known, of: writer)
         guard let stored = value.stored(as: known.type, isExternal: known.isExternal) else {
-            throw value.refusal(by: known.attribute)
+            throw value.refusal(by: writer.attribute(known))
         }
         set(stored, at: known.place)
     }
 
-    func set(_ value: Value, at place: Int) {
-        changes[place] = value
-        manager.touch(self)
+    func set(_ value: consuming Value, at place: Int) {
+        changes.set(value, at: place)
+        if !isPending { manager.touch(self) }
     }
 
     private func stored(at place: Int) throws -> Value {
         if let changed = changes[place] { return changed }
-        if let insertion {
-            return try insertion.row?.value(at: place) ?? writer.defaults[place] ?? .null
-        }
+        if isNew { return try row?.value(at: place) ?? writer.defaults[place] ?? .null }
         let statement = try manager.cached("SELECT \(writer.columns[place]) FROM main.\(writer.table) WHERE Z_PK = ?1")
         try statement.bind(primaryKey, at: 1)
         defer { statement.reset() }
@@ -86,14 +89,15 @@ public final class DestinationObject {
 
     /// Writes what was set.
     func write() throws {
-        if let insertion = insertion.take() {
-            if let row = insertion.row {
-                try row.insert(key: primaryKey, version: insertion.version, changes)
+        if isNew {
+            isNew = false
+            if let row {
+                try row.insert(key: primaryKey, version: version, changes)
             } else {
-                try writer.insert(key: primaryKey, version: insertion.version, changes)
+                try writer.insert(key: primaryKey, version: version, changes)
             }
         } else if !changes.isEmpty {
-            let assignments = changes.places.enumerated().map { "\(writer.columns[$1]) = ?\($0 + 2)" }
+            let assignments = (0..<changes.count).map { "\(writer.columns[changes.place(at: $0)]) = ?\($0 + 2)" }
             let update = try manager.cached(
                 "UPDATE main.\(writer.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ?1")
             try update.bind(primaryKey, at: 1)

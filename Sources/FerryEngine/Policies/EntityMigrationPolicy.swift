@@ -77,6 +77,8 @@ extension EntityMigrationPolicy {
     public func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
+        // Only where a type has no code of its own does this code run for it.
+        manager.policyWithoutRelating = Self.self
         try defaultPolicy.createRelationships(forDestination: destination, in: mapping, manager: manager)
     }
 

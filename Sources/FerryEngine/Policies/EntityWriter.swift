@@ -16,29 +16,25 @@ final class EntityWriter {
     /// What a new object has by the model.
     let defaults: [Int: Value]
     /// Whether it is known that a policy inserts objects of the entity.
-    var isMarked = false
+    @exclusivity(unchecked) var isMarked = false
     private let attributes: KeyTable<DestinationAttribute>
+    /// What the model says of them, by their numbers.
+    private let modelAttributes: [Attribute]
+    /// By their numbers: whether it is known that a policy sets the attribute.
+    @exclusivity(unchecked) private var marked: [Bool]
     private let insertSQL: String
     private let insert: Statement
     /// An object that nobody refers to any more.
-    private var spare: DestinationObject?
+    @exclusivity(unchecked) private var spare: DestinationObject?
 
     /// One attribute, and the place of its column.
-    final class DestinationAttribute {
-        let attribute: Attribute
+    struct DestinationAttribute {
         let type: AttributeType
         /// Whether its values may be in files.
         let isExternal: Bool
         let place: Int
-        /// Whether it is known that a policy sets it.
-        var isMarked = false
-
-        init(_ attribute: Attribute, place: Int) {
-            self.attribute = attribute
-            type = attribute.type
-            isExternal = attribute.allowsExternalStorage
-            self.place = place
-        }
+        /// Among the attributes.
+        let number: Int
     }
 
     init(_ entity: String, in context: StepContext) throws {
@@ -61,10 +57,14 @@ final class EntityWriter {
         root = table.root
         var columns: [String] = []
         var attributes: [String: DestinationAttribute] = [:]
+        var modelAttributes: [Attribute] = []
         var defaults: [Int: Value] = [:]
         for (key, column) in context.destination.attributeColumns(of: entity) {
             if let attribute = context.destination.attribute(key) {
-                attributes[key.property] = DestinationAttribute(attribute, place: columns.count)
+                attributes[key.property] = DestinationAttribute(
+                    type: attribute.type, isExternal: attribute.allowsExternalStorage, place: columns.count,
+                    number: modelAttributes.count)
+                modelAttributes.append(attribute)
                 defaults[columns.count] = ExpressionSQL.defaultValue(of: attribute, by: nil)
             }
             columns.append(column.name)
@@ -75,6 +75,8 @@ final class EntityWriter {
         }
         self.columns = columns
         self.attributes = KeyTable(attributes)
+        self.modelAttributes = modelAttributes
+        marked = Array(repeating: false, count: modelAttributes.count)
         self.defaults = defaults
         places = Dictionary(columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
@@ -101,11 +103,23 @@ final class EntityWriter {
             place: .init(entity: entity, property: name))
     }
 
+    /// What the model says of an attribute.
+    func attribute(_ known: DestinationAttribute) -> Attribute { modelAttributes[known.number] }
+
+    /// Remembers that a policy sets the attribute.
+    ///
+    /// - Returns: Whether that was not known.
+    func mark(_ known: DestinationAttribute) -> Bool {
+        if marked[known.number] { return false }
+        marked[known.number] = true
+        return true
+    }
+
     /// Writes the row of a new object, with the model's defaults for what was not set.
     func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
-        for place in columns.indices {
+        for place in columns.indices where !changes.contains(place) {
             if let value = defaults[place] {
                 try insert.bind(value, at: place + 4)
             } else {
@@ -119,12 +133,9 @@ final class EntityWriter {
     // MARK: Objects
 
     /// An object of the entity for a key.
-    func object(
-        _ key: Int64, insertion: DestinationObject.Insertion? = nil, _ manager: MigrationManager
-    ) -> DestinationObject {
-        guard let object = spare else { return DestinationObject(self, key: key, insertion: insertion, manager) }
-        spare = nil
-        object.stand(for: key, insertion)
+    func object(_ key: Int64, _ manager: MigrationManager) -> DestinationObject {
+        guard let object = spare.take() else { return DestinationObject(self, key: key, manager) }
+        object.stand(for: key)
         return object
     }
 

@@ -14,7 +14,7 @@ extension MigrationManager {
     ) throws {
         let made = (destination.primaryKey, destination.writer.number)
         if let current, current.mapping === mapping, sourceInstance.isAtWork(current) {
-            return try current.associations.associate(made, with: current)
+            return try current.associate(made)
         }
         guard mapping.resolved.policy != nil, sourceInstance.entityName == mapping.sourceEntityName else {
             throw FerryError(
@@ -24,7 +24,7 @@ extension MigrationManager {
                 place: .init(entityMapping: mapping.name))
         }
         if let current, current.mapping === mapping, current.key == sourceInstance.primaryKey {
-            try current.associations.associate(made, with: current)
+            try current.associate(made)
         } else {
             try associations(of: mapping).add(made, to: sourceInstance.primaryKey)
         }
@@ -38,9 +38,9 @@ extension MigrationManager {
     ) throws -> [DestinationObject] {
         // What policies mostly ask for: the one object that was just made.
         if let current, sourceInstances.count == 1, sourceInstances[0].isAtWork(current), current.mapping.name == name,
-            let made = current.associations.made(of: current), made.count == 1
+            let made = current.onlyMade
         {
-            return [try destinationObject(number: made[0].entity, key: made[0].key)]
+            return [try destinationObject(number: made.entity, key: made.key)]
         }
         let mapping = try mapping(named: name)
         var objects: [DestinationObject] = []

@@ -9,15 +9,16 @@ internal import FerryStore
 /// What a migration policy works with: both stores, the associations, lookups and user info.
 ///
 /// It holds one source object and what is made of it; everything else is on disk. What is written is committed with the
-/// chunk at work, together with the record of progress.
+/// chunk at work, together with the record of progress. It belongs to the thread that writes; the variables that are
+/// used for each object are not watched over, since no access to them lasts while other code runs.
 public final class MigrationManager {
     let context: StepContext
     /// The row of the mapping at work in the first pass.
-    var current: CurrentSource?
+    @exclusivity(unchecked) var current: CurrentSource?
     /// The source object behind the destination object at work in the second pass.
-    var origin: Int64?
+    @exclusivity(unchecked) var origin: Int64?
     /// The links of the mapping at work in the second pass.
-    var links: [Statement] = []
+    @exclusivity(unchecked) var links: [Statement] = []
     /// What was inserted in the unit at work and belongs to no source object read, by entity.
     var created: [String: Int64] = [:]
 
@@ -27,15 +28,17 @@ public final class MigrationManager {
     private(set) var marks: Set<String> = []
     private var recordedMarks: Set<String> = []
     /// Whether the default policy related the object at work.
-    var isRelatedByDefault = false
+    @exclusivity(unchecked) var isRelatedByDefault = false
+    /// The type of policy that was asked to relate an object last and has no code of its own for that.
+    @exclusivity(unchecked) var policyWithoutRelating: (any EntityMigrationPolicy.Type)?
 
     private let mappings: [Int: PolicyEntityMapping]
     /// Objects with something to be written, in the order in which that began.
-    private var pending: [DestinationObject] = []
+    @exclusivity(unchecked) private var pending: [DestinationObject] = []
     private var writers: [String: EntityWriter] = [:]
-    private var recentWriter: EntityWriter?
+    @exclusivity(unchecked) private var recentWriter: EntityWriter?
     private var associations: [Int: PolicyAssociations] = [:]
-    private var rowNumber = 0
+    @exclusivity(unchecked) private var rowNumber = 0
     private var lastKeys: [String: Int64] = [:]
     private var statements: [String: Statement] = [:]
     private var lookups: [String: PolicyLookup] = [:]
@@ -75,7 +78,16 @@ public final class MigrationManager {
     /// Of the objects that are made of one source object, the first one of the mapping's own entity keeps its `Z_PK`, where
     /// no other mapping claims that; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
-        let object = try insert(writer(entityName), row: nil)
+        let writer = try writer(entityName)
+        let version: Value?
+        if let current, current.writer === writer {
+            version = current.takeKey()
+        } else {
+            created[writer.entity, default: 0] += 1
+            version = nil
+        }
+        let object = try insert(
+            writer, row: nil, key: version == nil ? nil : current?.key, version: version ?? .integer(1))
         if !object.writer.isMarked {
             object.writer.isMarked = true
             mark("\(entityName).*")
@@ -97,36 +109,37 @@ public final class MigrationManager {
                 remedy: "Pass the source object and the mapping that the policy was called with.",
                 place: .init(entityMapping: mapping.name))
         }
-        let object = try insert(current.writer, row: current.row)
-        if mapping.isSubstituted {
-            for attributeMapping in mapping.attributeMappings {
-                guard let substitute = attributeMapping.substitute else { continue }
-                let known = try object.writer.attribute(attributeMapping.name)
-                mark(known, of: object.writer)
-                object.changes[known.place] = try value(of: substitute, for: known.attribute, in: mapping, source)
-            }
-        }
-        for column in current.row.policyColumns where object.changes[column.place] == nil {
-            object.changes[column.place] = try policyValue(column, current.row.values)
-        }
+        let object = try current.insertDefault(by: self)
+        if mapping.isSubstituted { try substitute(in: object, mapping, source) }
+        if current.row.hasPolicyColumns { try compute(current, for: object) }
         return object
     }
 
-    private func insert(_ writer: EntityWriter, row: SourceRow?) throws -> DestinationObject {
-        var insertion = DestinationObject.Insertion(version: .integer(1), row: row)
-        var key: Int64?
-        if let current, current.writer === writer {
-            current.inserted += 1
-            if current.mapping.keepsPrimaryKeys, !current.isKeyTaken {
-                current.isKeyTaken = true
-                key = current.key
-                insertion.version = current.row.values.row.value(RowPlan.versionCell)
-            }
-        } else {
-            created[writer.entity, default: 0] += 1
+    /// Sets what a policy put in the place of the mapping's expressions.
+    private func substitute(
+        in object: DestinationObject, _ mapping: PolicyEntityMapping, _ source: SourceObject
+    ) throws {
+        for attributeMapping in mapping.attributeMappings {
+            guard let substitute = attributeMapping.substitute else { continue }
+            let known = try object.writer.attribute(attributeMapping.name)
+            mark(known, of: object.writer)
+            let attribute = object.writer.attribute(known)
+            object.changes.set(try value(of: substitute, for: attribute, in: mapping, source), at: known.place)
         }
-        try makeRoom()
-        let object = writer.object(try key ?? newKey(in: writer), insertion: insertion, self)
+    }
+
+    /// Sets what only the policy's functions can compute.
+    private func compute(_ current: CurrentSource, for object: DestinationObject) throws {
+        for column in current.row.policyColumns where !object.changes.contains(column.place) {
+            object.changes.set(try policyValue(column, current.row.values), at: column.place)
+        }
+    }
+
+    /// Inserts an object, with a new key where none is given.
+    func insert(_ writer: EntityWriter, row: SourceRow?, key: Int64?, version: Value) throws -> DestinationObject {
+        if pending.count >= Self.pendingLimit { try flush() }
+        let object = writer.object(try key ?? newKey(in: writer), self)
+        object.beInserted(version: version, row: row)
         touch(object)
         return object
     }
@@ -218,8 +231,13 @@ public final class MigrationManager {
 
     /// The object of a key, the same one as long as it has something to be written.
     func destinationObject(number: Int64, key: Int64) throws -> DestinationObject {
+        // Mostly the one that was just made.
+        if let last = pending.last, last.primaryKey == key, last.writer.number == number { return last }
         let writer = try writer(number: number)
-        for object in pending where object.primaryKey == key && object.writer.root == writer.root { return object }
+        for index in pending.indices {
+            let object = pending[index]
+            if object.primaryKey == key, object.writer === writer || object.writer.root == writer.root { return object }
+        }
         return writer.object(key, self)
     }
 
@@ -240,11 +258,15 @@ public final class MigrationManager {
         pending.append(object)
     }
 
-    private func makeRoom() throws { if pending.count >= Self.pendingLimit { try flush() } }
-
     /// Writes everything that was set.
     func flush() throws {
         guard !pending.isEmpty else { return }
+        if pending.count == 1 {
+            let object = pending.removeLast()
+            object.isPending = false
+            try object.write()
+            return EntityWriter.recycle(object)
+        }
         for index in pending.indices { try pending[index].write() }
         while let object = pending.popLast() {
             object.isPending = false
@@ -268,9 +290,8 @@ public final class MigrationManager {
 
     /// Remembers that a policy decides over an attribute.
     func mark(_ attribute: EntityWriter.DestinationAttribute, of writer: EntityWriter) {
-        guard !attribute.isMarked else { return }
-        attribute.isMarked = true
-        mark("\(writer.entity).\(attribute.attribute.name)")
+        guard writer.mark(attribute) else { return }
+        mark("\(writer.entity).\(writer.attribute(attribute).name)")
     }
 
     /// The marks are in the transaction at work.

@@ -22,7 +22,7 @@ final class PolicyAssociations {
     private var statements: [String: Statement] = [:]
     private var store: Statement?
     /// Whether sources that were not read yet may have rows: other objects may be associated with them at any time.
-    private var isAhead = true
+    @exclusivity(unchecked) private var isAhead = true
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.mapping = mapping
@@ -60,7 +60,14 @@ final class PolicyAssociations {
         current.associated += 1
         if current.made.count >= Self.limit { try storeNow(current) }
         if current.isStored { return try add(made, to: current.key) }
-        if !current.made.contains(where: { $0 == made }) { current.made.append(made) }
+        for known in current.made where known == made { return }
+        current.made.append(made)
+    }
+
+    /// The only object that was associated with the source at work; nil where there is another number of them, or
+    /// where the table has to be asked.
+    func onlyMade(of current: CurrentSource) -> Made? {
+        current.isStored || isAhead || current.made.count != 1 ? nil : current.made[0]
     }
 
     /// What was associated with the source at work, or nil where the table has to be asked.

@@ -5,7 +5,7 @@ internal import FerryMapping
 public final class PolicyEntityMapping {
     let resolved: ResolvedEntityMapping
     /// Whether a policy may have set a value for one source object.
-    private(set) var isSubstituted = false
+    @exclusivity(unchecked) private(set) var isSubstituted = false
     /// The attribute mappings, by the names of the destination's attributes.
     public let attributeMappings: [PolicyPropertyMapping]
     /// The relationship mappings, by the names of the destination's relationships.

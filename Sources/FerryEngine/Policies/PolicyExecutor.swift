@@ -11,7 +11,7 @@ final class PolicyExecutor: MappingExecutor {
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .whenNeeded)
+        let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .aheadOfPolicy)
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan, on: context.connection)
         associations = current.associations
@@ -20,6 +20,17 @@ final class PolicyExecutor: MappingExecutor {
     var writesScratch: Bool { true }
 
     func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+        try carry(after: range.low) { try rows.begin(range) }
+    }
+
+    var findsRanges: Bool { rows.findsRanges }
+
+    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
+        let outcome = try carry(after: low) { try rows.begin(after: low, rows: count) }
+        return (outcome, try rows.takenRange())
+    }
+
+    private func carry(after low: Int64, begin: () throws -> Void) throws -> ChunkOutcome {
         let (manager, mapping, policy) = (calls.manager, calls.mapping, calls.policy)
         var outcome = ChunkOutcome()
         manager.beginUnit()
@@ -28,8 +39,8 @@ final class PolicyExecutor: MappingExecutor {
             rows.end()
             manager.current = nil
         }
-        try associations.beginChunk(after: range.low)
-        try rows.begin(range)
+        try associations.beginChunk(after: low)
+        try begin()
         var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1
@@ -37,7 +48,7 @@ final class PolicyExecutor: MappingExecutor {
             current.begin(row, number: manager.nextRowNumber())
             mapping.resetValues()
             // The object of the row before serves again unless the policy has kept it.
-            if !isKnownUniquelyReferenced(&source) { source = SourceObject(entity: mapping.sourceEntityName, manager) }
+            if !isKnownUniquelyReferenced(&source) { source = SourceObject(current, manager) }
             guard let source else { continue }
             source.stand(for: current.key, row: current.number)
             try calls.call {

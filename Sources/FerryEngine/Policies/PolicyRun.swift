@@ -140,7 +140,7 @@ final class PolicyRun {
             manager.beginUnit()
             var isByDefault = true
             var position = (source: range.low, element: Int64.max)
-            while true {
+            pages: while true {
                 // What is associated meanwhile comes after the ones at hand, or is met on the next page.
                 try associations.page(after: position.source, position.element, upTo: range.high, into: &page)
                 for row in page {
@@ -154,6 +154,10 @@ final class PolicyRun {
                     }
                     EntityWriter.recycle(destination)
                     isByDefault = isByDefault && manager.isRelatedByDefault
+                    if hasNothingToRelate(calls) {
+                        entry.isDone = true
+                        break pages
+                    }
                 }
                 guard let last = page.last else { break }
                 position = (last.source, last.element)
@@ -165,6 +169,13 @@ final class PolicyRun {
             }
             try recordCreated(by: mapping, isFirstPass: false)
         }
+    }
+
+    /// Whether the objects of the mapping need not be visited: its policy has no code of its own that relates them, and
+    /// the mapping gives them no relationship. The first call for one of them tells.
+    private func hasNothingToRelate(_ calls: PolicyCalls) -> Bool {
+        guard manager.links.isEmpty, let type = manager.policyWithoutRelating else { return false }
+        return type == Swift.type(of: calls.policy)
     }
 
     private func links(of mapping: ResolvedEntityMapping) throws -> [Statement] {

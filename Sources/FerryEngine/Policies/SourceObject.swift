@@ -7,20 +7,32 @@ internal import FerryStore
 /// An object of the source store, as a policy reads it.
 ///
 /// It is its key: attributes are read when they are asked for, relationships are followed when they are asked for, and
-/// nothing is kept.
+/// nothing is kept. It belongs to the thread that writes, and no access to one of its variables lasts while other code
+/// runs.
 public final class SourceObject {
     /// The object's own entity.
     public let entityName: String
     /// Its `Z_PK`.
-    public private(set) var primaryKey: Int64
+    @exclusivity(unchecked) public private(set) var primaryKey: Int64
     let manager: MigrationManager
     /// The row of the run that it stands for, if it is the one at work.
-    private var row: Int?
+    @exclusivity(unchecked) private var row: Int?
+    /// Where that row is.
+    private let source: CurrentSource?
 
-    init(entity: String, key: Int64 = 0, _ manager: MigrationManager) {
+    init(entity: String, key: Int64, _ manager: MigrationManager) {
         entityName = entity
         primaryKey = key
         self.manager = manager
+        source = nil
+    }
+
+    /// Stands for one row after another of a mapping.
+    init(_ source: CurrentSource, _ manager: MigrationManager) {
+        entityName = source.mapping.sourceEntityName
+        primaryKey = source.key
+        self.manager = manager
+        self.source = source
     }
 
     /// Stands for the source object at work.
@@ -31,7 +43,7 @@ public final class SourceObject {
 
     /// The value of an attribute, or of one at the end of a path of to-one relationships; nil at its end gives null.
     public func value(forKey key: String) throws -> MigrationValue {
-        if let value = valueAtWork(key) { return value }
+        if let source, isAtWork(source), manager.current === source, let value = source.value(key) { return value }
         let (object, attribute) = try end(of: key)
         guard let object, let attribute else { return .null }
         return MigrationValue(try object.stored(attribute, contents: true), of: attribute.type)
@@ -45,7 +57,11 @@ public final class SourceObject {
         return MigrationValue(raw: try object.stored(attribute, contents: false))
     }
 
-    public func string(forKey key: String) throws -> String? { try value(forKey: key).string }
+    public func string(forKey key: String) throws -> String? {
+        if let source, isAtWork(source), manager.current === source, let text = source.text(key) { return text }
+        return try value(forKey: key).string
+    }
+
     public func integer(forKey key: String) throws -> Int64? { try value(forKey: key).integer }
     public func double(forKey key: String) throws -> Double? { try value(forKey: key).double }
     public func boolean(forKey key: String) throws -> Bool? { try value(forKey: key).boolean }
@@ -86,14 +102,6 @@ public final class SourceObject {
     func isAtWork(_ current: CurrentSource) -> Bool { row == current.number }
 
     // MARK: Reading
-
-    /// The value in the row at work; nil where it is not in it, or not all of it.
-    private func valueAtWork(_ key: String) -> MigrationValue? {
-        guard let current = manager.current, isAtWork(current), let attribute = current.attributes[key],
-            !attribute.isExternal
-        else { return nil }
-        return MigrationValue(current.row.values.row, attribute.cell, of: attribute.type)
-    }
 
     private func related(_ name: String) throws -> SourceObject? {
         let statement = try manager.cached(

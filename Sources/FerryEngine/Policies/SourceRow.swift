@@ -8,13 +8,21 @@ final class SourceRow {
     let values = PackedValues()
     /// What only the policy's functions can compute.
     let policyColumns: [PolicyColumn]
+    var hasPolicyColumns: Bool { !policyColumns.isEmpty }
     /// The attributes that the mapping gives a value.
     let attributes: [(attribute: Attribute, place: Int)]
     /// The values by column places of the destination.
     private let columns: [RowValue?]
-    private let evaluated: [(place: Int, evaluator: RowEvaluator)]
+    private let evaluated: [EvaluatedColumn]
     private let bindings: [CellBinding]
     private let insert: Statement
+
+    /// What is computed while reading, unless that fails: the error belongs to who needs the value.
+    private struct EvaluatedColumn {
+        var place: Int
+        var cell: Int
+        var evaluator: RowEvaluator
+    }
 
     struct PolicyColumn {
         var place: Int
@@ -27,7 +35,7 @@ final class SourceRow {
         var columns = [RowValue?](repeating: nil, count: writer.columns.count)
         var policyColumns: [PolicyColumn] = []
         var attributes: [(attribute: Attribute, place: Int)] = []
-        var evaluated: [(place: Int, evaluator: RowEvaluator)] = []
+        var evaluated: [EvaluatedColumn] = []
         var bindings: [CellBinding] = []
         for column in plan.columns {
             guard let place = writer.places[column.name], columns[place] == nil else { continue }
@@ -38,7 +46,9 @@ final class SourceRow {
             case .constant(let value): try insert.bind(value, at: place + 4)
             case .evaluated(let evaluator) where evaluator.callsPolicy:
                 policyColumns.append(PolicyColumn(place: place, evaluator: evaluator, attribute: column.attribute))
-            case .evaluated(let evaluator): evaluated.append((place, evaluator))
+            case .evaluated(let evaluator):
+                guard let cell = column.cell else { preconditionFailure("what no policy computes has a cell") }
+                evaluated.append(EvaluatedColumn(place: place, cell: cell, evaluator: evaluator))
             }
         }
         self.columns = columns
@@ -60,15 +70,24 @@ final class SourceRow {
 
     /// Writes the row of a new object; what is untouched passes as SQLite has it.
     func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
+        let row = values.row
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
-        try insert.bind(bindings, of: values.row)
-        for (place, evaluator) in evaluated where changes[place] == nil {
-            try insert.bind(try evaluator.value(in: values), at: place + 4)
+        // A bit for each parameter that is bound below.
+        try insert.bind(bindings, of: row, except: changes.places << 4)
+        for index in evaluated.indices where !changes.contains(evaluated[index].place) {
+            let (place, cell) = (evaluated[index].place, evaluated[index].cell)
+            if row.isMissing(cell) {
+                try insert.bind(try evaluated[index].evaluator.value(in: values), at: place + 4)
+            } else {
+                try insert.bind(borrowing: cell, of: row, at: place + 4)
+            }
         }
+        guard !changes.isEmpty else { return try insert.run() }
         try changes.bind(to: insert, from: 4)
         try insert.run()
-        for place in changes.places {
+        for index in 0..<changes.count {
+            let place = changes.place(at: index)
             switch columns[place] {
             case .constant(let value): try insert.bind(value, at: place + 4)
             case nil: try insert.bindNull(at: place + 4)
@@ -76,46 +95,5 @@ final class SourceRow {
             case .column, .evaluated: break
             }
         }
-    }
-}
-
-/// What was set of an object, by column places, in the order in which it was set.
-struct ColumnChanges {
-    private(set) var places: [Int] = []
-    private var values: [Value] = []
-
-    var isEmpty: Bool { places.isEmpty }
-
-    subscript(place: Int) -> Value? {
-        get { places.firstIndex(of: place).map { values[$0] } }
-        set {
-            let known = places.firstIndex(of: place)
-            switch (known, newValue) {
-            case (let index?, let value?): values[index] = value
-            case (nil, let value?):
-                places.append(place)
-                values.append(value)
-            case (let index?, nil):
-                places.remove(at: index)
-                values.remove(at: index)
-            case (nil, nil): break
-            }
-        }
-    }
-
-    /// Binds each value at the parameter of its place.
-    func bind(to statement: Statement, from first: Int) throws(DatabaseError) {
-        for index in places.indices { try statement.bind(values[index], at: places[index] + first) }
-    }
-
-    /// Binds the values one after another, in the order of ``places``.
-    func bindInOrder(to statement: Statement, from first: Int) throws(DatabaseError) {
-        for index in places.indices { try statement.bind(values[index], at: index + first) }
-    }
-
-    /// One by one: there are few, and that is quicker than emptying an array that keeps its room.
-    mutating func removeAll() {
-        while places.popLast() != nil {}
-        while values.popLast() != nil {}
     }
 }

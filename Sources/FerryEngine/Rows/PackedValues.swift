@@ -4,7 +4,8 @@ internal import FerrySQLite
 
 /// A packed row, for the evaluation of expressions.
 final class PackedValues: RowValues {
-    private var current: PackedRow?
+    /// Unchecked: no access lasts while other code runs.
+    @exclusivity(unchecked) private var current: PackedRow?
 
     /// The row at work; to be set before anything is evaluated.
     var row: PackedRow {

@@ -18,9 +18,10 @@ struct RowPlan {
     enum Evaluation {
         /// By the one who reads, for each row that the filter lets through.
         case whileReading
-        /// By the one who needs the value; the row has all attributes of the source object, and its cells are numbered
-        /// like the columns that are read.
-        case whenNeeded
+        /// By the one who reads as far as that goes, and by the one who needs a value otherwise: where the policy must
+        /// be asked, and where it fails. The row has all attributes of the source object, and its first cells are
+        /// numbered like the columns that are read.
+        case aheadOfPolicy
     }
 
     struct DestinationColumn {
@@ -29,6 +30,8 @@ struct RowPlan {
         var value: RowValue
         /// Nil for what belongs to a relationship.
         var attribute: Attribute?
+        /// The cell of what was computed while reading, where the value is that of an expression; it may be missing.
+        var cell: Int?
     }
 
     let sql: RowStatements.SQL
@@ -38,6 +41,8 @@ struct RowPlan {
     let packed: [Int32]
     /// What is evaluated while reading, for the cells after them.
     let evaluated: [RowEvaluator]
+    /// Whether the cell of what cannot be evaluated stays without a value.
+    let mayMiss: Bool
     /// By columns of the statement.
     let filter: RowEvaluator?
     let skipsInvalid: Bool
@@ -64,6 +69,7 @@ struct RowPlan {
         for column in fixed { _ = selection.place(of: column) }
         filter = try mapping.filter.map { try expressions.rowCondition($0, in: &scope, &selection) }
         var columns: [DestinationColumn] = []
+        var ahead: [Int: RowEvaluator] = [:]
         for rule in mapping.attributes {
             guard let attribute = context.destination.model.attribute(rule.name, of: mapping.destination),
                 let column = context.destination.column(of: rule.name, in: mapping.destination)
@@ -73,6 +79,12 @@ struct RowPlan {
             }
             let value = try expressions.rowValue(of: attribute, from: rule, in: &scope, &selection)
             guard let value else { continue }
+            if evaluation == .aheadOfPolicy, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
+                // An evaluator belongs to one thread: this is the reader's.
+                case .evaluated(let other) = try expressions.rowValue(of: attribute, from: rule, in: &scope, &selection)
+            {
+                ahead[columns.count] = other
+            }
             columns.append(DestinationColumn(name: column.name, value: value, attribute: attribute))
         }
         for (assignment, contribution) in context.assignments.inline(of: mapping) {
@@ -83,7 +95,7 @@ struct RowPlan {
             }
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
-        if evaluation == .whenNeeded {
+        if evaluation == .aheadOfPolicy {
             for (key, column) in context.source.attributeColumns(of: mapping.source) {
                 guard let attribute = context.source.attribute(key) else { continue }
                 attributes.append((attribute, selection.place(of: "s.\(column.name)")))
@@ -92,8 +104,15 @@ struct RowPlan {
         self.attributes = attributes
         let cells = Cells(columns.map(\.value), selection, fixed: fixed.count, evaluation)
         packed = cells.packed
-        evaluated = cells.evaluated
-        for index in columns.indices { columns[index].value = cells.values[index] }
+        mayMiss = evaluation == .aheadOfPolicy
+        var evaluated = cells.evaluated
+        for index in columns.indices {
+            columns[index].value = cells.values[index]
+            guard let evaluator = ahead[index] else { continue }
+            columns[index].cell = packed.count + evaluated.count
+            evaluated.append(evaluator)
+        }
+        self.evaluated = evaluated
         self.columns = columns
         uniqueValues = mapping.unique.map { name in
             columns.first { $0.attribute?.name == name }?.value ?? .constant(.null)

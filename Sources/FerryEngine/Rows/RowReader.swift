@@ -38,10 +38,32 @@ final class RowReader {
         }
         guard rows.pack(plan.packed, of: select) else { return false }
         for (index, evaluator) in plan.evaluated.enumerated() {
-            guard rows.pack(try evaluator.value(in: row), into: plan.packed.count + index) else { return false }
+            let cell = plan.packed.count + index
+            if plan.mayMiss {
+                guard packAhead(evaluator, into: cell, of: rows) else { return false }
+            } else {
+                guard rows.pack(try evaluator.value(in: row), into: cell) else { return false }
+            }
         }
         rows.finish(isTaken: true)
         return true
+    }
+
+    /// What is longer is computed when it is needed: a policy may not need it, and holds the row already.
+    private static let aheadLimit = 4096
+
+    /// Packs a value that may never be needed, so that it must neither fail nor take much room.
+    private func packAhead(_ evaluator: RowEvaluator, into cell: Int, of rows: PackedRows) -> Bool {
+        guard case .success(let value) = Result(catching: { try evaluator.value(in: row) }) else {
+            rows.packMissing(into: cell)
+            return true
+        }
+        switch value {
+        case .text(let bytes) where bytes.count > Self.aheadLimit, .blob(let bytes) where bytes.count > Self.aheadLimit:
+            rows.packMissing(into: cell)
+            return true
+        default: return rows.pack(value, into: cell)
+        }
     }
 
     /// Whether the current row is carried: its JSON is valid or need not be, and the filter lets it through.

@@ -6,6 +6,8 @@ internal import FerrySQLite
 /// Where the source alone is read, another thread reads on a connection of its own and runs ahead, also into the next
 /// range while this one is committed. What it found there is not looked at before its range has come, an error
 /// included, so that a range has the same outcome as without. Else the rows are read here, one by one.
+///
+/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
@@ -18,16 +20,21 @@ final class RowStream {
     private let here: PackedRows
 
     /// What the thread handed over last, and how far it is used.
-    private var batch: PackedRows?
-    private var place = 0
+    @exclusivity(unchecked) private var batch: PackedRows?
+    @exclusivity(unchecked) private var unread = PackedRowSequence()
     /// Whether the thread's rows have an end that was not met.
-    private var isReading = false
+    @exclusivity(unchecked) private var isReading = false
     /// Where the thread's rows go on, as far as they are used.
-    private var position: Int64 = 0
+    @exclusivity(unchecked) private var position: Int64 = 0
     /// Whether the thread stops at the end of the range.
-    private var isBounded = true
-    private var low: Int64 = 0
-    private var high: Int64 = 0
+    @exclusivity(unchecked) private var isBounded = true
+    @exclusivity(unchecked) private var low: Int64 = 0
+    @exclusivity(unchecked) private var high: Int64 = 0
+    /// How many rows were asked for, and how many of them are not handed out.
+    private var count = Int.max
+    @exclusivity(unchecked) private var left = Int.max
+    /// Of the row that was handed out last.
+    @exclusivity(unchecked) private var lastKey: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
@@ -48,45 +55,91 @@ final class RowStream {
     /// Begins with the rows of a range.
     func begin(_ range: KeyRanges.Range) throws {
         (low, high) = (range.low, range.high)
+        (count, left) = (.max, .max)
         guard let aside else { return try reader?.start(low: low, high: high) ?? () }
         // The next range is on its way already.
         if isReading, !isBounded, position == low { return }
         try read(aside, isBounded: !runsAhead)
     }
 
+    /// Whether it can tell by itself where a range ends.
+    var findsRanges: Bool { runsAhead }
+
+    /// Begins with the rows after a key, up to a number of them.
+    func begin(after key: Int64, rows: Int) throws {
+        guard let aside, runsAhead else { preconditionFailure("only what is read ahead ends where it was counted") }
+        (low, high) = (key, .max)
+        (count, left) = (rows, rows)
+        if isReading, !isBounded, position == low { return }
+        try read(aside, isBounded: false)
+    }
+
+    /// The range of the rows that were handed out since ``begin(after:rows:)``; nil when there was none.
+    func takenRange() throws -> KeyRanges.Range? {
+        guard left < count else { return nil }
+        return KeyRanges.Range(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
+    }
+
+    /// Whether there are rows behind the number that was asked for.
+    private func hasMore() throws -> Bool {
+        guard left == 0, let aside else { return false }
+        while unread.first == nil {
+            giveBack(aside)
+            guard isReading else { return false }
+            switch aside.take() {
+            case .rows(let rows): (batch, unread) = (rows, rows.rows)
+            case .end: isReading = false
+            case .failure:
+                // The range that it belongs to will meet it again.
+                isReading = false
+                return true
+            }
+        }
+        return true
+    }
+
     /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
     func next() throws -> PackedRow? {
-        guard let aside else { return try nextHere() }
-        while true {
-            if let row = batch?.row(at: place) {
+        while left > 0 {
+            if let row = unread.first {
                 let key = row.integer(RowPlan.keyCell)
                 if !isBounded, key > high {
                     position = high
                     return nil
                 }
-                place += row.size
+                unread.removeFirst()
                 position = key
+                lastKey = key
+                left -= 1
                 return row
             }
-            giveBack(aside)
-            guard isReading else {
-                position = high
-                return nil
-            }
-            switch aside.take() {
-            case .rows(let rows): (batch, place) = (rows, 0)
-            case .end: isReading = false
-            case .failure(let error, let cause):
-                isReading = false
-                guard isBounded else {
-                    // It may have failed past the range; if not, it fails again.
-                    try read(aside, after: max(position, low), isBounded: true)
-                    continue
-                }
-                context.connection.takeOver(functionError: cause)
-                throw error
-            }
+            guard let aside else { return try nextHere() }
+            guard try receive(from: aside) else { return nil }
         }
+        return nil
+    }
+
+    /// Takes the next rows from the thread; false at the end of the range.
+    private func receive(from aside: RowThread) throws -> Bool {
+        giveBack(aside)
+        guard isReading else {
+            position = high
+            return false
+        }
+        switch aside.take() {
+        case .rows(let rows): (batch, unread) = (rows, rows.rows)
+        case .end: isReading = false
+        case .failure(let error, let cause):
+            isReading = false
+            guard isBounded else {
+                // It may have failed past the range; if not, it fails again.
+                try read(aside, after: max(position, low), isBounded: true)
+                return true
+            }
+            context.connection.takeOver(functionError: cause)
+            throw error
+        }
+        return true
     }
 
     /// Ends a range, also one that was given up.
@@ -103,7 +156,7 @@ final class RowStream {
 
     private func giveBack(_ aside: RowThread) {
         guard batch != nil else { return }
-        batch = nil
+        (batch, unread) = (nil, PackedRowSequence())
         aside.giveBack()
     }
 
@@ -111,6 +164,6 @@ final class RowStream {
         guard let reader, try reader.select.step() else { return nil }
         here.removeAll()
         while try !reader.pack(into: here) { here.grow() }
-        return here.row(at: 0)
+        return here.rows.first
     }
 }
