@@ -55,11 +55,13 @@ final class MigrationRun {
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
                 record = nil
             } else {
+                if let unfinished = record, unfinished.isUnfinishedInPlace {
+                    record = try giveBackOldStore(unfinished, found)
+                }
                 if configuration.restart { try found.clear() }
                 folder = found
             }
         }
-        if let record, record.isUnfinishedInPlace { try giveBackOldStore() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             memory: configuration.memory, trace: configuration.trace)
@@ -141,7 +143,7 @@ final class MigrationRun {
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseUnusedMemory()
         if plan.isInPlace, place.output == nil {
-            try runInPlace(plan, sourceGuard, &record, folder)
+            try runInPlace(plan, writesRows: writesRows, sourceGuard, &record, folder)
         } else {
             var plan = plan
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
