@@ -21,7 +21,9 @@ extension MigrationRun {
         // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
-        if try seen.store.usesWriteAheadLog && writesRows && writesMuch(plan, sourceGuard) {
+        if try seen.store.usesWriteAheadLog && writesRows
+            && writesMuch(plan.steps, on: sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+        {
             // Both want to be the only one.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
@@ -49,17 +51,15 @@ extension MigrationRun {
         relay.send(.warning(warning))
     }
 
-    /// Whether a plan writes more than a few pages of a store that is not small.
-    private func writesMuch(_ plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> Bool {
-        let connection = sourceGuard.connection
+    /// Whether steps write more than a few pages of a store that is not small.
+    func writesMuch(_ steps: [StepPlan], on connection: Connection, dropping: Set<String>) throws -> Bool {
         let pages = try connection.pragma("page_count")?.integer ?? 0
         guard try pages * (connection.pragma("page_size")?.integer ?? 0) > configuration.largestLoggedStore else {
             return false
         }
         // What several steps, or a step for several, do is not worth planning twice.
-        guard plan.steps.count == 1, plan.steps[0].parts.isEmpty else { return true }
-        return try !InPlaceRun.plan(plan.steps[0], on: connection, dropping: Set(configuration.dropUnknown))
-            .touched.isEmpty
+        guard steps.count == 1, steps[0].parts.isEmpty else { return true }
+        return try !InPlaceRun.plan(steps[0], on: connection, dropping: dropping).touched.isEmpty
     }
 
     private func migrateStore(
