@@ -90,6 +90,16 @@ extension Connection {
         try setPragma(name, to: String(setting), in: schema)
     }
 
+    /// Writes the `-wal` back into the main file.
+    ///
+    /// - Parameter mode: SQLite's word for what else is done: `PASSIVE`, `TRUNCATE`.
+    /// - Returns: Whether all of it was written back.
+    package func checkpoint(_ mode: String) throws(DatabaseError) -> Bool {
+        let row = try rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
+        // Busy, frames in the -wal, frames written back.
+        return row.count == 3 && row[0] == 0 && row[1] == row[2]
+    }
+
     /// Shares memory out among the page caches of the attached databases and the sorters of a statement.
     ///
     /// A sorter takes as much as the main database's cache, and no less than 250 pages; what no longer fits is sorted in

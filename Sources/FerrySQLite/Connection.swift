@@ -141,9 +141,9 @@ package final class Connection {
 
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Keeps closing this connection from checkpointing the `-wal` (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).
-    package func keepWriteAheadLogOnClose() {
-        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    /// Keeps closing this connection from checkpointing the `-wal` (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`), or lets it.
+    package func keepWriteAheadLogOnClose(_ isKept: Bool = true) {
+        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0)
     }
 
     package func error(_ code: Int32, sql: String? = nil) -> DatabaseError {

@@ -85,6 +85,9 @@ public struct Configuration: Sendable {
     public var now: @Sendable () -> Date
     /// Receives every statement and file operation.
     public var trace: TraceHook?
+    /// A store of more bytes than this whose rows are written anew in place leaves WAL mode for that: below, the syncs of
+    /// leaving it and coming back take longer than writing everything twice.
+    package var largestLoggedStore: Int64 = 1 << 20
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,

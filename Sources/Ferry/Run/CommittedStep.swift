@@ -9,16 +9,18 @@ internal import FerryStore
     internal import Foundation
 #endif
 
-/// The report of a step in place whose transaction stands in the destination's `-wal`, for the call that goes on there.
+/// The report of a step in place whose transaction was committed, for the call that goes on there.
 ///
-/// It is written after COMMIT and names the `-wal` as it was left, so that it says nothing of any other one.
+/// Where the transaction stands in the destination's `-wal`, it is written after COMMIT and names the `-wal` as it was
+/// left, so that it says nothing of any other one. Else it is written before COMMIT, and the destination itself says
+/// whether that has happened.
 struct CommittedStep {
     let destination: String
     let folder: String
     let files: FileLayer
 
     private struct Content: Codable {
-        var log: [UInt64]
+        var log: [UInt64]?
         var counts: [EntityMappingCounts]
         var unmapped: [Rows]
         var healed: [Rows]
@@ -40,15 +42,17 @@ struct CommittedStep {
     }
 
     /// What the step did; nil when it is still to be done.
-    func read() throws -> StepReport? {
-        guard try files.exists(path), let log = try log() else { return nil }
+    ///
+    /// - Parameter isMigrated: Whether the destination is of the new version.
+    func read(orBy isMigrated: () throws -> Bool) throws -> StepReport? {
+        guard try files.exists(path) else { return nil }
         let content: Content
         do {
             content = try JSONDecoder().decode(Content.self, from: Data(files.read(path)))
         } catch is DecodingError {
             return nil
         }
-        guard content.log == log else { return nil }
+        guard try content.log.map({ try $0 == log() }) ?? isMigrated() else { return nil }
         var report = StepReport(counts: content.counts)
         report.unmapped = content.unmapped.map { ($0.entity, $0.rows) }
         report.healed = content.healed.map { ($0.kind ?? "", $0.entity, $0.rows) }
@@ -56,8 +60,9 @@ struct CommittedStep {
         return report
     }
 
-    func write(_ report: StepReport) throws {
-        guard let log = try log() else { return }
+    func write(_ report: StepReport, isLogged: Bool) throws {
+        let log = isLogged ? try log() : nil
+        if isLogged, log == nil { return }
         let content = Content(
             log: log, counts: report.counts, unmapped: report.unmapped.map { Rows(entity: $0.entity, rows: $0.rows) },
             healed: report.healed.map { Rows(kind: $0.kind, entity: $0.entity, rows: $0.rows) },

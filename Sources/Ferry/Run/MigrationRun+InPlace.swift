@@ -10,53 +10,118 @@ extension MigrationRun {
     ///
     /// COMMIT is the only point at which anything changes; a kill before it leaves the old store.
     func runInPlace(
-        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
+        _ plan: MigrationPlan, writesRows: Bool, _ sourceGuard: SourceGuard, _ record: inout RunRecord,
+        _ folder: RunFolder
     ) throws {
         try stop.check()
         if configuration.holdsSwap { throw transactionHeld }
         record.phase = .rows
         try folder.save(record)
-        try migrateStore(plan, sourceGuard, &record, folder)
-        // The writer is closed by now, so that side files which were not there before can go.
-        try sourceGuard.close()
+        try noteExternalFiles(sourceGuard, folder)
+        // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
+        let seen = try sourceGuard.fingerprint()
+        try record.checkSource(seen)
+        if try seen.store.usesWriteAheadLog && writesRows
+            && writesMuch(plan.steps, on: sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+        {
+            // Both want to be the only one.
+            let isAlone = try sourceGuard.takeExclusively()
+            sourceGuard.release()
+            if !isAlone { warn(stayingInLog, &record) }
+            try migrateStore(plan, leavesLog: isAlone, &record, folder)
+            // As a guard that stayed open would at its end.
+            if !isAlone {
+                try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles).close()
+            }
+        } else {
+            try sourceGuard.endTransaction()
+            try migrateStore(plan, leavesLog: false, &record, folder)
+            // The writer is closed by now, so that side files which were not there before can go.
+            try sourceGuard.close()
+        }
+    }
+
+    private var stayingInLog: String {
+        "\(place.store) is open in another program, so all that is written goes through its -wal: twice to the disk, with "
+            + "2 KiB of memory for each MiB."
+    }
+
+    private func warn(_ warning: String, _ record: inout RunRecord) {
+        record.migration?.findings.warnings.append(warning)
+        relay.send(.warning(warning))
+    }
+
+    /// Whether steps write more than a few pages of a store that is not small.
+    func writesMuch(_ steps: [StepPlan], on connection: Connection, dropping: Set<String>) throws -> Bool {
+        let pages = try connection.pragma("page_count")?.integer ?? 0
+        guard try pages * (connection.pragma("page_size")?.integer ?? 0) > configuration.largestLoggedStore else {
+            return false
+        }
+        // What several steps, or a step for several, do is not worth planning twice.
+        guard steps.count == 1, steps[0].parts.isEmpty else { return true }
+        return try !InPlaceRun.plan(steps[0], on: connection, dropping: dropping).touched.isEmpty
     }
 
     private func migrateStore(
-        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
+        _ plan: MigrationPlan, leavesLog: Bool, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
-        try noteExternalFiles(sourceGuard, folder)
         let connection = try Connection(
             inPlace: place.store, memory: configuration.memory, vfs: vfs(folder.path), trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
-        // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
-        try record.checkSource(sourceGuard.fingerprint())
-        try sourceGuard.endTransaction()
-        try connection.execute("BEGIN IMMEDIATE")
-        try record.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         var options = EngineOptions(
             chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
             progress: relay.hook(step: 1), stop: stop)
         options.size(by: configuration)
         options.externalFolder = ExternalData.folder(forStore: place.store)
         options.treat(record.migration?.findings ?? Findings(), as: configuration)
+        let journal = JournalSwitch(connection: connection, folder: folder, files: files)
+        if leavesLog {
+            try journal.leaveLog(&record)
+            try connection.execute("BEGIN EXCLUSIVE")
+        } else {
+            try connection.execute("BEGIN IMMEDIATE")
+            try record.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
+        }
         var current = record
-        try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
-            addSteps(plan, reports, to: &current)
-            try folder.save(current)
+        do {
+            try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
+                addSteps(plan, reports, to: &current)
+                try folder.save(current)
+            }
+        } catch {
+            // The first error is the one to report; what cannot be given back now is given back by the next call.
+            do { if leavesLog { try journal.giveBack(&record, wasRolledBack: false) } } catch {}
+            throw error
         }
         record = current
         releaseUnusedMemory()
-        // What a reader keeps from being written back is written back by whoever opens the store next.
-        _ = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if leavesLog {
+            try journal.returnToLog()
+        } else {
+            // What a reader keeps from being written back is written back by whoever opens the store next.
+            _ = try connection.checkpoint("TRUNCATE")
+        }
         withExtendedLifetime(connection) {}
     }
 
     /// What a killed transaction left is rolled back by SQLite as soon as anybody reads.
-    func giveBackOldStore() throws {
+    ///
+    /// - Returns: The record of the run, which knows what the store looks like afterwards.
+    func giveBackOldStore(_ begun: RunRecord, _ folder: RunFolder) throws -> RunRecord {
         do {
-            let connection = try Connection(path: place.store, mode: .readWrite, trace: configuration.trace)
+            var record = begun
+            let journal = StoreFileNames(place.store).journal
+            let isHot =
+                try files.exists(journal) && files.open(journal).read(count: 1, at: 0).first.map { $0 != 0 } == true
+            let connection = try Connection(
+                path: place.store, mode: .readWrite, vfs: vfs(nil), trace: configuration.trace)
             connection.keepWriteAheadLogOnClose()
+            try connection.syncFully()
             _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+            try JournalSwitch(connection: connection, folder: folder, files: files)
+                .giveBack(&record, wasRolledBack: isHot)
+            withExtendedLifetime(connection) {}
+            return record
         } catch {
             throw FerryError.wrapping(error, on: place.store)
         }
@@ -70,8 +135,9 @@ extension MigrationRun {
     ) throws -> RunRecord? {
         var record = begun
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
-        // A journal that was rolled back gives the file the bytes that it had, at another time.
-        if record.source.store.walFrames == nil { record.source.store.modified = now.store.modified }
+        // A journal that was rolled back gives the file the bytes that it had, at another time. Whoever writes by one
+        // counts the change in the header, which is compared; whoever writes by a -wal may leave no other trace.
+        if !record.source.store.usesWriteAheadLog { record.source.store.modified = now.store.modified }
         do {
             try checkSame(record, plan, now)
         } catch let error as FerryError where [.runDiffers, .sourceChanged].contains(error.code) {

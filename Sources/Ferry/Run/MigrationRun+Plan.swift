@@ -35,8 +35,9 @@ extension MigrationRun {
             plan: plan, configuration: configuration, store: store, inspection: inspection
         ).find()
         guard
-            let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+            var preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         else { return report }
+        preflight.soundTables = inspection.soundTables
         if checksRows {
             let (refusals, findings) = try preflight.check()
             report.refusals += refusals

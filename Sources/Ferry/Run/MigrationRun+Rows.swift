@@ -5,6 +5,17 @@ internal import FerryPlan
 internal import FerryStore
 
 extension MigrationRun {
+    /// A plan with what was found out about the store for it.
+    struct Planned {
+        var plan: MigrationPlan
+        var layout: StoreLayout
+        /// Rows of exactly each entity; estimated for a plan that writes none.
+        var rows: [String: Int64]
+        var writesRows = true
+        /// Tables that were seen to hold no row of an unknown entity.
+        var soundTables: Set<String> = []
+    }
+
     /// A store whose pages are looked at in no time, so that there is no reason not to.
     private static let smallStoreBytes: Int64 = 16 << 20
 
@@ -15,28 +26,28 @@ extension MigrationRun {
     func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
         counted: [String: Int64]?
-    ) throws -> (plan: MigrationPlan, layout: StoreLayout, rows: [String: Int64], writesRows: Bool) {
+    ) throws -> Planned {
         if let counted {
             let layout = try store.inspect(version, counting: .estimated).1
             let plan = planner.plan(from: version, to: target, rows: counted, areRowsEstimated: false)
-            return (plan, layout, counted, true)
+            return Planned(plan: plan, layout: layout, rows: counted)
         }
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
-            let (plan, layout, rows) = try planned(store, from: version, to: target, isEstimated: true)
-            if try writesNoRows(plan, store) { return (plan, layout, rows, false) }
+            var planned = try planned(store, from: version, to: target, isEstimated: true)
+            planned.writesRows = try !writesNoRows(planned.plan, store)
+            if !planned.writesRows { return planned }
         }
-        let (plan, layout, rows) = try planned(store, from: version, to: target, isEstimated: isPastSnapshot)
-        return (plan, layout, rows, true)
+        return try planned(store, from: version, to: target, isEstimated: isPastSnapshot)
     }
 
     private func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isEstimated: Bool
-    ) throws -> (plan: MigrationPlan, layout: StoreLayout, rows: [String: Int64]) {
+    ) throws -> Planned {
         let (inspection, layout) = try store.inspect(version, counting: isEstimated ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: isEstimated)
-        return (plan, layout, rows)
+        return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables)
     }
 
     /// Whether a plan is one step in place that neither writes rows nor asks anything of them.

@@ -73,9 +73,16 @@ extension MigrationRun {
                 options: options, policies: inputs.policies)
         }
         return InPlaceStep(
-            step: step, previous: previous, sourceGuard: sourceGuard,
+            step: step, previous: previous, isCopied: try previous.map { try writesMuch(step, at: $0) } ?? true,
+            sourceGuard: sourceGuard,
             keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
             options: options)
+    }
+
+    /// Whether a step writes much of what the step before made; not when that is its own file by now.
+    private func writesMuch(_ step: StepPlan, at previous: String) throws -> Bool {
+        guard try files.exists(previous) else { return false }
+        return try writesMuch([step], on: Connection(path: previous, mode: .immutable), dropping: [])
     }
 
     /// The file that the last step made.

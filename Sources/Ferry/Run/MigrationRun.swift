@@ -55,11 +55,13 @@ final class MigrationRun {
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
                 record = nil
             } else {
+                if let unfinished = record, unfinished.isUnfinishedInPlace {
+                    record = try giveBackOldStore(unfinished, found)
+                }
                 if configuration.restart { try found.clear() }
                 folder = found
             }
         }
-        if let record, record.isUnfinishedInPlace { try giveBackOldStore() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             memory: configuration.memory, trace: configuration.trace)
@@ -95,8 +97,9 @@ final class MigrationRun {
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
-        let (plan, layout, rows, writesRows) = try planned(
+        let planned = try planned(
             store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+        let (plan, rows) = (planned.plan, planned.rows)
         releaseUnusedMemory()
         try announce(plan, rows: rows.values.reduce(0, +), store)
 
@@ -120,7 +123,7 @@ final class MigrationRun {
             do {
                 try place.checkOutput(files: files)
                 findings = try sourceGuard.connection.abandoning(on: stop) {
-                    try preflight(store, layout, rows: rows, plan, writesRows: writesRows)
+                    try preflight(store, planned)
                 }
             } catch {
                 // A kill can leave the folder of a run that had not begun yet, or of one that was done.
@@ -143,7 +146,7 @@ final class MigrationRun {
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseUnusedMemory()
         if plan.isInPlace, place.output == nil {
-            try runInPlace(plan, sourceGuard, &record, folder)
+            try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
         } else {
             var plan = plan
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
@@ -164,22 +167,23 @@ final class MigrationRun {
         try Self.refuse(report.refusals)
     }
 
-    private func preflight(
-        _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64], _ plan: MigrationPlan, writesRows: Bool
-    ) throws -> Findings {
+    private func preflight(_ store: OpenedStore, _ planned: Planned) throws -> Findings {
+        let plan = planned.plan
         guard
-            var preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+            var preflight = Preflight(
+                plan, store: store, layout: planned.layout, rows: planned.rows, configuration: configuration)
         else { return Findings() }
-        preflight.writesRows = writesRows
+        preflight.writesRows = planned.writesRows
+        preflight.soundTables = planned.soundTables
         var (refusals, findings) = try preflight.check()
         findings.warnings = plan.warnings + findings.warnings
-        if !writesRows {
+        if !planned.writesRows {
             findings.warnings.append(
                 "No row is written, so none was looked at: rows are estimated, damage stays as it is.")
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try LaterSteps(
-            plan: plan, layout: layout, connection: store.sourceGuard.connection,
+            plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown)
         ).refusals()
         refusals += try diskNeed(store, steps: plan.steps.count).refusals()

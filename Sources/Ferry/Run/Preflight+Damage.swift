@@ -10,7 +10,7 @@ internal import FerryStore
 extension Preflight {
     func findDamage(_ outcome: inout PreflightOutcome) throws {
         outcome.findings.damage = try StoreDamage.scan(
-            layout, on: store.sourceGuard.connection, missingValues: false)
+            layout, on: store.sourceGuard.connection, missingValues: false, soundTables: soundTables)
         for damage in outcome.findings.damage {
             switch damage.kind {
             // Healed in a copy, where the run counts what of it is carried at all.

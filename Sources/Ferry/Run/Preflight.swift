@@ -17,6 +17,8 @@ struct Preflight {
     let configuration: Configuration
     /// Whether the run writes rows; where it does not, what is wrong with them is no concern of it.
     var writesRows = true
+    /// Tables that hold no row of an unknown entity, as the count has shown.
+    var soundTables: Set<String> = []
     /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
     let isCopiedLater: Bool
 

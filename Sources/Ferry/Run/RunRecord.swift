@@ -1,4 +1,5 @@
 internal import FerryBase
+package import FerrySQLite
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -26,6 +27,9 @@ package struct RunRecord: Codable, Sendable {
     package var source: Fingerprint
     /// What the store looks like once the swap has written its `-wal` back; see ``Swap``.
     package var checkpointed: Fingerprint?
+    /// What a store in WAL mode looks like while it has a rollback journal for its one transaction; see
+    /// ``JournalSwitch``.
+    package var rollbackMode: DatabaseFingerprint?
     /// The side files that were there before Ferry came.
     package var sideFiles: SideFiles
     package var phase: Phase

@@ -86,10 +86,7 @@ struct Swap {
         try connection.execute("BEGIN EXCLUSIVE")
         var written = try sourceGuard.fingerprint()
         try connection.execute("ROLLBACK")
-        written.store.walBytes = 0
-        written.store.walHeader = nil
-        written.store.walLastFrame = nil
-        written.store.walFrames = nil
+        written.store = written.store.withoutLog
         try save(intent, written)
         try checkpoint("TRUNCATE", connection)
         try connection.execute("BEGIN EXCLUSIVE")
@@ -101,9 +98,7 @@ struct Swap {
     }
 
     private func checkpoint(_ mode: String, _ connection: Connection) throws {
-        let row = try connection.rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
-        // Busy, frames in the -wal, frames written back.
-        guard row.count == 3, row[0] == 0, row[1] == row[2] else { throw inUse }
+        guard try connection.checkpoint(mode) else { throw inUse }
     }
 
     private var inUse: FerryError {

@@ -177,7 +177,11 @@ package struct InPlaceRun {
         let before = try checks.before()
         report.healed += try checks.droppedHistory(schema.history)
         connection.allowSchemaWrites()
-        for statement in plan.statements { try execute(statement) }
+        var written: [String: Int64] = [:]
+        for statement in plan.statements {
+            try execute(statement)
+            if let entity = statement.countedEntity { written[entity] = connection.changes }
+        }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
@@ -186,7 +190,7 @@ package struct InPlaceRun {
         releaseUnusedMemory()
         options.progress?(ProgressUpdate(phase: .verify))
         let checkStart = Clock.nanoseconds()
-        report.counts = try checks.after(before)
+        report.counts = try checks.after(before, written: written)
         report.phaseNanoseconds[.verify] = Clock.nanoseconds() - checkStart
         report.unmapped = checks.unmapped(before)
         report.leftBehind = try checks.leftBehind(of: leftovers)

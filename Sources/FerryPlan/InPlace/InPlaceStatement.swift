@@ -6,6 +6,9 @@ package struct InPlaceStatement: Sendable, Hashable {
     /// Named parameters, as `:v0`.
     package var values: [InPlaceValues.Named]
     package var reason: String
+    /// The entity of the new version all of whose rows, and no other row, the statement writes, without numbering them
+    /// anew; they alone belong into their table. So the rows that it changes need not be counted again.
+    package internal(set) var countedEntity: String?
 
     init(_ sql: String, values: InPlaceValues = InPlaceValues(), reason: String) {
         self.sql = sql

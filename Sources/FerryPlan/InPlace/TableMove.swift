@@ -138,10 +138,18 @@ struct TableMove {
         let reason: String
         if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
         // The plus sign keeps SQLite from the index of entity numbers: rows are to come in the order of their keys.
-        return InPlaceStatement(
+        var statement = InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE +Z_ENT IN (\(Self.list(numbers.map(\.old))))",
             values: values, reason: reason)
+        statement.countedEntity = onlyEntity
+        return statement
+    }
+
+    /// The entity of the table, where it is one and keeps its number.
+    private var onlyEntity: String? {
+        guard slots.mappings.count == 1, let number = numbers.first, number.old == number.new else { return nil }
+        return slots.mappings[0].destination
     }
 
     private func selection(_ slot: ColumnSlot, _ values: inout InPlaceValues) throws(InPlaceObstacle) -> String? {
@@ -200,9 +208,11 @@ struct TableMove {
             return "\(assignment.column) = \(value)"
         }
         let columns = Set(assignments.map(\.column))
-        let statement = InPlaceStatement(
+        var statement = InPlaceStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE +Z_ENT IN (\(Self.list(touched)))",
             values: values, reason: "new values in \(columns.sorted().joined(separator: ", "))")
+        // With one entity nothing is assigned that is not assigned to all of its rows.
+        statement.countedEntity = onlyEntity
         return (statement, columns)
     }
 

@@ -7,6 +7,7 @@ struct DamageScan {
     let connection: Connection
     let schema: String
     var looksForMissingValues = true
+    var soundTables: Set<String> = []
     private(set) var found: [StoreDamage] = []
 
     init(layout: StoreLayout, connection: Connection, schema: String) {
@@ -111,7 +112,10 @@ struct DamageScan {
 
     /// Entity numbers and mandatory attributes of a table in one scan.
     private mutating func findDamagedRows(of table: EntityTable) throws(DatabaseError) {
-        var counts = [(PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))")]
+        var counts: [(PropertyKey, String)] = []
+        if !soundTables.contains(table.name) {
+            counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))"))
+        }
         for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
         where looksForMissingValues && layout.model.root(of: key.entity) == table.root {
             guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
@@ -119,6 +123,7 @@ struct DamageScan {
             else { continue }
             counts.append((key, "a.\(column.name) IS NULL AND \(isKind("a", of: key.entity))"))
         }
+        guard !counts.isEmpty else { return }
         // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
         let sums = counts.map { "sum(CASE WHEN \($0.1) THEN 1 ELSE 0 END)" }.joined(separator: ", ")
         let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []

@@ -35,13 +35,16 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
     ///   - missingValues: Whether mandatory attributes are looked at; not where somebody else does.
+    ///   - soundTables: Tables whose rows are known to be all of entities that belong there.
     /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
     /// - Throws: ``DatabaseError``.
     package static func scan(
-        _ layout: StoreLayout, on connection: Connection, schema: String = "main", missingValues: Bool = true
+        _ layout: StoreLayout, on connection: Connection, schema: String = "main", missingValues: Bool = true,
+        soundTables: Set<String> = []
     ) throws(DatabaseError) -> [StoreDamage] {
         var scan = DamageScan(layout: layout, connection: connection, schema: schema)
         scan.looksForMissingValues = missingValues
+        scan.soundTables = soundTables
         try scan.run()
         return scan.found
     }

@@ -33,6 +33,8 @@ package struct StoreInspection: Sendable {
 
     /// In the order of the entities' numbers; abstract entities have no rows of their own.
     package private(set) var entities: [EntityRows] = []
+    /// Tables whose rows were counted, and are all of entities that belong there.
+    package private(set) var soundTables: Set<String> = []
     package private(set) var joinTables: [JoinRows] = []
     package private(set) var objects: StoreObjects
     package private(set) var deadColumns: [DeadColumn] = []
@@ -55,7 +57,9 @@ package struct StoreInspection: Sendable {
         let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact)
         for table in layout.tablesInOrder {
             let family = layout.entities(inTableOf: table.root)
-            let count = try counter.count(table, expected: family.compactMap { layout.entityNumbers[$0] })
+            let expected = family.compactMap { layout.entityNumbers[$0] }
+            let count = try counter.count(table, expected: expected)
+            if !count.isEstimated, Set(expected).isSuperset(of: count.rows.keys) { soundTables.insert(table.name) }
             for entity in family {
                 let number = layout.entityNumbers[entity] ?? 0
                 entities.append(

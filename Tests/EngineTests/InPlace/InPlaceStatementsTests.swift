@@ -56,6 +56,33 @@ struct InPlaceStatementsTests {
         #expect(traces[1].contains { $0.hasPrefix("ALTER TABLE ZBOOK RENAME COLUMN ZTITLE TO ZHEADING") })
     }
 
+    @Test("Rows that one statement writes are counted by it, and by nobody else", arguments: [true, false])
+    func countsWhatItWrites(hasRight: Bool) throws {
+        let after = ManagedObjectModel(
+            .made("Book", [.number("pages")], [.one("author", "Author", inverse: "books")]),
+            .made("Author", [.text("name")], [.many("books", "Book", inverse: "author")]))
+        let step = try InPlaceStep(
+            Self.before, after,
+            rows: ["INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b')"])
+        let trace = Mutex<[String]>([])
+        let connection = try Connection(path: step.store.path, mode: .readWrite) { event in
+            trace.withLock { $0.append(event.text) }
+        }
+        var options = step.options
+        options.sourceDamage = []
+        let known = step.step.knowing(["Book": hasRight ? 2 : 3, "Author": 0])
+        guard hasRight else {
+            let error = #expect(throws: FerryError.self) {
+                try InPlaceRun.run([known], on: connection, options: options)
+            }
+            #expect(error?.code == .verificationFailed && error?.message.contains("2 rows instead of 3") == true)
+            return #expect(try connection.integer("SELECT count(ZTITLE) FROM ZBOOK") == 2)
+        }
+        let reports = try InPlaceRun.run([known], on: connection, options: options)
+        #expect(reports[0].counts.map(\.written).reduce(0, +) == 2)
+        #expect(!trace.withLock { $0 }.contains { $0.contains("count(*)") && $0.contains("\"ZBOOK\"") })
+    }
+
     @Test("An entity and a relationship renamed write no row and make no index anew")
     func renamesEntity() throws {
         let after = ManagedObjectModel(

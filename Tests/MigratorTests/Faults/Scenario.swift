@@ -7,7 +7,9 @@ import TestSupport
 /// A small command whose every operation can fail, with all that the store may be before and after it.
 struct Scenario {
     enum Kind: String, CaseIterable {
-        case copy, copyToOutput, inPlace, inPlaceToOutput, mixed, mixedToOutput, policies, snapshot, rollback
+        /// `inPlace` leaves WAL mode for its transaction, as large stores do; `inPlaceByLog` does not.
+        case copy, copyToOutput, inPlace, inPlaceByLog, inPlaceToOutput, mixed, mixedToOutput, policies, snapshot,
+            rollback
     }
 
     let kind: Kind
@@ -26,7 +28,7 @@ struct Scenario {
             let small = try SmallMigration(form: form)
             (folder, store) = (small.folder, small.store)
             command = { _ = try small.migrator(files: $0).migrate($1) }
-        case .inPlace, .inPlaceToOutput:
+        case .inPlace, .inPlaceByLog, .inPlaceToOutput:
             let inferred = try InferredMigration(form: form)
             (folder, store) = (inferred.folder, inferred.store)
             command = { _ = try inferred.migrator(files: $0).migrate($1) }
@@ -62,6 +64,7 @@ struct Scenario {
     func run(_ faults: FaultPlan? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {
         var configuration = Self.configuration
         configuration.output = output.map { URL(fileURLWithPath: $0) }
+        configuration.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
         change(&configuration)
         try command(FileLayer(faults: faults), configuration)
     }

@@ -1,0 +1,106 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// Takes a store in WAL mode through one large transaction with a rollback journal, and gives it its mode back.
+///
+/// In WAL mode all that a transaction writes goes to the disk twice, and SQLite's index of the `-wal` takes 2 KiB of
+/// memory for each MiB of it. With a journal only pages that are overwritten are saved first.
+///
+/// The connection has the store alone from the first look to the end. What the store looks like after each move is in
+/// the run's record before it is made, so that the next call knows whether what it finds is still what the run left.
+struct JournalSwitch {
+    /// The writer, in no transaction.
+    let connection: Connection
+    let folder: RunFolder
+    let files: FileLayer
+
+    private var store: StoreFileNames { StoreFileNames(connection.path) }
+
+    // MARK: There
+
+    /// Takes the store alone, writes its `-wal` back, and changes to a rollback journal.
+    ///
+    /// - Parameter record: The run; afterwards as it was saved last.
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
+    func leaveLog(_ record: inout RunRecord) throws {
+        // Seen like by any other reader first: SQLite then removes the `-shm` together with the `-wal`.
+        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        var now = try alone { try record.checkSource($0) }
+        if now.store.walFrames != nil {
+            // In two moves: until the `-wal` goes it says that nothing was committed, afterwards the main file is what
+            // the record says.
+            guard try connection.checkpoint("PASSIVE") else { throw inUse }
+            now = try alone()
+        }
+        now.store = now.store.withoutLog
+        record.checkpointed = now
+        record.rollbackMode = now.store.withRollbackJournal
+        try folder.save(record)
+        try setMode("TRUNCATE")
+    }
+
+    /// Looks at the store, which from then on nobody else can open.
+    @discardableResult
+    private func alone(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        do {
+            try connection.execute("BEGIN EXCLUSIVE")
+        } catch {
+            guard error.isBusy else { throw error }
+            throw inUse
+        }
+        let now = Fingerprint(store: try PageReader(connection).fingerprint(files: files))
+        try check(now)
+        try connection.execute("ROLLBACK")
+        return now
+    }
+
+    private func setMode(_ mode: String) throws {
+        let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
+        guard answer == mode.lowercased() else { throw inUse }
+    }
+
+    private var inUse: FerryError {
+        FerryError(
+            .storeInUseAtSwap, "\(store.main) is open in another program, so it was not migrated.",
+            remedy: "Close the app and run the same command again.")
+    }
+
+    // MARK: And back
+
+    /// Gives the store its mode back, as it is now.
+    func returnToLog() throws {
+        try setMode("WAL")
+        // Empty by now, and nobody else can have begun one.
+        try files.removeIfPresent(store.journal)
+        // The `-wal` is one of this connection alone, without content.
+        connection.keepWriteAheadLogOnClose(false)
+    }
+
+    /// Gives back what a transaction that failed, or was killed, has left; the record then says what that looks like.
+    ///
+    /// - Parameters:
+    ///   - record: The run; afterwards as it was saved last.
+    ///   - wasRolledBack: Whether a hot journal was there, which this connection has rolled back.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    func giveBack(_ record: inout RunRecord, wasRolledBack: Bool) throws {
+        guard let rollbackMode = record.rollbackMode else { return }
+        let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
+        if header?.usesWriteAheadLog != false, !wasRolledBack { return }
+        let now = try alone().store
+        if now.usesWriteAheadLog {
+            // What was rolled back is the change of mode itself.
+            let before = record.checkpointed?.store ?? record.source.store.withoutLog
+            guard now.withoutLog.isSame(butForTime: before) else { return }
+            record.source.store = now.withoutLog
+        } else {
+            try returnToLog()
+            // Somebody has written, or the transaction was committed.
+            guard now.isSame(butForTime: rollbackMode) else { return }
+            record.source.store = try alone().store.withoutLog
+        }
+        record.checkpointed = nil
+        record.rollbackMode = nil
+        try folder.save(record)
+    }
+}

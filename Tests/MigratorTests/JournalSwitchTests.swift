@@ -1,0 +1,169 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A large store that is migrated in place")
+struct JournalSwitchTests {
+    private static let logged: [TinyStore.Form] = [.closedLog, .filledLog]
+    /// `FERRY_SWEEP=1` tries every operation.
+    private static let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) } ?? 6
+
+    private func configuration(_ trace: TraceHook? = nil) -> Configuration {
+        var configuration = Configuration(trace: trace)
+        configuration.largestLoggedStore = 0
+        return configuration
+    }
+
+    private func snapshots(_ store: String) throws -> Int {
+        let folder = StoreFiles(URL(fileURLWithPath: store))
+        return try folder.verifySnapshots().filter { $0.verified == true }.count
+    }
+
+    /// A run that is killed at an operation, counted from the first one of its transaction's phase.
+    private func kill(_ small: InferredMigration, _ form: TinyStore.Form, at operation: Int) throws -> Bool {
+        do {
+            _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(configuration())
+            return false
+        } catch {
+            return true
+        }
+    }
+
+    /// Which operations a whole run takes, and from which one on its store has a rollback journal.
+    private func operations(_ form: TinyStore.Form) throws -> (first: Int, last: Int, all: Int) {
+        let small = try InferredMigration(form: form)
+        let faults = FaultPlan()
+        let counts = Counts()
+        let trace: TraceHook = { event in
+            if event.text.contains("journal_mode") { counts.add(faults.count) }
+        }
+        _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration(trace))
+        let found = counts.found
+        try #require(found.count >= 2)
+        return (found[0], found[found.count - 1], faults.count)
+    }
+
+    // Unchecked, because the lock is held whenever the list is touched.
+    private final class Counts: @unchecked Sendable {
+        private let lock = NSLock()
+        private var counts: [Int] = []
+        func add(_ count: Int) { lock.withLock { counts.append(count) } }
+        var found: [Int] { lock.withLock { counts } }
+    }
+
+    @Test("Leaves WAL mode for its one transaction and has it again, with nothing beside it", arguments: logged)
+    func comesBack(_ form: TinyStore.Form) throws {
+        let small = try InferredMigration(form: form)
+        let modes = Texts()
+        let report = try small.migrator().migrate(
+            configuration { event in if event.text.contains("journal_mode") { modes.add(event.text) } })
+        #expect(report.outcome == .migrated && report.warnings.isEmpty)
+        #expect(modes.found.contains { $0.hasSuffix("= TRUNCATE") } && modes.found.contains { $0.hasSuffix("= WAL") })
+        for side in ["-journal", "-shm"] { #expect(try !FileLayer().exists(small.store + side)) }
+        #expect(try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode") == .text("wal"))
+        let plain = try InferredMigration(form: form)
+        _ = try plain.migrator().migrate()
+        #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(plain.store))
+    }
+
+    // Unchecked, because the lock is held whenever the list is touched.
+    private final class Texts: @unchecked Sendable {
+        private let lock = NSLock()
+        private var texts: [String] = []
+        func add(_ text: String) { lock.withLock { texts.append(text) } }
+        var found: [String] { lock.withLock { texts } }
+    }
+
+    @Test("Stays in WAL mode while another program has it open, and says so")
+    func staysInLog() throws {
+        let small = try InferredMigration(form: .closedLog)
+        let app = try Connection(path: small.store, mode: .readWrite)
+        #expect(try app.integer("SELECT count(*) FROM ZBOOK") == 30)
+        let modes = Texts()
+        let report = try small.migrator().migrate(configuration { modes.add($0.text) })
+        #expect(report.outcome == .migrated)
+        #expect(report.warnings.contains { $0.contains("is open in another program") })
+        #expect(!modes.found.contains { $0.hasSuffix("= TRUNCATE") })
+        #expect(try app.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2") == 30)
+    }
+
+    @Test("Killed at any moment of it, it goes on with the snapshot that it has", arguments: logged)
+    func goesOn(_ form: TinyStore.Form) throws {
+        let (first, last, all) = try operations(form)
+        try #require(first < last && last < all)
+        let whole = try InferredMigration(form: form)
+        _ = try whole.migrator().migrate(configuration())
+        for operation in stride(from: first, through: all, by: Self.step) {
+            let small = try InferredMigration(form: form)
+            guard try kill(small, form, at: operation) else { continue }
+            let report = try small.migrator().migrate(configuration())
+            // Without its folder there is nothing left to go on with.
+            #expect(report.resumed || report.outcome == .upToDate, "operation \(operation)")
+            #expect(try snapshots(small.store) == 1, "operation \(operation)")
+            #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(whole.store), "operation \(operation)")
+            let store = try Connection(path: small.store, mode: .readWrite)
+            #expect(try store.value("PRAGMA journal_mode") == .text("wal"), "operation \(operation)")
+            #expect(try !FileLayer().exists(small.store + "-journal"), "operation \(operation)")
+        }
+    }
+
+    @Test("Stopped within the transaction, it is in WAL mode again at once", arguments: logged)
+    func isGivenBack(_ form: TinyStore.Form) throws {
+        let small = try InferredMigration(form: form)
+        let before = try DatabaseDump.text(small.store)
+        let stop = StopRequest()
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(
+                configuration { event in
+                    guard event.text.hasPrefix("UPDATE ZBOOK") else { return }
+                    stop.request(FerryError(.interrupted, "Stopped by hand."))
+                }, stop: stop)
+        }
+        #expect(error?.code == .interrupted)
+        for side in ["-journal", "-wal", "-shm"] { #expect(try !FileLayer().exists(small.store + side)) }
+        #expect(try FileLayer().read(small.store)[18...19] == [2, 2])
+        #expect(try DatabaseDump.text(small.store) == before)
+        let report = try small.migrator().migrate(configuration())
+        #expect(report.outcome == .migrated && report.resumed)
+        #expect(try snapshots(small.store) == 1)
+    }
+
+    enum Writer: CaseIterable {
+        /// As Core Data opens its stores.
+        case app
+        /// In whatever mode the store is.
+        case plain
+    }
+
+    @Test(
+        "What another program writes after a kill is in the next snapshot and in the new store",
+        arguments: Writer.allCases)
+    func noticesWrites(_ writer: Writer) throws {
+        let (first, last, _) = try operations(.closedLog)
+        for operation in stride(from: first - 3, through: last, by: Self.step) {
+            let small = try InferredMigration(form: .closedLog)
+            #expect(try kill(small, .closedLog, at: operation))
+            var isOld = true
+            do {
+                let other = try Connection(path: small.store, mode: .readWrite)
+                if writer == .app { try other.setPragma("journal_mode", to: "WAL") }
+                isOld = try other.integer("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZTITLE'") == 1
+                if isOld { try other.execute("UPDATE ZBOOK SET ZTITLE = 'Written' WHERE Z_PK = 7") }
+            }
+            guard isOld else { continue }
+            let report = try small.migrator().migrate(configuration())
+            #expect(report.outcome == .migrated && !report.resumed, "operation \(operation)")
+            do {
+                let store = try Connection(path: small.store, mode: .readWrite)
+                #expect(try store.value("SELECT ZHEADING FROM ZBOOK WHERE Z_PK = 7") == .text("Written"))
+            }
+            _ = try StoreFiles(URL(fileURLWithPath: small.store)).rollback()
+            let old = try Connection(path: small.store, mode: .readWrite)
+            #expect(
+                try old.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 7") == .text("Written"), "operation \(operation)")
+        }
+    }
+}
