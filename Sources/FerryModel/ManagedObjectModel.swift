@@ -108,11 +108,22 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// The nearest declaration wins; the result is in name order.
     private func merged<Property>(_ levels: [[Property]], name: KeyPath<Property, String>) -> [Property] {
         if levels.count == 1, isInOrder(levels[0], name: name) { return levels[0] }
-        var byName: [String: Property] = [:]
-        for property in levels.joined() where byName[property[keyPath: name]] == nil {
-            byName[property[keyPath: name]] = property
+        // Places are sorted, since a property is many words long; of one name the nearest comes first.
+        var places: [(name: String, level: Int, index: Int)] = []
+        places.reserveCapacity(levels.reduce(0) { $0 + $1.count })
+        for (level, properties) in levels.enumerated() {
+            for index in properties.indices { places.append((properties[index][keyPath: name], level, index)) }
         }
-        return byName.values.sorted { codeUnitOrder($0[keyPath: name], $1[keyPath: name]) }
+        places.sort { left, right in
+            left.name == right.name
+                ? (left.level, left.index) < (right.level, right.index) : codeUnitOrder(left.name, right.name)
+        }
+        var merged: [Property] = []
+        merged.reserveCapacity(places.count)
+        for (position, place) in places.enumerated() where position == 0 || places[position - 1].name != place.name {
+            merged.append(levels[place.level][place.index])
+        }
+        return merged
     }
 
     /// Whether properties are in name order already, each name once: so model files mostly have them.

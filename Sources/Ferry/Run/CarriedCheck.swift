@@ -15,6 +15,7 @@ struct CarriedCheck {
     let dropping: Set<String>
     /// Whether a copy comes later; see ``Preflight/isCopiedLater``.
     let isCopiedLater: Bool
+    let statements: StatementsInPlace
 
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
@@ -72,7 +73,7 @@ struct CarriedCheck {
             let unknown = carried.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
             do {
-                let plan = try InPlaceRun.plan(step, on: store.sourceGuard.connection, dropping: dropping)
+                let plan = try statements.plan()
                 return (try refusalsOfLaterCopy(), plan)
             } catch let error as FerryError where error.code.consequence == .refused {
                 return ([error], nil)

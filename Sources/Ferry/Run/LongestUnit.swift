@@ -22,6 +22,8 @@ struct LongestUnit {
     let configuration: Configuration
     let store: OpenedStore
     let inspection: StoreInspection
+    /// What the first step does where it is one in place; nil without a step.
+    let statements: StatementsInPlace?
 
     /// - Throws: ``FerryError`` when a version cannot be laid out.
     func find() throws -> PlanReport.LongestUnit? {
@@ -44,7 +46,7 @@ struct LongestUnit {
     private func transaction(_ steps: [StepPlan], step: Int) -> PlanReport.LongestUnit {
         var rows = allRows
         // Of one step the store's schema tells which tables are written at all.
-        if steps.count == 1, step == 1, let plan = inPlacePlan(steps[0]) {
+        if steps.count == 1, step == 1, let plan = inPlacePlan {
             let touched = Set(plan.touched.map { $0.uppercased() })
             rows = inspection.entities.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
             rows += inspection.joinTables.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
@@ -54,10 +56,9 @@ struct LongestUnit {
             seconds: Double(rows) / Rate.transaction)
     }
 
-    private func inPlacePlan(_ step: StepPlan) -> InPlacePlan? {
+    private var inPlacePlan: InPlacePlan? {
         do {
-            return try InPlaceRun.plan(
-                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+            return try statements?.plan()
         } catch {
             // What stands in its way is said elsewhere; all rows are a bound.
             return nil

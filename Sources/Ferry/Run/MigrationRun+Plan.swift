@@ -31,12 +31,12 @@ extension MigrationRun {
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
+        let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         report.longestUnit = try LongestUnit(
-            plan: plan, configuration: configuration, store: store, inspection: inspection
+            plan: plan, configuration: configuration, store: store, inspection: inspection,
+            statements: preflight?.statements
         ).find()
-        guard
-            var preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
-        else { return report }
+        guard var preflight else { return report }
         preflight.soundTables = inspection.soundTables
         if checksRows {
             let (refusals, findings) = try preflight.check()

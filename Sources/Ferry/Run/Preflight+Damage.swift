@@ -44,7 +44,7 @@ extension Preflight {
             // What stands in the way of the step at all is among the refusals already.
             guard outcome.refusals.isEmpty else { return }
             if let refusal = try InPlaceRun.refusalToKeepStrangers(
-                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+                step, statements.plan(), on: store.sourceGuard.connection)
             {
                 if !outcome.refusals.contains(where: { $0.message == refusal.message }) {
                     outcome.refusals.append(refusal)

@@ -21,6 +21,8 @@ struct Preflight {
     var soundTables: Set<String> = []
     /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
     let isCopiedLater: Bool
+    /// What the step does where it is one in place.
+    let statements: StatementsInPlace
 
     /// Nil when there is nothing to do.
     init?(
@@ -34,13 +36,15 @@ struct Preflight {
         self.configuration = configuration
         step = first
         isCopiedLater = first.mode == .inPlace && !plan.isInPlace
+        statements = StatementsInPlace(
+            first, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
     }
 
     /// What becomes of the things that the store's model does not explain.
     var carried: CarriedCheck {
         CarriedCheck(
             store: store, layout: layout, step: step, dropping: Set(configuration.dropUnknown),
-            isCopiedLater: isCopiedLater)
+            isCopiedLater: isCopiedLater, statements: statements)
     }
 
     var isInPlace: Bool { step.mode == .inPlace }

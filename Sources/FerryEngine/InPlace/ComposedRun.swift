@@ -24,8 +24,9 @@ struct ComposedRun {
     ) throws -> InPlacePlan? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
+        var computed: StoreLayout?
         for part in step.parts {
-            let plan = try InPlaceRun.plan(part, on: parts.connection)
+            let plan = try InPlaceRun.plan(part, on: parts.connection, &computed)
             let carried = plan.continued.filter { touched.contains($0.value) }.map(\.key)
             touched = plan.touched.union(carried)
             try parts.run(plan)

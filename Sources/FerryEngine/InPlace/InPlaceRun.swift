@@ -100,11 +100,22 @@ package struct InPlaceRun {
     package static func plan(
         _ step: StepPlan, on connection: Connection, dropping: Set<String> = []
     ) throws -> InPlacePlan {
+        var computed: StoreLayout?
+        return try plan(step, on: connection, dropping: dropping, &computed)
+    }
+
+    /// - Parameter computed: The layout of a new store of the step's source, where it is at hand; then of its
+    ///   destination.
+    static func plan(
+        _ step: StepPlan, on connection: Connection, dropping: Set<String> = [], _ computed: inout StoreLayout?
+    ) throws -> InPlacePlan {
         let run = InPlaceRun(
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
         let catalog = try StoreCatalog(connection)
-        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection, catalog: catalog)
+        let source = try StoreLayout.actual(
+            for: step.resolved.source.model, on: connection, catalog: catalog, like: computed)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
+        computed = destination
         let schema = try InPlaceSchema(
             of: source, into: destination, step.resolved, on: connection, dropping: dropping, catalog: catalog)
         // What is still to be dropped stands in the way of trying the steps one by one.
@@ -120,9 +131,8 @@ package struct InPlaceRun {
     ///
     /// - Throws: ``FerryError``, ``DatabaseError``.
     package static func refusalToKeepStrangers(
-        _ step: StepPlan, on connection: Connection, dropping: Set<String>
+        _ step: StepPlan, _ plan: InPlacePlan, on connection: Connection
     ) throws -> FerryError? {
-        let plan = try self.plan(step, on: connection, dropping: dropping)
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
         return try KeptStrangers(plan: plan, source: source, destination: destination, connection: connection).refusal()

@@ -42,9 +42,22 @@ struct SchemaRehearsal {
 
     private static let statistics = "sqlite_stat1"
 
-    /// Runs the statements of a plan.
+    /// Runs the statements of a plan, but for those on rows, of which there are none here.
     func run(_ plan: InPlacePlan) throws {
-        for planned in plan.statements { try run(planned) }
+        var alterations: TableAlterations?
+        var rest = plan.statements.filter { !$0.writesObjects }[...]
+        while let next = rest.first {
+            guard next.alteration != nil else {
+                try run(next)
+                rest.removeFirst()
+                continue
+            }
+            let together = rest.prefix { $0.alteration != nil }
+            let known = try alterations ?? TableAlterations(connection)
+            alterations = known
+            try known.run(together)
+            rest = rest.dropFirst(together.count)
+        }
         try StaleStatistics.remove(on: connection)
         for planned in plan.closing { try run(planned) }
     }

@@ -98,6 +98,13 @@ package struct ModelMatching: Sendable {
 
     /// Destination name to source name, each at most once.
     private static func pairs(_ source: [Named], _ destination: [Named]) -> [String: String] {
+        if (source + destination).allSatisfy({ $0.ownIdentifier == nil }) {
+            // Names alone decide, as nearly always.
+            let names = Set(source.map(\.name))
+            return Dictionary(
+                destination.compactMap { names.contains($0.name) ? ($0.name, $0.name) : nil },
+                uniquingKeysWith: { first, _ in first })
+        }
         // What is said outright, most exactly first; then what follows from plain names.
         let rules: [(_ old: Named, _ new: Named) -> Bool] = [
             { $1.ownIdentifier != nil && $1.identifier == $0.identifier && $1.name == $0.name },

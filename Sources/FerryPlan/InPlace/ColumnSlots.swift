@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
@@ -21,21 +22,34 @@ struct ColumnSlots {
     /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
     private(set) var mirrors: [PropertyKey] = []
 
+    /// What all tables of a version have, sorted once by the tables.
+    struct Contents {
+        /// By root.
+        let mappings: [String: [ResolvedEntityMapping]]
+        let columns: [String: [(key: PropertyKey, value: Column)]]
+        /// By the name of the table.
+        let stored: [String: [(key: PropertyKey, value: RelationshipStorage)]]
+
+        init(_ step: ResolvedStep, _ destination: StoreLayout) {
+            mappings = Dictionary(grouping: step.entityMappings) { destination.model.root(of: $0.destination) }
+            columns = Dictionary(grouping: destination.attributeColumns) { destination.model.root(of: $0.key.entity) }
+            stored = Dictionary(grouping: destination.relationshipStorage) { $0.value.table }
+        }
+    }
+
     init(
-        _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout, table: EntityTable
+        _ relationships: RelationshipSources, _ contents: Contents, table: EntityTable
     ) throws(InPlaceObstacle) {
-        self.step = step
-        self.source = source
-        self.destination = destination
+        step = relationships.step
+        source = relationships.source
+        destination = relationships.destination
         self.table = table
-        relationships = RelationshipSources(step: step, source: source, destination: destination)
-        mappings = step.entityMappings.filter { destination.model.root(of: $0.destination) == table.root }
-        let columns = destination.attributeColumns.filter { destination.model.root(of: $0.key.entity) == table.root }
-        for (key, column) in columns.sorted(by: { $0.key < $1.key }) {
+        self.relationships = relationships
+        mappings = contents.mappings[table.root] ?? []
+        for (key, column) in (contents.columns[table.root] ?? []).sorted(by: { $0.key < $1.key }) {
             slots[column.name] = try attribute(key, column)
         }
-        let stored = destination.relationshipStorage.filter { $0.value.table == table.name }
-        for (key, storage) in stored.sorted(by: { $0.key < $1.key }) {
+        for (key, storage) in (contents.stored[table.name] ?? []).sorted(by: { $0.key < $1.key }) {
             switch storage {
             case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
                 try addKey(key, column, entityColumn, orderColumn)
@@ -77,6 +91,7 @@ struct ColumnSlots {
             return resolved.defaultValue(of: attribute).map { .constant($0) }
         }
         let value = SlotValue.expression(expression, attribute, mapping)
+        if let column = plainColumn(expression, for: attribute, in: mapping) { return .column(column) }
         var values = InPlaceValues()
         do throws(FerryError) {
             let sql = try value.sql(names: [:], source: source, values: &values)
@@ -88,6 +103,20 @@ struct ColumnSlots {
         }
     }
 
+    /// The column of an attribute that is taken over as it is stored: by far the most are, and finding that out by
+    /// making SQL of each takes long.
+    private func plainColumn(
+        _ expression: Expression, for attribute: Attribute, in mapping: ResolvedEntityMapping
+    ) -> String? {
+        guard case .keyPath(.variable("source"), let path) = expression, path.count == 1, case .key(let name) = path[0],
+            let column = source.column(of: name, in: mapping.source),
+            let before = source.model.attribute(name, of: mapping.source), before.type == attribute.type,
+            before.type.isStoredUnchanged(as: attribute.type),
+            before.allowsExternalStorage == attribute.allowsExternalStorage
+        else { return nil }
+        return column.name
+    }
+
     // MARK: Keys
 
     private mutating func addKey(
@@ -97,12 +126,14 @@ struct ColumnSlots {
         var numbers = ColumnSlot(column: Column(name: entityColumn ?? "", type: "INTEGER"), property: key)
         var order = ColumnSlot(column: Column(name: orderColumn ?? "", type: "INTEGER"), property: key)
         var unordered = 0
-        for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
-            if try relationships.isHeldByOtherSide(key, in: mapping) {
+        let holders = mappings.filter { destination.model.isKind($0.destination, of: key.entity) }
+        let pairs = holders.isEmpty ? [] : try relationships.pairs(of: key)
+        for mapping in holders {
+            if relationships.isHeldByOtherSide(key, pairs, in: mapping) {
                 if !mirrors.contains(key) { mirrors.append(key) }
                 continue
             }
-            guard let old = try relationships.key(of: key, in: mapping) else { continue }
+            guard let old = try relationships.key(pairs, in: mapping) else { continue }
             addCut(old, mapping)
             slot.values[mapping.position] = .column(old.column)
             numbers.values[mapping.position] = try number(old)

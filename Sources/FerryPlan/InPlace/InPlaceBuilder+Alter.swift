@@ -4,24 +4,25 @@ internal import FerryStore
 extension InPlaceBuilder {
     /// Indexes that do not stay as they are, before the columns under them change.
     mutating func dropIndexes() throws(InPlaceObstacle) {
-        let indexes = IndexMoves(wanted: destination.indexes)
+        var indexes = IndexMoves(wanted: destination.indexes)
         for move in moves {
             guard case .alter(let alteration) = move.way, let old = move.source else { continue }
             let update = try move.update()
+            updates[old.name] = update?.statement
             var names = Dictionary(alteration.renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
             names[old.name] = move.destination.name
-            dropIndexes(of: old.name, indexes, names: names, written: update?.columns ?? [])
+            dropIndexes(of: old.name, &indexes, names: names, written: update?.columns ?? [])
         }
         for join in joins {
             guard case .alter(let old, let renames, _) = join.way else { continue }
             var names = Dictionary(renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
             names[old.name] = join.destination.name
-            dropIndexes(of: old.name, indexes, names: names, written: [])
+            dropIndexes(of: old.name, &indexes, names: names, written: [])
         }
     }
 
     private mutating func dropIndexes(
-        of table: String, _ moves: IndexMoves, names: [String: String], written: Set<String>
+        of table: String, _ moves: inout IndexMoves, names: [String: String], written: Set<String>
     ) {
         var others: [IndexDefinition] = []
         for index in schema.indexes where index.table == table {
@@ -82,10 +83,10 @@ extension InPlaceBuilder {
             guard case .alter(let alteration) = move.way, let old = move.source else { continue }
             rename(alteration.renames, in: move.destination.name, having: old.columns.map(\.name))
             for column in inOrder(alteration.additions, of: move.destination.name, name: \.name) {
-                add("ALTER TABLE \(move.destination.name) ADD COLUMN \(column.name) \(column.type)", "a new property")
+                alter(move.destination.name, "ADD COLUMN \(column.name) \(column.type)", "a new property")
             }
-            guard let update = try move.update() else { continue }
-            plan.statements.append(update.statement)
+            guard let update = updates[old.name] else { continue }
+            plan.statements.append(update)
             plan.touched.insert(move.destination.name)
         }
         for join in joins {
@@ -93,7 +94,7 @@ extension InPlaceBuilder {
             let columns = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn]
             rename(renames, in: join.destination.name, having: columns.compactMap { $0 })
             for column in inOrder(additions, of: join.destination.name, name: \.self) {
-                add("ALTER TABLE \(join.destination.name) ADD COLUMN \(column) INTEGER", "the relationship is ordered")
+                alter(join.destination.name, "ADD COLUMN \(column) INTEGER", "the relationship is ordered")
             }
         }
     }
@@ -114,12 +115,12 @@ extension InPlaceBuilder {
         for (index, rename) in renames.enumerated() {
             let isTaken = names.contains(rename.to.uppercased()) && rename.to.uppercased() != rename.from.uppercased()
             let to = isTaken ? "ferry_column_\(index)" : rename.to
-            add("ALTER TABLE \(table) RENAME COLUMN \(rename.from) TO \(to)", reason)
+            alter(table, "RENAME COLUMN \(rename.from) TO \(to)", reason)
             names.remove(rename.from.uppercased())
             names.insert(to.uppercased())
             if isTaken { waiting.append((to, rename.to)) }
         }
-        for rename in waiting { add("ALTER TABLE \(table) RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
+        for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
     }
 
     // MARK: Orders

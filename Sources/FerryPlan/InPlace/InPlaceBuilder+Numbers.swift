@@ -37,7 +37,11 @@ extension InPlaceBuilder {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
         for column in history.missingTombstones(for: step) {
-            add("ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion")
+            plan.statements.append(
+                InPlaceStatement(
+                    "ALTER TABLE \(table) ADD COLUMN \(column) BLOB",
+                    reason: "an entity preserves more values after deletion",
+                    alteration: .init(table: history.changes.name, newName: history.changes.name)))
         }
         let translations = step.entityMappings.compactMap {
             HistoryTables.translation(by: $0, of: step, source, destination)

@@ -14,6 +14,8 @@ struct InPlaceBuilder {
 
     var moves: [TableMove] = []
     var joins: [JoinMove] = []
+    /// By the store's tables: what brings the rows of those that are altered to their new values.
+    var updates: [String: InPlaceStatement] = [:]
     /// What each of the store's tables is called at the moment.
     var current: [String: String] = [:]
     /// Upper-case names that are taken at the moment.
@@ -40,6 +42,16 @@ struct InPlaceBuilder {
 
     mutating func add(_ sql: String, _ reason: String) {
         plan.statements.append(InPlaceStatement(sql, reason: reason))
+    }
+
+    /// - Parameters:
+    ///   - change: What follows the table's name in an ALTER TABLE.
+    ///   - newName: The table's name afterwards, if it changes.
+    mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
+        plan.statements.append(
+            InPlaceStatement(
+                "ALTER TABLE \(table) \(change)", reason: reason,
+                alteration: .init(table: table, newName: newName ?? table)))
     }
 
     mutating func build() throws(InPlaceObstacle) {
@@ -77,11 +89,12 @@ struct InPlaceBuilder {
             throw .needsCopy("objects of two hierarchies come into one")
         }
         let relationships = RelationshipSources(step: step, source: source, destination: destination)
+        let contents = ColumnSlots.Contents(step, destination)
         let heirs = heirs(sources.compactMapValues(\.first))
         for table in destination.tablesInOrder {
             let root = sources[table.root]?.first
             let old = root.flatMap { source.tables[$0] }
-            let slots = try ColumnSlots(step, source, destination, table: table)
+            let slots = try ColumnSlots(relationships, contents, table: table)
             moves.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
@@ -126,9 +139,7 @@ struct InPlaceBuilder {
 
     /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
     private func uniqueClause(in table: EntityTable) -> String? {
-        guard let sql = schema.tables[table.name.uppercased()]?.uppercased(), sql.contains(" UNIQUE") else {
-            return nil
-        }
+        guard let sql = schema.tables[table.name.uppercased()], Self.statesUniqueness(sql) else { return nil }
         let family = source.model.family(of: table.root)
         let isSame = family.allSatisfy { entity in
             let mapping = step.entityMappings.first { $0.source == entity }
@@ -136,6 +147,13 @@ struct InPlaceBuilder {
                 || mapping.map { step.source.hashes[entity] == step.destination.hashes[$0.destination] } == true
         }
         return isSame ? nil : "uniqueness is stated in the old table"
+    }
+
+    /// Whether a statement has the word, in letters of any case.
+    private static func statesUniqueness(_ sql: String) -> Bool {
+        let word = Array(" UNIQUE".utf8)
+        let upper = sql.utf8.map { $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "z") ? $0 - 32 : $0 }
+        return upper.indices.contains { upper[$0...].starts(with: word) }
     }
 
     // MARK: Before
@@ -236,7 +254,7 @@ struct InPlaceBuilder {
 
     private mutating func rename(_ table: String, to name: String, _ reason: String) {
         let now = current[table] ?? table
-        add("ALTER TABLE \(now) RENAME TO \(name)", reason)
+        alter(now, "RENAME TO \(name)", newName: name, reason)
         occupied.remove(now.uppercased())
         occupied.insert(name.uppercased())
         current[table] = name

@@ -9,11 +9,28 @@ package struct InPlaceStatement: Sendable, Hashable {
     /// The entity of the new version all of whose rows, and no other row, the statement writes, without numbering them
     /// anew; they alone belong into their table. So the rows that it changes need not be counted again.
     package internal(set) var countedEntity: String?
+    /// What an ALTER TABLE is about; nil for every other statement.
+    package var alteration: Alteration?
 
-    init(_ sql: String, values: InPlaceValues = InPlaceValues(), reason: String) {
+    /// Whether it only writes objects and links: neither the schema nor what is as small as that.
+    package var writesObjects: Bool {
+        let words = sql.split(separator: " ", maxSplits: 3)
+        guard words.count > 2, ["UPDATE", "INSERT", "DELETE"].contains(words[0]) else { return false }
+        let table = words[0] == "UPDATE" ? words[1] : words[2]
+        return !["Z_PRIMARYKEY", "sqlite_stat1", "sqlite_master"].contains(table)
+    }
+
+    package struct Alteration: Sendable, Hashable {
+        package var table: String
+        /// The table's name afterwards.
+        package var newName: String
+    }
+
+    init(_ sql: String, values: InPlaceValues = InPlaceValues(), reason: String, alteration: Alteration? = nil) {
         self.sql = sql
         self.values = values.named
         self.reason = reason
+        self.alteration = alteration
     }
 }
 

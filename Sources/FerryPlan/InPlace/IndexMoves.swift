@@ -2,27 +2,16 @@ internal import FerryStore
 
 /// Which indexes stay through a migration in place.
 struct IndexMoves {
-    /// An index of the new version, taken apart once for all comparisons.
-    private struct Wanted {
-        var index: IndexDefinition
-        var tokens: [String]
-        var upper: [String]
-        /// In upper case.
-        var withoutName: [String]
-
-        init(_ index: IndexDefinition) {
-            self.index = index
-            tokens = IndexMoves.tokens(of: index.sql)
-            upper = tokens.map { $0.uppercased() }
-            withoutName = IndexMoves.withoutName(upper)
-        }
+    /// The indexes of the new version by upper-case name.
+    private let wanted: [String: IndexDefinition]
+    /// Their statements without their names, in upper case; only an index without successor asks for them.
+    private lazy var nameless: [(index: IndexDefinition, tokens: [String])] = wanted.values.map {
+        ($0, Self.withoutName(Self.tokens(of: $0.sql).map { $0.uppercased() }))
     }
-
-    private let wanted: [String: Wanted]
 
     init(wanted: [IndexDefinition]) {
         self.wanted = Dictionary(
-            wanted.map { ($0.name.uppercased(), Wanted($0)) }, uniquingKeysWith: { first, _ in first })
+            wanted.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The index of the new version that an index becomes when its table is altered; nil when it must go.
@@ -36,18 +25,24 @@ struct IndexMoves {
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
         guard let successor = wanted[index.name.uppercased()] else { return nil }
-        let renamed = Self.tokens(of: index.sql).map { names[$0] ?? $0 }.map { $0.uppercased() }
-        guard renamed == successor.upper, written.isDisjoint(with: successor.tokens) else { return nil }
-        return successor.index
+        // Mostly nothing changes, and taking statements apart takes long.
+        let isSame = index.sql == successor.sql && names.allSatisfy { $0.key == $0.value }
+        if isSame, written.isEmpty { return successor }
+        let tokens = Self.tokens(of: successor.sql)
+        let renamed = isSame ? [] : Self.tokens(of: index.sql).map { (names[$0] ?? $0).uppercased() }
+        guard isSame || renamed == tokens.map({ $0.uppercased() }), written.isDisjoint(with: tokens) else {
+            return nil
+        }
+        return successor
     }
 
     /// The index of the new version that is the same one but for its name; SQLite has no statement that renames it.
-    func namesake(
+    mutating func namesake(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
         let renamed = Self.withoutName(Self.tokens(of: index.sql).map { (names[$0] ?? $0).uppercased() })
-        let found = wanted.values.filter { $0.withoutName == renamed }
-        guard found.count == 1, written.isDisjoint(with: found[0].tokens) else { return nil }
+        let found = nameless.filter { $0.tokens == renamed }
+        guard found.count == 1, written.isDisjoint(with: Self.tokens(of: found[0].index.sql)) else { return nil }
         return found[0].index
     }
 

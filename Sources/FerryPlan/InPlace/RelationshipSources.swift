@@ -119,20 +119,18 @@ struct RelationshipSources {
     /// The key that the rows of a mapping hold for a relationship of their own; nil when it is left empty.
     ///
     /// - Parameters:
-    ///   - relationship: The to-one relationship, from the side of the rows that hold the key.
+    ///   - pairs: What the to-one relationship is made of, from the side of the rows that hold the key.
     ///   - mapping: Whose rows hold it.
     /// - Returns: The source column.
     /// - Throws: When the rows do not hold the key already.
-    func key(of relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
-        try key(try pairs(of: relationship).filter { $0.own.position == mapping.position }, in: mapping)
+    func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
+        try key(ofOwn: pairs.filter { $0.own.position == mapping.position }, in: mapping)
     }
 
     /// Whether a to-one relationship is a new side of one whose keys stand in the related rows: a one-to-one holds a key
     /// on both sides.
-    func isHeldByOtherSide(_ relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle)
-        -> Bool
-    {
-        let own = try pairs(of: relationship).filter { $0.own.position == mapping.position }
+    func isHeldByOtherSide(_ relationship: PropertyKey, _ pairs: [Pair], in mapping: ResolvedEntityMapping) -> Bool {
+        let own = pairs.filter { $0.own.position == mapping.position }
         guard !own.isEmpty,
             let declared = destination.model.relationship(relationship.property, of: relationship.entity),
             let inverse = destination.model.inverse(of: declared), !inverse.isToMany
@@ -153,10 +151,10 @@ struct RelationshipSources {
                     own: pair.other, other: pair.own, storage: try mirrored(pair.storage, contribution),
                     relationship: pair.relationship, entity: pair.entity))
         }
-        return try key(mirroredPairs, in: mapping)
+        return try key(ofOwn: mirroredPairs, in: mapping)
     }
 
-    private func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
+    private func key(ofOwn pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
         guard let first = pairs.first else { return nil }
         guard pairs.allSatisfy({ $0.storage == first.storage }),
             case .foreignKey(let table, let column, let entityColumn, let orderColumn) = first.storage,

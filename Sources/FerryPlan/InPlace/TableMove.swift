@@ -29,7 +29,7 @@ struct TableMove {
     let way: Way
     let sourceLayout: StoreLayout
     let destinationLayout: StoreLayout
-    /// Source entity to the columns that can hold something in its rows.
+    /// Source entity to the columns that can hold something in its rows; of one entity alone nobody asks.
     private let columnsOfRows: [String: Set<String>]
 
     init(
@@ -41,9 +41,10 @@ struct TableMove {
         self.slots = slots
         self.sourceLayout = sourceLayout
         self.destinationLayout = destinationLayout
+        let entities = slots.mappings.count > 1 ? Set(slots.mappings.map(\.source)) : []
         columnsOfRows = Dictionary(
-            Set(slots.mappings.map(\.source)).map { ($0, Self.columns(ofRowsOf: $0, in: sourceLayout)) },
-            uniquingKeysWith: { first, _ in first })
+            entities.map { ($0, Self.columns(ofRowsOf: $0, in: sourceLayout)) }, uniquingKeysWith: { first, _ in first }
+        )
         guard let source else {
             way = .create
             return
@@ -97,11 +98,15 @@ struct TableMove {
 
     /// The columns that can hold something in the rows of an entity.
     private static func columns(ofRowsOf entity: String, in sourceLayout: StoreLayout) -> Set<String> {
-        var columns = Set(sourceLayout.attributeColumns(of: entity).map(\.column.name))
+        let lineage = Set(sourceLayout.model.lineageNames(of: entity))
+        var columns: Set<String> = []
+        for (key, column) in sourceLayout.attributeColumns where lineage.contains(key.entity) {
+            columns.insert(column.name)
+        }
         for (key, storage) in sourceLayout.relationshipStorage {
             switch storage {
             case .foreignKey(_, let column, let entityColumn, let orderColumn)
-            where sourceLayout.model.isKind(entity, of: key.entity):
+            where lineage.contains(key.entity):
                 columns.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
             case .inverseless(_, let column):
                 let target = sourceLayout.model.relationship(key.property, of: key.entity)?.destinationEntity ?? ""

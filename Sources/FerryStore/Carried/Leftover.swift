@@ -54,7 +54,9 @@ package struct Leftover: Sendable, Hashable {
             found += table.columns.filter { !known.contains($0.name) }
                 .map { Leftover(.column, table: table.name, part: $0.name) }
         }
-        let expected = Set(LayoutBuilder(source.model, numbers: source.entityNumbers).layout.indexes.map(\.name))
+        let expected =
+            source.computedIndexNames
+            ?? Set(LayoutBuilder(source.model, numbers: source.entityNumbers).layout.indexes.map(\.name))
         found += source.indexes.filter { CarriedObjects.isCoreDatas($0) && !expected.contains($0.name) }
             .map { Leftover(.index, table: $0.table, part: $0.name) }
         let names = Dictionary(source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })

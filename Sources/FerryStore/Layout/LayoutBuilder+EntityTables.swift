@@ -91,17 +91,14 @@ extension LayoutBuilder {
         in entity: String, table: String, columns: inout [ColumnGroup: [Column]]
     ) {
         var ends: [(key: PropertyKey, column: String)] = []
-        for source in order.numbered {
-            for relationship in relationships(of: source)
-            where relationship.isToMany && relationship.inverseName == nil && relationship.destinationEntity == entity {
-                let key = PropertyKey(source, relationship.name)
-                ends.append((key, "Z\(numbers[source] ?? 0)\(relationship.name.uppercased())"))
-                if relationship.isOrdered {
-                    refuse(
-                        source, relationship.name,
-                        "where the order of a relationship without inverse is kept is not known",
-                        remedy: "Give it an inverse.")
-                }
+        for (source, relationship) in inverseless[entity] ?? [] {
+            let key = PropertyKey(source, relationship.name)
+            ends.append((key, "Z\(numbers[source] ?? 0)\(relationship.name.uppercased())"))
+            if relationship.isOrdered {
+                refuse(
+                    source, relationship.name,
+                    "where the order of a relationship without inverse is kept is not known",
+                    remedy: "Give it an inverse.")
             }
         }
         for end in ends.sorted(by: { codeUnitOrder($0.key.property, $1.key.property) }) {

@@ -16,6 +16,10 @@ struct LayoutBuilder {
     /// By entity: what it declares itself and stores, by name.
     private let ownAttributes: [String: [Attribute]]
     private let ownRelationships: [String: [Relationship]]
+    /// By destination: to-many relationships without inverse, in the order of the entities that declare them.
+    private(set) var inverseless: [String: [(source: String, relationship: Relationship)]] = [:]
+    /// By root: the entities of one table, in the order of their numbers.
+    private let families: [String: [String]]
     /// Index definitions of join tables by the naming entity's root.
     var joinIndexes: [String: [IndexDefinition]] = [:]
 
@@ -29,6 +33,13 @@ struct LayoutBuilder {
         layout = StoreLayout(model: model)
         layout.entityNumbers = self.numbers
         (ownAttributes, ownRelationships) = LayoutBuilder.declarations(in: model)
+        families = Dictionary(grouping: order.numbered) { model.root(of: $0) }
+        for entity in order.numbered {
+            for relationship in relationships(of: entity) where relationship.isToMany && relationship.inverseName == nil
+            {
+                inverseless[relationship.destinationEntity, default: []].append((entity, relationship))
+            }
+        }
         checkNames()
         addEntityTables()
         addJoinTables()
@@ -74,9 +85,7 @@ struct LayoutBuilder {
     func relationships(of entity: String) -> [Relationship] { ownRelationships[entity] ?? [] }
 
     /// The entities of one table, in the order of their numbers.
-    func family(of root: String) -> [String] {
-        order.numbered.filter { model.root(of: $0) == root }
-    }
+    func family(of root: String) -> [String] { families[root] ?? [] }
 
     /// The stored inverse of a relationship with the entity that declares it, or nil when there is none.
     func inverse(of relationship: Relationship) -> (key: PropertyKey, relationship: Relationship)? {

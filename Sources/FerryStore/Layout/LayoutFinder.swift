@@ -32,6 +32,7 @@ struct LayoutFinder {
         try findJoinTables()
         linkToManySides()
         let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
+        layout.computedIndexNames = Set(expected.indexes.map(\.name))
         layout.indexes = catalog.indexes.filter { names.contains($0.table) }
         layout.rTrees = expected.rTrees.compactMap(find)
         layout.triggers = catalog.triggers.filter { $0.name.hasPrefix("Z_DA_") }

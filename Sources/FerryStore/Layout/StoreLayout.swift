@@ -13,6 +13,8 @@ package struct StoreLayout: Sendable {
     package var joinTables: [JoinTable]
     /// Indexes, in the order in which they are created.
     package var indexes: [IndexDefinition]
+    /// Of the layout of an existing store: the names of the indexes that a new one with its numbers would have.
+    var computedIndexNames: Set<String>?
     /// R-Trees with their triggers, in the order in which they are created: after the indexes.
     package var rTrees: [RTree]
     /// Triggers of derived attributes, in the order in which they are created: after everything else.

@@ -1,0 +1,29 @@
+internal import FerryEngine
+internal import FerryPlan
+internal import FerrySQLite
+
+/// The statements of the step that begins at the store, found once: of a step that stands for many versions that takes
+/// longest of all that a plan asks for.
+final class StatementsInPlace {
+    private let step: StepPlan
+    private let connection: Connection
+    private let dropping: Set<String>
+    private var found: Result<InPlacePlan, any Error>?
+
+    /// - Parameters:
+    ///   - step: A step in place.
+    ///   - connection: The store, whose schema nobody changes meanwhile.
+    ///   - dropping: Names of objects that are to be left out.
+    init(_ step: StepPlan, on connection: Connection, dropping: Set<String>) {
+        self.step = step
+        self.connection = connection
+        self.dropping = dropping
+    }
+
+    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    func plan() throws -> InPlacePlan {
+        let result = found ?? Result { try InPlaceRun.plan(step, on: connection, dropping: dropping) }
+        found = result
+        return try result.get()
+    }
+}
