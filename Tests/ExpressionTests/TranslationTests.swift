@@ -19,8 +19,8 @@ import Testing
             ("$source.price * 2", "price", "ferry_multiply(s.price, ?1)", ["2"]),
             ("$source.price / 2.0", "price", "ferry_divide(s.price, ?1)", ["2.0"]),
             ("$source.pages * 60", "pages", "ferry_multiply(s.pages, ?1)", ["60"]),
-            ("$source.pages * 1.5", "pages", "ferry_multiply_to_integer64(s.pages, ?1)", ["1.5"]),
-            ("$source.date + 60", "date", "ferry_add_to_date(ferry_to_double(s.date), ?1)", ["60"]),
+            ("$source.pages * 1.5", "pages", "ferry_to_integer64(ferry_multiply(s.pages, ?1))", ["1.5"]),
+            ("$source.date + 60", "date", "ferry_to_date(ferry_add(ferry_to_double(s.date), ?1))", ["60"]),
             ("$source.cost * 2.0", "cost", "ferry_to_decimal((ferry_to_double(s.cost) * ?1))", ["2.0"]),
             ("-$source.price", "price", "ferry_multiply(s.price, ?1)", ["-1"]),
             ("$source.price", "weight", "ferry_to_float(s.price)", []),
@@ -58,7 +58,7 @@ import Testing
             ("$item.a.b", "pages", "ferry_to_integer64(ferry_json_get(e.json, ?1, ?2))", ["\"a\"", "\"b\""]),
             ("$item", "heading", "ferry_to_string(e.value)", []),
             (
-                "$item.n * 2", "price", "ferry_multiply_to_double(ferry_json_get(e.json, ?1), ?2)",
+                "$item.n * 2", "price", "ferry_to_double(ferry_multiply(ferry_json_get(e.json, ?1), ?2))",
                 ["\"n\"", "2"]
             ),
         ])

@@ -5,8 +5,9 @@ package import FerrySQLite
 /// Makes the functions of the expression language known to a connection.
 package enum FunctionRegistry {
     package static func register(on connection: Connection) throws(DatabaseError) {
+        let memory = CallMemory()
         for function in ScalarFunction.all {
-            let call = Call(function)
+            let call = Call(function, memory)
             try connection.register(
                 function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
             ) { arguments, result in try call.run(arguments, &result) }
@@ -17,31 +18,42 @@ package enum FunctionRegistry {
     }
 }
 
-/// One function with the memory that its calls share.
+/// What calls of all functions of a connection share: none of them begins while another one is at work.
 ///
-/// The memory is reached by pointers: for each access to a variable of an object Swift asks at run time whether another
-/// one is going on, which took longer than the functions.
-private final class Call {
-    private let function: ScalarFunction
-    private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
-    private let values: UnsafeMutablePointer<FunctionValue>
+/// It is reached by pointers: for each access to a variable of an object Swift asks at run time whether another one is
+/// going on, which took longer than the functions.
+private final class CallMemory {
+    let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
+    let values: UnsafeMutablePointer<FunctionValue>
 
-    /// The most arguments that SQLite gives to a function that takes any number.
+    /// The most arguments that SQLite gives to a function.
     private static let mostArguments = 127
 
-    init(_ function: ScalarFunction) {
-        self.function = function
+    init() {
         result = .allocate(capacity: 1)
         result.initialize(to: .init())
-        let count = function.argumentCount < 0 ? Self.mostArguments : function.argumentCount
-        values = .allocate(capacity: count)
-        values.initialize(repeating: .null, count: count)
+        values = .allocate(capacity: Self.mostArguments)
+        values.initialize(repeating: .null, count: Self.mostArguments)
     }
 
     deinit {
         result.deinitialize(count: 1)
         result.deallocate()
         values.deallocate()
+    }
+}
+
+/// One function, as SQL calls it.
+private final class Call {
+    private let function: ScalarFunction
+    private let memory: CallMemory
+    private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
+    private let values: UnsafeMutablePointer<FunctionValue>
+
+    init(_ function: ScalarFunction, _ memory: CallMemory) {
+        self.function = function
+        self.memory = memory
+        (result, values) = (memory.result, memory.values)
     }
 
     func run(_ arguments: borrowing FunctionArguments, _ sqlResult: inout FerrySQLite.FunctionResult) throws {

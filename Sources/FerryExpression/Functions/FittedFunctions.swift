@@ -16,13 +16,17 @@ extension ScalarFunction {
         return named(name) == nil ? nil : name
     }
 
-    static let fitted: [ScalarFunction] = (arithmetic + text.filter { $0.name == "ferry_length" }).flatMap { inner in
-        conversions.filter { numberConversions.contains($0.name) }.map { fitted($0, of: inner) }
+    /// For the types that no computed number has by itself; a connection has to be told of each function.
+    static let fitted: [ScalarFunction] = (arithmetic + text).filter { computations.contains($0.name) }.flatMap {
+        inner in
+        conversions.filter { fittings.contains($0.name) }.map { fitted($0, of: inner) }
     }
 
-    private static let numberConversions: Set = [
-        "ferry_to_integer16", "ferry_to_integer32", "ferry_to_integer64", "ferry_to_decimal", "ferry_to_double",
-        "ferry_to_float", "ferry_to_date",
+    private static let computations: Set = [
+        "ferry_add", "ferry_subtract", "ferry_multiply", "ferry_divide", "ferry_length",
+    ]
+    private static let fittings: Set = [
+        "ferry_to_integer16", "ferry_to_integer32", "ferry_to_decimal", "ferry_to_float",
     ]
 
     private static func name(_ outer: String, of inner: String) -> String {
