@@ -8,37 +8,65 @@ package final class PackedRows {
     private let cells: Int
     private let capacity: Int
     private var memory: UnsafeMutableRawBufferPointer
-    /// Where the next row begins.
-    private var end = 0
-    /// Where the next bytes of the row at work go.
-    private var next = 0
+
+    /// How far the rows go. It changes with every value, so it is not kept in this object, beside which may lie what the
+    /// other thread changes as often: a processor would wait for the other's cache.
+    private struct Extent {
+        /// Where the next row begins.
+        var end = PackedRows.start
+        /// Where the next bytes of the row at work go.
+        var next = PackedRows.start
+    }
+
+    /// Where the first row begins, behind the extent: a line of the processors' caches further on, twice as long as
+    /// most have.
+    private static let start = 128
+    /// One access after another, by one thread at a time.
+    private var extent: UnsafeMutablePointer<Extent> {
+        UnsafeMutablePointer(memory.baseAddress!.assumingMemoryBound(to: Extent.self))
+    }
+    private var end: Int {
+        get { extent.pointee.end }
+        set { extent.pointee.end = newValue }
+    }
+    private var next: Int {
+        get { extent.pointee.next }
+        set { extent.pointee.next = newValue }
+    }
 
     /// - Parameters:
     ///   - cells: How many values a row has.
     ///   - capacity: Bytes that it holds; a larger row needs ``grow()``.
     package init(cells: Int, capacity: Int) {
         self.cells = cells
-        self.capacity = max((capacity + 7) & ~7, PackedRow.cellsOffset + cells * PackedRow.cellSize)
-        memory = .allocate(byteCount: self.capacity, alignment: 8)
+        self.capacity = Self.start + max((capacity + 7) & ~7, PackedRow.cellsOffset + cells * PackedRow.cellSize)
+        memory = Self.allocate(self.capacity)
     }
 
     deinit { memory.deallocate() }
 
-    package var isEmpty: Bool { end == 0 }
+    private static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: start)
+        memory.baseAddress!.initializeMemory(as: Extent.self, to: Extent())
+        return memory
+    }
+
+    package var isEmpty: Bool { end == Self.start }
 
     /// Forgets all rows, and gives back what a large one took.
     package func removeAll() {
-        (end, next) = (0, 0)
+        extent.pointee = Extent()
         guard memory.count > capacity else { return }
         memory.deallocate()
-        memory = .allocate(byteCount: capacity, alignment: 8)
+        memory = Self.allocate(capacity)
     }
 
     /// Doubles the room; for a row that is larger than all of it.
     package func grow() {
         precondition(isEmpty, "only a row alone may be larger than what was set aside for rows")
+        let count = memory.count
         memory.deallocate()
-        memory = .allocate(byteCount: 2 * memory.count, alignment: 8)
+        memory = Self.allocate(2 * count)
     }
 
     // MARK: Packing
@@ -118,7 +146,8 @@ package final class PackedRows {
 
     /// The rows, from the first one on.
     package var rows: PackedRowSequence {
-        PackedRowSequence(next: UnsafeRawPointer(memory.baseAddress!), end: UnsafeRawPointer(memory.baseAddress! + end))
+        let base = UnsafeRawPointer(memory.baseAddress!)
+        return PackedRowSequence(next: base + Self.start, end: base + end)
     }
 }
 
