@@ -98,7 +98,7 @@ final class MigrationRun {
         let (plan, layout, rows, writesRows) = try planned(
             store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
         releaseUnusedMemory()
-        try announce(plan, rows: rows.values.reduce(0, +), store)
+        try announce(plan, layout, rows, store)
 
         let folder: RunFolder
         var record: RunRecord
@@ -156,8 +156,10 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    private func announce(_ plan: MigrationPlan, rows: Int64, _ store: OpenedStore) throws {
-        let report = try report(plan, rows: rows, store)
+    private func announce(
+        _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
+    ) throws {
+        let report = try report(plan, layout, rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
     }
@@ -180,7 +182,7 @@ final class MigrationRun {
             plan: plan, layout: layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown)
         ).refusals()
-        refusals += try diskNeed(store, steps: plan.steps.count).refusals()
+        refusals += try diskNeed(store, scratch: scratchNeeds(plan, layout, rows, store)).refusals()
         try Self.refuse(refusals)
         return findings
     }
