@@ -22,18 +22,23 @@ package final class FaultPlan: Sendable {
     private let state: Mutex<State>
     private let keepsNames: Bool
     private let witness: DiskWitness?
+    /// What every volume says that it has free; nil leaves that to the disk.
+    package let freeBytes: Int64?
 
     /// - Parameters:
     ///   - trigger: The operation, counted from 1, that fails; nil only counts.
     ///   - outcome: What happens there.
     ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
     ///   - witness: Is told what the operations that do not fail change.
+    ///   - freeBytes: What every volume says that it has free.
     package init(
-        trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil
+        trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
+        freeBytes: Int64? = nil
     ) {
         state = Mutex(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
         self.witness = witness
+        self.freeBytes = freeBytes
     }
 
     /// Counts one operation.

@@ -53,6 +53,8 @@ public struct PlanReport: Sendable {
         public var reason: String
         public var mappingModels: [String]
         public var partitions: [[EntityMappingPlan]]
+        /// Bytes beside the new store, at most: associations, lookups, what is sorted and what verification looks up.
+        public var scratchBytes: Int64 = 0
     }
 
     /// One version to the next.

@@ -12,27 +12,25 @@ struct DiskNeed {
 
     /// What a new store can be larger than the old one: other columns, and indexes that the old one does not have.
     private static let destinationShare = 1.2
-    /// Associations and lookups.
-    private static let scratchShare = 0.3
     /// Of a database by zstd at level 1; that of text and numbers is rather a third.
     private static let snapshotShare = 0.6
 
     /// - Parameters:
     ///   - contentBytes: The size of the store with what is only in its `-wal`.
-    ///   - steps: The steps that will run.
+    ///   - scratch: What each step that will run takes beside its new store; a finished step leaves nothing of it.
     ///   - runFolder: Where destinations and scratch databases are made.
     ///   - snapshotFolder: Nil without a snapshot.
     ///   - files: The file layer.
     /// - Throws: ``FerryError`` when a folder cannot be looked at.
     init(
-        contentBytes: Int64, steps: Int, runFolder: String, snapshotFolder: String?, files: FileLayer
+        contentBytes: Int64, scratch: [Int64], runFolder: String, snapshotFolder: String?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
-        guard steps > 0 else { return }
+        guard let largest = scratch.max() else { return }
         let content = Double(contentBytes)
         // A step reads the destination of the one before.
-        let destinations = content * Self.destinationShare * Double(min(steps, 2))
-        try add(Int64(destinations + content * Self.scratchShare), at: runFolder)
+        let destinations = content * Self.destinationShare * Double(min(scratch.count, 2))
+        try add(Int64(destinations) + largest, at: runFolder)
         if let snapshotFolder { try add(Int64(content * Self.snapshotShare), at: snapshotFolder) }
     }
 

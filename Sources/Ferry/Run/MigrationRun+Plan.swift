@@ -27,7 +27,7 @@ extension MigrationRun {
         let plan = planner.plan(
             from: version, to: target, rows: rows,
             areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
-        var report = try report(plan, rows: rows.values.reduce(0, +), store)
+        var report = try report(plan, layout, rows, store)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
@@ -45,7 +45,7 @@ extension MigrationRun {
                 plan: plan, layout: layout, connection: store.sourceGuard.connection,
                 dropping: Set(configuration.dropUnknown)
             ).refusals()
-            report.refusals += try diskNeed(store, steps: plan.steps.count).refusals()
+            report.refusals += try diskNeed(store, scratch: report.steps.map(\.scratchBytes)).refusals()
             report.warnings += findings.warnings
         } else {
             report.refusals += try preflight.carried.refusals()
@@ -68,15 +68,26 @@ extension MigrationRun {
     }
 
     /// The plan in the words of the library, with what only the façade knows.
-    func report(_ plan: MigrationPlan, rows: Int64, _ store: OpenedStore) throws -> PlanReport {
-        var report = PlanReport(plan, store: place.store, rows: rows)
-        report.peakDiskBytes = try diskNeed(store, steps: plan.steps.count).bytesByFolder
+    func report(
+        _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
+    ) throws -> PlanReport {
+        var report = PlanReport(plan, store: place.store, rows: rows.values.reduce(0, +))
+        let scratch = try scratchNeeds(plan, layout, rows, store)
+        for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
+        report.peakDiskBytes = try diskNeed(store, scratch: scratch).bytesByFolder
         return report
     }
 
-    func diskNeed(_ store: OpenedStore, steps: Int) throws -> DiskNeed {
+    /// What each step takes beside its new store.
+    func scratchNeeds(
+        _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
+    ) throws -> [Int64] {
+        try ScratchNeeds(plan: plan, configuration: configuration, store: store, layout: layout, rows: rows).find()
+    }
+
+    func diskNeed(_ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {
         try DiskNeed(
-            contentBytes: store.contentBytes(), steps: steps, runFolder: FileLayer.parent(of: place.result),
+            contentBytes: store.contentBytes(), scratch: scratch, runFolder: FileLayer.parent(of: place.result),
             snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
     }
 }

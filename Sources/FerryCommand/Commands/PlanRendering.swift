@@ -48,7 +48,7 @@ struct PlanRendering {
             (
                 "partitions",
                 .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
-            ),
+            ), ("scratchBytes", .integer(step.scratchBytes)),
         ])
     }
 
@@ -92,6 +92,9 @@ struct PlanRendering {
                 lines.append("  In one pass over \(step.versions.count - 2) versions between.")
             }
             if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
+            if step.mode == "copy", step.scratchBytes > 0 {
+                lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
+            }
             lines += text(step)
         }
         if !tellsReasonsApart {

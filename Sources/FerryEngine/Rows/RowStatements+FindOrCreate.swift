@@ -105,13 +105,24 @@ extension RowStatements {
         mapping.position + use.rawValue * context.step.resolved.entityMappings.count
     }
 
+    /// What the lookup of each of a step's mappings keeps in memory.
+    private static func lookupBytes(_ memory: MemoryBudget, finders: Int) -> Int {
+        memory.lookups / 4 * 3 / max(1, finders)
+    }
+
+    /// The objects that certainly fit into it.
+    static func objectsInMemory(_ memory: MemoryBudget, finders: Int) -> Int64 {
+        // Slots are a power of two of 24 bytes, and an eighth of them stays free.
+        Int64(lookupBytes(memory, finders: finders) / 24 / 2 / 8 * 7)
+    }
+
     /// The lookup of the mapping's `unique`.
     func lookup(_ use: LookupUse = .rows) throws -> ObjectLookup {
         let source = try lookupSource()
         // SQLite keeps its functions until the connection closes, so all of a step's mappings share; a quarter is for
         // the filters.
         let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
-        let known = KnownObjects(bytes: context.options.memory.lookups / 4 * 3 / max(1, finders))
+        let known = KnownObjects(bytes: Self.lookupBytes(context.options.memory, finders: finders))
         return try ObjectLookup(
             source, key: ScratchDatabase.key(ofLookup: source.name, on: context.connection), id: lookupNumber(use),
             known: known, on: context.connection)
