@@ -101,7 +101,7 @@ final class MigrationRun {
             store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
         let (plan, rows) = (planned.plan, planned.rows)
         releaseUnusedMemory()
-        try announce(plan, layout, rows, store)
+        try announce(planned, store)
 
         let folder: RunFolder
         var record: RunRecord
@@ -161,10 +161,8 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    private func announce(
-        _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
-    ) throws {
-        let report = try report(plan, layout, rows, store)
+    private func announce(_ planned: Planned, _ store: OpenedStore) throws {
+        let report = try report(planned.plan, planned.layout, planned.rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
     }
@@ -188,7 +186,7 @@ final class MigrationRun {
             plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown)
         ).refusals()
-        refusals += try diskNeed(store, scratch: scratchNeeds(plan, layout, rows, store)).refusals()
+        refusals += try diskNeed(store, scratch: scratchNeeds(plan, planned.layout, planned.rows, store)).refusals()
         try Self.refuse(refusals)
         return findings
     }

@@ -139,6 +139,9 @@ final class EntityWriter {
         return object
     }
 
+    /// Lets go of the object that is kept: it holds the manager, and so the connection.
+    func forgetSpare() { spare = nil }
+
     /// Keeps an object for the next one, unless somebody refers to it.
     static func recycle(_ object: consuming DestinationObject) {
         var object = object

@@ -199,6 +199,11 @@ public final class MigrationManager {
 
     // MARK: Objects at hand
 
+    /// Lets go of objects that are kept for the next one, which refer back to this.
+    func end() {
+        for writer in writers.values { writer.forgetSpare() }
+    }
+
     func writer(_ entity: String) throws -> EntityWriter {
         if let recentWriter, recentWriter.entity == entity { return recentWriter }
         let writer = try writers[entity] ?? EntityWriter(entity, in: context)

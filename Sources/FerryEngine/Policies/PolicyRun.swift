@@ -30,6 +30,8 @@ final class PolicyRun {
         self.calls = calls
     }
 
+    deinit { manager.end() }
+
     // MARK: First pass
 
     func executor(of mapping: ResolvedEntityMapping) throws -> (any MappingExecutor)? {
