@@ -9,7 +9,9 @@ package final class PackedRows {
     private let capacity: Int
     private var memory: UnsafeMutableRawBufferPointer
 
-    /// How far the rows go. It changes with every value, so it is not kept in this object, beside which may lie what the
+    /// How far the rows go.
+    ///
+    /// It changes with every value, so it is not kept in this object, beside which may lie what the
     /// other thread changes as often: a processor would wait for the other's cache.
     private struct Extent {
         /// Where the next row begins.
@@ -237,7 +239,11 @@ package struct CellBinding: Sendable {
 extension Statement {
     /// Binds cells of a row without copying their bytes: the row must stay until the statement was run.
     ///
-    /// - Parameter skipped: A bit for each parameter below 64 that keeps what it is bound to.
+    /// - Parameters:
+    ///   - cells: The cells and their parameters.
+    ///   - row: The row.
+    ///   - skipped: A bit for each parameter below 64 that keeps what it is bound to.
+    /// - Throws: ``DatabaseError``.
     package func bind(
         _ cells: [CellBinding], of row: PackedRow, except skipped: UInt64 = 0
     ) throws(DatabaseError) {

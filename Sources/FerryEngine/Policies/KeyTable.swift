@@ -11,7 +11,9 @@ final class KeyTable<Entry> {
     }
 
     private let entries: [String: Entry]
-    /// Names that were asked for lately. Strings of one identity are equal, and a literal has the same one each time.
+    /// Names that were asked for lately.
+    ///
+    /// Strings of one identity are equal, and a literal has the same one each time.
     private let recent: UnsafeMutablePointer<Slot?>
 
     /// Names per policy are few; 2 to the power of 5.

@@ -173,8 +173,10 @@ final class PolicyRun {
         }
     }
 
-    /// Whether the objects of the mapping need not be visited: its policy has no code of its own that relates them, and
-    /// the mapping gives them no relationship. The first call for one of them tells.
+    /// Whether the objects of the mapping need not be visited.
+    ///
+    /// Its policy has no code of its own that relates them, which the first call for one of them tells, and the mapping
+    /// gives them no relationship.
     private func hasNothingToRelate(_ calls: PolicyCalls) -> Bool {
         guard manager.links.isEmpty, let type = manager.policyWithoutRelating else { return false }
         return type == Swift.type(of: calls.policy)
