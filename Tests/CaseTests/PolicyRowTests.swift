@@ -48,6 +48,16 @@ struct PolicyRowTests {
         #expect(error?.code == .rowFailed && error?.message.contains("ItemToItem") == true)
     }
 
+    @Test("Nothing that a run has made outlives it, so that its files are closed")
+    func letsGo() throws {
+        let folder = try TemporaryFolder()
+        let witness = Witness()
+        let run = try Self.step(["note": .value(.constant(.null))], { witness }, in: folder)
+        _ = try run.run()
+        #expect(witness.calls > 0)
+        #expect(witness.manager == nil)
+    }
+
     @Test("A long value is computed like a short one")
     func longExpression() throws {
         let long = String(repeating: "ü", count: 5000)
@@ -144,6 +154,20 @@ struct PolicyRowTests {
     }
 
     private struct Plain: EntityMigrationPolicy {}
+
+    /// Sees whether the manager goes; called by one thread at a time.
+    private final class Witness: EntityMigrationPolicy, @unchecked Sendable {
+        weak var manager: MigrationManager?
+        var calls = 0
+
+        func createDestinationInstances(
+            forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+        ) throws {
+            self.manager = manager
+            calls += 1
+            try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+        }
+    }
 
     /// Does more than the policy that it hands on to, which has no code of its own.
     private struct Delegating: EntityMigrationPolicy {
