@@ -166,6 +166,8 @@ struct PolicyRowTests {
             self.manager = manager
             calls += 1
             try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+            // One that nobody else refers to is used again.
+            for _ in 0..<2 { try manager.insert("Item").setValue(.string("another"), forKey: "note") }
         }
     }
 
