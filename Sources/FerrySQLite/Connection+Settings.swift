@@ -94,6 +94,7 @@ extension Connection {
     ///
     /// - Parameter mode: SQLite's word for what else is done: `PASSIVE`, `TRUNCATE`.
     /// - Returns: Whether all of it was written back.
+    /// - Throws: ``DatabaseError``.
     package func checkpoint(_ mode: String) throws(DatabaseError) -> Bool {
         let row = try rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
         // Busy, frames in the -wal, frames written back.
@@ -125,7 +126,10 @@ extension Connection {
     ///
     /// Under a rollback journal each filling of the cache with changed pages costs two syncs.
     ///
-    /// - Parameter bytes: For the main database's cache; for all of them, as no other is asked meanwhile.
+    /// - Parameters:
+    ///   - bytes: What all caches may hold: no other one is asked meanwhile.
+    ///   - body: Runs the statement.
+    /// - Returns: What the body returns.
     /// - Throws: ``DatabaseError``; whatever the body throws.
     package func withCache<Result>(_ bytes: Int, _ body: () throws -> Result) throws -> Result {
         let before = try pragma("cache_size")?.integer ?? -2_000
