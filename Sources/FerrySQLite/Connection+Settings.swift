@@ -94,6 +94,7 @@ extension Connection {
     ///
     /// - Parameter mode: SQLite's word for what else is done: `PASSIVE`, `TRUNCATE`.
     /// - Returns: Whether all of it was written back.
+    /// - Throws: ``DatabaseError``.
     package func checkpoint(_ mode: String) throws(DatabaseError) -> Bool {
         let row = try rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
         // Busy, frames in the -wal, frames written back.
@@ -119,6 +120,26 @@ extension Connection {
             // Negative is in KiB, positive in pages.
             try setPragma("cache_size", to: -Int64(max(1, bytes * count / sum / 1024)), in: schema)
         }
+    }
+
+    /// Runs a statement that sorts nothing with a larger page cache, and goes back to the one of before.
+    ///
+    /// Under a rollback journal each filling of the cache with changed pages costs two syncs.
+    ///
+    /// - Parameters:
+    ///   - bytes: What all caches may hold: no other one is asked meanwhile.
+    ///   - body: Runs the statement.
+    /// - Returns: What the body returns.
+    /// - Throws: ``DatabaseError``; whatever the body throws.
+    package func withCache<Result>(_ bytes: Int, _ body: () throws -> Result) throws -> Result {
+        let before = try pragma("cache_size")?.integer ?? -2_000
+        try setPragma("cache_size", to: -Int64(bytes / 1024))
+        let result = try body()
+        // Only pages that are written can leave the cache; a sorter may want their memory now.
+        let code = sqlite3_db_cacheflush(handle)
+        guard code == SQLITE_OK else { throw error(code) }
+        try setPragma("cache_size", to: before)
+        return result
     }
 
     /// Rows changed since the connection was opened (`sqlite3_total_changes64`).

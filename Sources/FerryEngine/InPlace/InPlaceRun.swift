@@ -189,8 +189,14 @@ package struct InPlaceRun {
         connection.allowSchemaWrites()
         var written: [String: Int64] = [:]
         for statement in plan.statements {
-            try execute(statement)
-            if let entity = statement.countedEntity { written[entity] = connection.changes }
+            guard let entity = statement.countedEntity else {
+                try execute(statement)
+                continue
+            }
+            try connection.withCache(options.memory.workingCaches) {
+                try execute(statement)
+                written[entity] = connection.changes
+            }
         }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
