@@ -70,7 +70,7 @@ struct InPlaceCase: BenchmarkCase {
         guard let table = plan.new.table(of: "Book") else {
             throw FerryError(.internalError, "The new store has no table for books.")
         }
-        let columns = table.columns.map(\.name).joined(separator: ", ")
+        let columns = (["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)).joined(separator: ", ")
         return [
             "ALTER TABLE ZBOOK RENAME TO ZOLD", table.sql,
             "INSERT INTO ZBOOK (\(columns)) SELECT \(columns) FROM ZOLD", "DROP TABLE ZOLD",
