@@ -41,9 +41,7 @@ struct CommittedStep {
         return [log.device, log.inode, UInt64(bitPattern: log.size), UInt64(bitPattern: log.modified)]
     }
 
-    /// What the step did; nil when it is still to be done.
-    ///
-    /// - Parameter isMigrated: Whether the destination is of the new version.
+    /// What the step did; nil when it is still to be done, which the destination's version tells where no `-wal` does.
     func read(orBy isMigrated: () throws -> Bool) throws -> StepReport? {
         guard try files.exists(path) else { return nil }
         let content: Content

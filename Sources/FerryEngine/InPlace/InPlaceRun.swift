@@ -104,8 +104,8 @@ package struct InPlaceRun {
         return try plan(step, on: connection, dropping: dropping, &computed)
     }
 
-    /// - Parameter computed: The layout of a new store of the step's source, where it is at hand; then of its
-    ///   destination.
+    /// The same, by the layout of a new store of the step's source (`computed`), where it is at hand; it is that of the
+    /// destination then.
     static func plan(
         _ step: StepPlan, on connection: Connection, dropping: Set<String> = [], _ computed: inout StoreLayout?
     ) throws -> InPlacePlan {

@@ -44,9 +44,13 @@ struct InPlaceBuilder {
         plan.statements.append(InPlaceStatement(sql, reason: reason))
     }
 
+    /// Alters a table.
+    ///
     /// - Parameters:
-    ///   - change: What follows the table's name in an ALTER TABLE.
+    ///   - table: The table's name.
+    ///   - change: What follows the name in an ALTER TABLE.
     ///   - newName: The table's name afterwards, if it changes.
+    ///   - reason: Why.
     mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
         plan.statements.append(
             InPlaceStatement(

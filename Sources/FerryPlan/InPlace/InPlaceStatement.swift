@@ -6,8 +6,10 @@ package struct InPlaceStatement: Sendable, Hashable {
     /// Named parameters, as `:v0`.
     package var values: [InPlaceValues.Named]
     package var reason: String
-    /// The entity of the new version all of whose rows, and no other row, the statement writes, without numbering them
-    /// anew; they alone belong into their table. So the rows that it changes need not be counted again.
+    /// The entity of the new version all of whose rows, and no other row, the statement writes.
+    ///
+    /// It does not number them anew, and they alone belong into their table. So the rows that it changes need not be
+    /// counted again.
     package internal(set) var countedEntity: String?
     /// What an ALTER TABLE is about; nil for every other statement.
     package var alteration: Alteration?
