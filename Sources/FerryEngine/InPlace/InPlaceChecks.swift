@@ -100,7 +100,7 @@ struct InPlaceChecks {
         try checkNumbers(before)
         try checkMetadata(before)
         let counts = try checkCounts(before, written)
-        try checkMandatoryValues()
+        try checkMandatoryValues(written)
         try checkEntityColumns()
         try checkJoinTables(before)
         return counts
@@ -236,12 +236,16 @@ struct InPlaceChecks {
     }
 
     /// Attributes that were optional, or are new: in the others nothing became empty that was not before.
-    private func checkMandatoryValues() throws {
+    ///
+    /// Nor is a default empty that the statement gave which has written all rows of an entity: these were counted.
+    private func checkMandatoryValues(_ written: [String: Int64]) throws {
         for mapping in step.resolved.entityMappings {
             for resolved in mapping.attributes {
                 guard
                     let attribute = destination.model.attribute(resolved.name, of: mapping.destination),
                     !attribute.isOptional, !takesOverMandatory(resolved, mapping),
+                    written[mapping.destination] == nil || resolved.expression != nil
+                        || resolved.defaultValue(of: attribute) == nil,
                     let table = destination.table(of: mapping.destination),
                     let column = destination.column(of: resolved.name, in: mapping.destination),
                     let number = destination.number(of: mapping.destination)
