@@ -18,6 +18,10 @@ struct ScratchNeeds {
 
     /// Rows that are looked at to learn how long JSON is.
     private static let probes: Int64 = 200
+    /// What is longer is not read: SQLite takes several times as much to look into it.
+    private static let probedBytes = 1 << 18
+    /// The shortest element of an array, with its comma.
+    private static let elementBytes: Int64 = 2
     /// Rows that nobody looked at can hold more than the others.
     private static let margin = 1.5
 
@@ -67,28 +71,28 @@ struct ScratchNeeds {
         return ScratchNeed.Rows(objects: rows, links: links, elements: elements, bytes: try store.contentBytes())
     }
 
-    /// From rows at even distances.
+    /// From rows at even distances; where one of them is long, as many as the bytes of the store allow.
     private func averageElements(under key: String, in column: String, of table: String) throws -> Double {
         let connection = store.sourceGuard.connection
-        let name = Connection.quoted(table)
+        let (name, text) = (Connection.quoted(table), Connection.quoted(column))
         let last = try connection.integer("SELECT max(Z_PK) FROM \(name)") ?? 0
-        let text = Connection.quoted(column)
-        let probe = try connection.prepare(
-            """
-            SELECT CASE WHEN json_valid(\(text)) THEN json_array_length(\(text), ?2) END
-            FROM \(name) WHERE Z_PK >= ?1 ORDER BY Z_PK LIMIT 1
-            """)
+        guard last > 0 else { return 0 }
         let escaped = key.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"")
-        try probe.bind("$.\"\(escaped)\"", at: 2)
-        var (elements, count) = (0.0, 0.0)
-        for place in 0..<min(last, Self.probes) {
-            try probe.bind(1 + last / Self.probes * place + (last < Self.probes ? place : 0), at: 1)
-            if try probe.step() {
-                elements += Double(probe.integer(0))
-                count += 1
-            }
-            probe.reset()
+        let average = try connection.prepare(
+            """
+            WITH RECURSIVE places(place) AS (VALUES (0) UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?1)
+            SELECT avg(ifnull((
+                SELECT CASE WHEN json_valid(\(text)) THEN json_array_length(\(text), ?3) END
+                FROM \(name) WHERE Z_PK > place * ?2 ORDER BY Z_PK LIMIT 1), 0)) FROM places
+            """)
+        try average.bind(min(last, Self.probes), at: 1)
+        try average.bind(max(1, last / Self.probes), at: 2)
+        try average.bind("$.\"\(escaped)\"", at: 3)
+        do {
+            return try connection.with(.length, Self.probedBytes) { try average.step() ? average.real(0) : 0 }
+        } catch let error as DatabaseError {
+            guard error.isTooBig else { throw error }
+            return Double(try store.contentBytes()) / Double(last * Self.elementBytes)
         }
-        return count == 0 ? 0 : elements / count
     }
 }
