@@ -20,8 +20,8 @@ struct ScratchNeeds {
     private static let probes: Int64 = 200
     /// What is longer is not read: SQLite takes several times as much to look into it.
     private static let probedBytes = 1 << 18
-    /// The shortest element of an array, with its comma.
-    private static let elementBytes: Int64 = 2
+    /// What an element of such a text may take.
+    private static let elementBytes = 32
     /// Rows that nobody looked at can hold more than the others.
     private static let margin = 1.5
 
@@ -71,28 +71,38 @@ struct ScratchNeeds {
         return ScratchNeed.Rows(objects: rows, links: links, elements: elements, bytes: try store.contentBytes())
     }
 
-    /// From rows at even distances; where one of them is long, as many as the bytes of the store allow.
+    /// From rows at even distances.
     private func averageElements(under key: String, in column: String, of table: String) throws -> Double {
         let connection = store.sourceGuard.connection
         let (name, text) = (Connection.quoted(table), Connection.quoted(column))
         let last = try connection.integer("SELECT max(Z_PK) FROM \(name)") ?? 0
         guard last > 0 else { return 0 }
         let escaped = key.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"")
-        let average = try connection.prepare(
+        let sum = try connection.prepare(
             """
-            WITH RECURSIVE places(place) AS (VALUES (0) UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?1)
-            SELECT avg(ifnull((
-                SELECT CASE WHEN json_valid(\(text)) THEN json_array_length(\(text), ?3) END
-                FROM \(name) WHERE Z_PK > place * ?2 ORDER BY Z_PK LIMIT 1), 0)) FROM places
+            WITH RECURSIVE places(place) AS (VALUES (?1) UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?2)
+            SELECT sum(ifnull((
+                SELECT CASE WHEN json_valid(\(text)) THEN json_array_length(\(text), ?4) END
+                FROM \(name) WHERE Z_PK > place * ?3 ORDER BY Z_PK LIMIT 1), 0)) FROM places
             """)
-        try average.bind(min(last, Self.probes), at: 1)
-        try average.bind(max(1, last / Self.probes), at: 2)
-        try average.bind("$.\"\(escaped)\"", at: 3)
+        try sum.bind(max(1, last / Self.probes), at: 3)
+        try sum.bind("$.\"\(escaped)\"", at: 4)
+        let places = 0..<min(last, Self.probes)
+        return try connection.with(.length, Self.probedBytes) { try elements(at: places, sum) } / Double(places.count)
+    }
+
+    /// All of them together; around a long text in smaller and smaller parts.
+    private func elements(at places: Range<Int64>, _ sum: Statement) throws -> Double {
+        try sum.bind(places.lowerBound, at: 1)
+        try sum.bind(places.upperBound, at: 2)
         do {
-            return try connection.with(.length, Self.probedBytes) { try average.step() ? average.real(0) : 0 }
-        } catch let error as DatabaseError {
+            defer { sum.reset() }
+            return try sum.step() ? sum.real(0) : 0
+        } catch {
             guard error.isTooBig else { throw error }
-            return Double(try store.contentBytes()) / Double(last * Self.elementBytes)
+            if places.count == 1 { return Double(Self.probedBytes / Self.elementBytes) }
+            let middle = places.lowerBound + Int64(places.count / 2)
+            return try elements(at: places.lowerBound..<middle, sum) + elements(at: middle..<places.upperBound, sum)
         }
     }
 }
