@@ -1,11 +1,6 @@
-import FerryBase
 import FerryEngine
-import FerryMapping
 import FerryModel
-import FerryPlan
 import FerrySQLite
-import FerryStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -39,32 +34,10 @@ struct ChunkRangesTests {
                 "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (?, ?, 1, 'A title')",
                 [.integer(key), .integer(novels.contains(key) ? 2 : 1)])
         }
-        let file = store.folder.file("Map.json")
-        try FileLayer().replace(file, with: Array(Self.mapping.utf8))
-        let versions = [
-            ModelVersion(of: Self.source, name: "Model"), ModelVersion(of: Self.destination, name: "Model 2"),
-        ]
-        let plan = Planner(
-            catalog: ModelCatalog(versions: versions), mappingModels: [try MappingFile.load(path: file)], executor: .set
-        ).plan(from: versions[0], to: versions[1], rows: [:], areRowsEstimated: true)
-        if let refusal = plan.refusals.first { throw refusal }
-        let folder = store.folder.file("run")
-        try FileLayer().createDirectory(folder)
-        let trace = Mutex<[String]>([])
-        let done = Mutex<[Int64]>([])
-        var options = EngineOptions(chunkSize: .rows(chunk), now: 0)
-        options.trace = { event in trace.withLock { $0.append(event.text) } }
-        options.progress = { update in
-            if update.phase == .rows, update.done > 0 { done.withLock { $0.append(update.done) } }
-        }
-        let run = StepRun(
-            step: try #require(plan.steps.first), sourcePath: store.path, isSourcePrivate: true, folder: folder,
-            options: options)
-        _ = try run.run()
-        try run.finish()
-        let connection = try Connection(path: run.destinationPath, mode: .readOnly)
+        let step = try TracedStep(store, Self.mapping, from: Self.source, to: Self.destination, chunk: chunk)
+        let connection = try Connection(path: step.run.destinationPath, mode: .readOnly)
         return Outcome(
-            done: done.withLock { $0 }, statements: trace.withLock { $0 },
+            done: step.done, statements: step.statements,
             keys: try connection.rows("SELECT Z_PK FROM ZBOOK ORDER BY Z_PK").compactMap { $0[0].integer })
     }
 

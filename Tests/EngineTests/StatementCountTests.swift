@@ -1,12 +1,7 @@
-import FerryBase
 import FerryEngine
 import FerryMapping
 import FerryModel
-import FerryPlan
 import FerrySQLite
-import FerryStore
-import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -74,27 +69,9 @@ struct StatementCountTests {
     private func statements(rows: Int, chunk: Int) throws -> [String] {
         let store = try StoreBuilder(Self.source, maximumKeys: ["Book": Int64(rows)])
         for sql in Self.rows(rows) { try store.connection.execute(sql) }
-        let file = store.folder.file("Map.json")
-        try FileLayer().replace(file, with: Array(Self.mapping.utf8))
-        let versions = [
-            ModelVersion(of: Self.source, name: "Model"), ModelVersion(of: Self.destination, name: "Model 2"),
-        ]
-        let plan = Planner(
-            catalog: ModelCatalog(versions: versions), mappingModels: [try MappingFile.load(path: file)], executor: .set
-        ).plan(from: versions[0], to: versions[1], rows: [:], areRowsEstimated: true)
-        if let refusal = plan.refusals.first { throw refusal }
-        let folder = store.folder.file("run")
-        try FileLayer().createDirectory(folder)
-        let trace = Mutex<[String]>([])
-        var options = EngineOptions(chunkSize: .rows(chunk), now: 0)
-        options.trace = { event in trace.withLock { $0.append(event.text) } }
-        let run = StepRun(
-            step: try #require(plan.steps.first), sourcePath: store.path, isSourcePrivate: true, folder: folder,
-            options: options)
-        let report = try run.run()
-        #expect(report.counts.first { $0.name == "BookFile" }?.written == Int64(rows * 2))
-        try run.finish()
-        return trace.withLock { $0 }
+        let step = try TracedStep(store, Self.mapping, from: Self.source, to: Self.destination, chunk: chunk)
+        #expect(step.report.counts.first { $0.name == "BookFile" }?.written == Int64(rows * 2))
+        return step.statements
     }
 
     @Test("is the same for ten times the rows in chunks of ten times the size")

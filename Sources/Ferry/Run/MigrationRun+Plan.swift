@@ -72,17 +72,12 @@ extension MigrationRun {
         _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
     ) throws -> PlanReport {
         var report = PlanReport(plan, store: place.store, rows: rows.values.reduce(0, +))
-        let scratch = try scratchNeeds(plan, layout, rows, store)
+        let scratch = try ScratchNeeds(
+            plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
+        ).find()
         for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
         report.peakDiskBytes = try diskNeed(store, scratch: scratch).bytesByFolder
         return report
-    }
-
-    /// What each step takes beside its new store.
-    func scratchNeeds(
-        _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
-    ) throws -> [Int64] {
-        try ScratchNeeds(plan: plan, configuration: configuration, store: store, layout: layout, rows: rows).find()
     }
 
     func diskNeed(_ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {

@@ -101,7 +101,7 @@ final class MigrationRun {
             store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
         let (plan, rows) = (planned.plan, planned.rows)
         releaseUnusedMemory()
-        try announce(planned, store)
+        let scratch = try announce(planned, store)
 
         let folder: RunFolder
         var record: RunRecord
@@ -123,7 +123,7 @@ final class MigrationRun {
             do {
                 try place.checkOutput(files: files)
                 findings = try sourceGuard.connection.abandoning(on: stop) {
-                    try preflight(store, planned)
+                    try preflight(store, planned, scratch: scratch)
                 }
             } catch {
                 // A kill can leave the folder of a run that had not begun yet, or of one that was done.
@@ -161,13 +161,15 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    private func announce(_ planned: Planned, _ store: OpenedStore) throws {
+    /// - Returns: What each step takes beside its new store.
+    private func announce(_ planned: Planned, _ store: OpenedStore) throws -> [Int64] {
         let report = try report(planned.plan, planned.layout, planned.rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
+        return report.steps.map(\.scratchBytes)
     }
 
-    private func preflight(_ store: OpenedStore, _ planned: Planned) throws -> Findings {
+    private func preflight(_ store: OpenedStore, _ planned: Planned, scratch: [Int64]) throws -> Findings {
         let plan = planned.plan
         guard
             var preflight = Preflight(
@@ -186,7 +188,7 @@ final class MigrationRun {
             plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown)
         ).refusals()
-        refusals += try diskNeed(store, scratch: scratchNeeds(plan, planned.layout, planned.rows, store)).refusals()
+        refusals += try diskNeed(store, scratch: scratch).refusals()
         try Self.refuse(refusals)
         return findings
     }

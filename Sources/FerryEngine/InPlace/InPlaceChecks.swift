@@ -99,8 +99,14 @@ struct InPlaceChecks {
         try checkSchema()
         try checkNumbers(before)
         try checkMetadata(before)
-        let counts = try checkCounts(before, written)
-        try checkMandatoryValues(written)
+        // What SQLite has counted while it wrote is not counted again. Rows of no known entity it has not written; a
+        // table with such rows is looked at.
+        let counted = written.filter { entity, _ in
+            destination.table(of: entity).map { plan.continued[$0.name].flatMap { before.strangers[$0] } == nil }
+                == true
+        }
+        let counts = try checkCounts(before, counted)
+        try checkMandatoryValues(counted)
         try checkEntityColumns()
         try checkJoinTables(before)
         return counts
@@ -203,13 +209,7 @@ struct InPlaceChecks {
 
     // MARK: Rows
 
-    private func checkCounts(_ before: Before, _ written: [String: Int64]) throws -> [EntityMappingCounts] {
-        // What SQLite has counted while it wrote is not counted again. Rows of no known entity it has not written; a
-        // table with such rows is looked at.
-        let counted = written.filter { entity, _ in
-            destination.table(of: entity).map { plan.continued[$0.name].flatMap { before.strangers[$0] } == nil }
-                == true
-        }
+    private func checkCounts(_ before: Before, _ counted: [String: Int64]) throws -> [EntityMappingCounts] {
         let tables = plan.touched.subtracting(counted.keys.compactMap { destination.table(of: $0)?.name })
         var (after, strangers) = try Self.rows(of: destination, in: tables, on: connection)
         after.merge(counted) { scanned, _ in scanned }
@@ -237,14 +237,14 @@ struct InPlaceChecks {
 
     /// Attributes that were optional, or are new: in the others nothing became empty that was not before.
     ///
-    /// Nor is a default empty that the statement gave which has written all rows of an entity: these were counted.
-    private func checkMandatoryValues(_ written: [String: Int64]) throws {
+    /// Nor is a default empty that the statement gave which has written all rows of an entity, as counted.
+    private func checkMandatoryValues(_ counted: [String: Int64]) throws {
         for mapping in step.resolved.entityMappings {
             for resolved in mapping.attributes {
                 guard
                     let attribute = destination.model.attribute(resolved.name, of: mapping.destination),
                     !attribute.isOptional, !takesOverMandatory(resolved, mapping),
-                    written[mapping.destination] == nil || resolved.expression != nil
+                    counted[mapping.destination] == nil || resolved.expression != nil
                         || resolved.defaultValue(of: attribute) == nil,
                     let table = destination.table(of: mapping.destination),
                     let column = destination.column(of: resolved.name, in: mapping.destination),
