@@ -10,7 +10,8 @@ internal import Synchronization
 /// How far a run is, in a small file of its run folder, for `status` to read.
 ///
 /// The destination knows better, but a reader of it could keep a unit from being committed. So the file is written
-/// beside it at most once a second, by a rename and without a sync: it is never read to go on with a run.
+/// beside it, at each new phase and else at most once a second, by a rename and without a sync: it is never read to go
+/// on with a run.
 final class ProgressMeter: Sendable {
     /// What one phase is of a run, by rule of thumb: rows of a step count 4.
     private enum Share {
@@ -66,13 +67,14 @@ final class ProgressMeter: Sendable {
     func begin(_ phase: Phase, step: Int?) {
         state.withLock { state in
             enter(phase, step, &state)
-            write(&state, isLast: false)
+            write(&state, isDue: true)
         }
     }
 
     func take(_ update: ProgressUpdate, step: Int?) {
         state.withLock { state in
-            if state.phase != update.phase || state.step != step { enter(update.phase, step, &state) }
+            let isNew = state.phase != update.phase || state.step != step
+            if isNew { enter(update.phase, step, &state) }
             state.subject = update.subject
             if update.phase != .verify || update.total != nil { state.done[update.subject ?? ""] = update.done }
             if update.phase == .snapshot, let total = update.total, total > 0 {
@@ -81,12 +83,12 @@ final class ProgressMeter: Sendable {
                 state.share = min(1, Double(Self.sum(state.done)) / Double(extent.rows))
             }
             measure(&state)
-            write(&state, isLast: false)
+            write(&state, isDue: isNew)
         }
     }
 
     /// Writes how far the run is when a call ends.
-    func end() { state.withLock { write(&$0, isLast: true) } }
+    func end() { state.withLock { write(&$0, isDue: true) } }
 
     private func enter(_ phase: Phase, _ step: Int?, _ state: inout State) {
         state.phase = phase
@@ -152,9 +154,9 @@ final class ProgressMeter: Sendable {
         var etaSeconds: Double?
     }
 
-    private func write(_ state: inout State, isLast: Bool) {
+    private func write(_ state: inout State, isDue: Bool) {
         let now = Clock.nanoseconds()
-        if !isLast, let written = state.written, now - written < 1_000_000_000 { return }
+        if !isDue, let written = state.written, now - written < 1_000_000_000 { return }
         state.written = now
         var content = Content(
             runID: extent.runID, phase: state.phase, step: state.step, steps: extent.steps, subject: state.subject,
