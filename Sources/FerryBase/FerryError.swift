@@ -86,6 +86,7 @@ extension FerryError.Code {
     public static let unsupported = Self("unsupported", .refused)
     public static let badModel = Self("badModel", .refused)
     public static let badMapping = Self("badMapping", .refused)
+    public static let mappingsNotGiven = Self("mappingsNotGiven", .refused)
     public static let badExpression = Self("badExpression", .refused)
     public static let badArchive = Self("badArchive", .refused)
     public static let mandatoryValue = Self("mandatoryValue", .refused)

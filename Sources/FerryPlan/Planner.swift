@@ -16,6 +16,10 @@ package struct Planner: Sendable {
     package var composes: Bool
     /// Which way the chain may take.
     package var route = ChainRoute()
+    /// Mapping models that lie beside the models and were not given: a way that they lead along is refused.
+    package var mappingModelsBeside: [MappingModel] = []
+    /// What the plan passes on of reading the models and mapping models.
+    package var inputWarnings: [String] = []
 
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
@@ -45,6 +49,13 @@ package struct Planner: Sendable {
         do throws(FerryError) {
             var graph = try VersionGraph(
                 catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route)
+            if let refusal = VersionGraph.refusal(
+                ofMappingModels: mappingModelsBeside, besides: mappingModels, catalog: catalog, from: source,
+                to: target,
+                route: route)
+            {
+                throw refusal
+            }
             let edges = try graph.path()
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
@@ -56,7 +67,7 @@ package struct Planner: Sendable {
                 if let step { plan.steps.append(step) }
                 plan.refusals += problems
             }
-            plan.warnings = Self.warnings(of: plan)
+            plan.warnings = inputWarnings + Self.warnings(of: plan)
             if plan.refusals.isEmpty {
                 plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
             }

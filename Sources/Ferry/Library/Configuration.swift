@@ -44,6 +44,9 @@ public struct Configuration: Sendable {
     public var chain = ChainChoice.automatic
     /// Whether a mapping is inferred where no mapping model leads to the next version.
     public var infersMappings = true
+    /// Whether mapping models that lie beside or in a model bundle, lead along the way and are not given are passed over;
+    /// otherwise they are a refusal.
+    public var passesOverMappings = false
     /// Whether the target may be older than the store's version; what it does not know is lost then.
     public var allowsDowngrade = false
     /// Where the migrated store is written; nil means in place of the store.

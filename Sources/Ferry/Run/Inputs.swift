@@ -8,6 +8,10 @@ internal import FerryPlan
 struct Inputs: Sendable {
     var catalog: ModelCatalog
     var mappingModels: [MappingModel]
+    /// Those that lie beside the models and were not given; none until they are looked for.
+    private(set) var mappingModelsBeside: [MappingModel] = []
+    /// What was passed over.
+    private(set) var warnings: [String]
     var policies: PolicyRegistry
     /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
@@ -17,8 +21,10 @@ struct Inputs: Sendable {
     ) throws(FerryError) {
         self.policies = policies
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
-        mappingModels = []
-        for mapping in mappings { mappingModels += try MappingFile.loadAll(path: mapping.path, files: files) }
+        warnings = catalog.unreadable.map { "\($0.error.message) It is passed over." }
+        var given: [MappingModel] = []
+        for mapping in mappings { given += try MappingFile.loadAll(path: mapping.path, files: files) }
+        mappingModels = MappingModel.distinct(given)
         catalog = catalog.ordered(along: mappingModels)
         digests = [:]
         // Versions that are not used count too: with them the same command can find another chain.
@@ -28,6 +34,15 @@ struct Inputs: Sendable {
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
 
+    /// The same with the mapping models that lie beside the models and were not given.
+    func lookingBeside(files: FileLayer) throws(FerryError) -> Inputs {
+        let beside = try MappingsBeside(catalog, given: mappingModels, files: files)
+        var inputs = self
+        inputs.mappingModelsBeside = beside.mappingModels
+        inputs.warnings += beside.warnings
+        return inputs
+    }
+
     /// The models and mapping models as a store with these hashes sees them: ``ModelCatalog/fitted(to:target:)``.
     func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> Inputs {
         var inputs = self
@@ -35,14 +50,9 @@ struct Inputs: Sendable {
         let (all, seen) = (entityNames(catalog), entityNames(inputs.catalog))
         if seen != all {
             // What the store does not hold needs no mapping.
-            inputs.mappingModels = mappingModels.map { model in
-                var model = model
-                model.entityMappings.removeAll { mapping in
-                    [mapping.source, mapping.destination].compactMap { $0 }
-                        .contains { all.contains($0) && !seen.contains($0) }
-                }
-                return model
-            }
+            let unseen = all.subtracting(seen)
+            inputs.mappingModels = mappingModels.map { $0.leavingOut(unseen) }
+            inputs.mappingModelsBeside = mappingModelsBeside.map { $0.leavingOut(unseen) }
         }
         guard inputs.catalog.isMerged else { return inputs }
         var widened: [MappingModel] = []
@@ -50,6 +60,14 @@ struct Inputs: Sendable {
             if let model = try self.widened(model, over: inputs.catalog) { widened.append(model) }
         }
         inputs.mappingModels = widened
+        inputs.mappingModelsBeside = inputs.mappingModelsBeside.compactMap { model in
+            do throws(FerryError) {
+                return try self.widened(model, over: inputs.catalog)
+            } catch {
+                // Of versions that are not there: it leads nowhere here.
+                return nil
+            }
+        }
         return inputs
     }
 
@@ -93,6 +111,16 @@ struct Inputs: Sendable {
         throw FerryError(
             .ambiguousVersion, "The models do not say which version is the current one.",
             remedy: "Name it with --to; there are: \(names).")
+    }
+}
+
+extension MappingModel {
+    fileprivate func leavingOut(_ entities: Set<String>) -> MappingModel {
+        var model = self
+        model.entityMappings.removeAll { mapping in
+            [mapping.source, mapping.destination].compactMap { $0 }.contains { entities.contains($0) }
+        }
+        return model
     }
 }
 

@@ -14,7 +14,7 @@ extension MigrationRun {
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
-        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+        try fitInputs(to: store)
         let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)
@@ -53,6 +53,12 @@ extension MigrationRun {
         return report
     }
 
+    /// Takes the models and mapping models as the store sees them.
+    func fitInputs(to store: OpenedStore) throws {
+        if !configuration.passesOverMappings { inputs = try inputs.lookingBeside(files: files) }
+        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+    }
+
     var planner: Planner {
         let executor: ExecutorChoice =
             switch configuration.executor {
@@ -64,6 +70,8 @@ extension MigrationRun {
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
             executor: executor, composes: configuration.composes)
         planner.route = configuration.route
+        planner.mappingModelsBeside = inputs.mappingModelsBeside
+        planner.inputWarnings = inputs.warnings
         return planner
     }
 

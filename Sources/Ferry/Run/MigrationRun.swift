@@ -81,7 +81,7 @@ final class MigrationRun {
         var known = record
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
-        inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+        try fitInputs(to: store)
         let target = try inputs.target(configuration)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw store.unknownVersion(in: inputs.catalog)

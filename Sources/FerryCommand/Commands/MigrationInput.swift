@@ -18,6 +18,9 @@ struct MigrationInput {
         .repeated(
             "--mappings", "PATH",
             "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated."),
+        .flag(
+            "--no-mappings",
+            "Pass over mapping models that lie beside or in a model bundle and lead along the way, but are not given."),
         .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
         .value(
             "--chain", "FILE",
@@ -46,6 +49,7 @@ struct MigrationInput {
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
             try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
+        configuration.passesOverMappings = arguments.has("--no-mappings")
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.damaged =

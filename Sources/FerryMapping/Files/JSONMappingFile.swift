@@ -4,7 +4,7 @@ internal import FerryExpression
 /// Reads Ferry's own mapping file.
 struct JSONMappingFile {
     private static let formatVersion = 1
-    private static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions"]
+    static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions"]
     private static let entityMappingKeys = [
         "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
         "relationships", "policy",

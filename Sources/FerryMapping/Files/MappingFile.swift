@@ -4,7 +4,7 @@ internal import FerryModel
 /// Reads mapping models of every format.
 package struct MappingFile {
     /// A mapping file larger than this is not one; Xcode's are streamed and have no limit.
-    private static let byteLimit = 64 << 20
+    static let byteLimit = 64 << 20
 
     private let files: FileLayer
     private let fingerprint = Fingerprint()
@@ -28,31 +28,7 @@ package struct MappingFile {
         return model
     }
 
-    /// Reads one mapping model, or all that are in a folder, in natural order of their names.
-    ///
-    /// A file of the folder that another one extends is part of that one and not read by itself. Folders inside the
-    /// folder are not searched.
-    ///
-    /// - Throws: As ``load(path:files:)``; `.notFound` also when a folder holds no mapping model.
-    package static func loadAll(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> [MappingModel] {
-        guard try present(path, files).isDirectory, fileExtension(of: path) != "xcmappingmodel" else {
-            return [try load(path: path, files: files)]
-        }
-        let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }
-            .filter { ["xcmappingmodel", "cdm", "json"].contains(fileExtension(of: $0)) }
-            .sorted(by: naturalOrder)
-        var loaded: [MappingModel] = []
-        for name in names { loaded.append(try load(path: "\(path)/\(name)", files: files)) }
-        guard !loaded.isEmpty else {
-            throw FerryError(
-                .notFound, "The folder \(path) holds no mapping model.",
-                remedy: "Name a .xcmappingmodel, a .cdm or a .json file, or a folder with such files in it.")
-        }
-        let extended = Set(loaded.flatMap(\.extendedPaths))
-        return loaded.filter { !extended.contains($0.path) }
-    }
-
-    private static func present(_ path: String, _ files: FileLayer) throws(FerryError) -> FileAttributes {
+    static func present(_ path: String, _ files: FileLayer) throws(FerryError) -> FileAttributes {
         guard let attributes = try files.attributesIfPresent(path) else {
             throw FerryError(
                 .notFound, "There is no mapping model at \(path).", remedy: "Check the path.")
@@ -125,7 +101,7 @@ package struct MappingFile {
         return String(end == named.startIndex ? named[...] : named[..<end])
     }
 
-    private static func fileExtension(of path: String) -> String {
+    static func fileExtension(of path: String) -> String {
         let name = fileName(of: path)
         return name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
     }

@@ -31,6 +31,7 @@ struct StepResolver {
     mutating func resolve() -> MappingResolution {
         warnings = mappingModels.flatMap(\.warnings)
         collect()
+        reportDoubles()
         let keeping = keepingPrimaryKeys()
         var resolved: [ResolvedEntityMapping] = []
         for (position, mapping) in live.enumerated() {

@@ -60,7 +60,7 @@ struct ModelFiles {
         case ("xcdatamodel", true):
             let bundle = Self.bundle(above: path)
             let current = try bundle == nil ? nil : currentSourceVersion(FileLayer.parent(of: path))
-            try readSource(path, bundle: bundle, current: current, inBundle: false)
+            try readSource(path, bundle: bundle, current: current)
         case ("mom", false):
             let bundle = Self.bundle(above: path)
             let info = try bundle == nil ? nil : versionInfo(FileLayer.parent(of: path))
@@ -86,7 +86,7 @@ struct ModelFiles {
         }
         let current = try currentSourceVersion(path)
         for name in models {
-            try readSource(Self.join(path, name), bundle: Self.stem(of: path), current: current, inBundle: true)
+            try readSource(Self.join(path, name), bundle: Self.stem(of: path), current: current)
         }
     }
 
@@ -98,14 +98,12 @@ struct ModelFiles {
         return (list["_XCCurrentVersionName"] as? String).map(Self.stem(of:))
     }
 
-    private mutating func readSource(
-        _ path: String, bundle: String?, current: String?, inBundle: Bool
-    ) throws(FerryError) {
+    private mutating func readSource(_ path: String, bundle: String?, current: String?) throws(FerryError) {
         let name = Self.stem(of: path)
         let contents = Self.join(path, "contents")
         guard try files.exists(contents) else {
+            // Others may do; where none can be read, this is what is said.
             let error = try missingContents(path)
-            guard inBundle else { throw error }
             unreadable.append(UnreadableVersion(name: name, bundle: bundle, path: path, error: error))
             return
         }

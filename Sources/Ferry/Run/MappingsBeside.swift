@@ -1,0 +1,52 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+
+/// The mapping models that lie where the models lie, and were not given.
+struct MappingsBeside {
+    private(set) var mappingModels: [MappingModel] = []
+    /// What could not be looked at.
+    private(set) var warnings: [String] = []
+
+    /// Looks into each bundle of the models, and into the folder that it lies in; not into folders in these.
+    init(_ catalog: ModelCatalog, given: [MappingModel], files: FileLayer) throws(FerryError) {
+        var known = Set(given.flatMap { [$0.path] + $0.extendedPaths })
+        for folder in Self.folders(of: catalog) {
+            let paths: [String]
+            do throws(FerryError) {
+                paths = try MappingFile.paths(in: folder, files: files)
+            } catch {
+                // An app may read a bundle without reading the folder that it lies in.
+                warnings.append("Whether mapping models lie in \(folder) is not known: \(error.message)")
+                continue
+            }
+            for path in paths where known.insert(try files.realPath(path)).inserted {
+                do throws(FerryError) {
+                    var model = try MappingFile.load(path: path, files: files)
+                    // As it can be given.
+                    model.path = path
+                    mappingModels.append(model)
+                } catch {
+                    warnings.append("The mapping model \(path) was not given and cannot be read: \(error.message)")
+                }
+            }
+        }
+        mappingModels = Array(MappingModel.distinct(given + mappingModels).dropFirst(given.count))
+        let extended = Set(mappingModels.flatMap(\.extendedPaths))
+        var own: [MappingModel] = []
+        for model in mappingModels where !extended.contains(try files.realPath(model.path)) { own.append(model) }
+        mappingModels = own
+    }
+
+    private static func folders(of catalog: ModelCatalog) -> [String] {
+        var folders: [String] = []
+        for version in catalog.versions where version.parts.isEmpty {
+            let own = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
+            for folder in [FileLayer.parent(of: own)] + (version.bundle == nil ? [] : [own])
+            where !folders.contains(folder) {
+                folders.append(folder)
+            }
+        }
+        return folders
+    }
+}

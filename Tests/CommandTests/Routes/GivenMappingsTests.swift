@@ -1,0 +1,126 @@
+internal import Foundation
+internal import Testing
+
+/// Mapping models that are given twice, that get in each other's way, or that are forgotten.
+@Suite("Given mapping models")
+struct GivenMappingsTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model("App", "App", RouteFolder.entity("Book", "title", "writer"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "heading"))
+        try app.current("App", "App 2")
+        try app.write(Self.mapping(), to: "Maps/One.json")
+        try app.generate("App", "App")
+    }
+
+    private static func mapping(_ rest: String = "", more: String = "") -> String {
+        """
+        { "source": "App", "destination": "App 2", "entityMappings": [
+          { "name": "BookToBook", "source": "Book", "destination": "Book",
+            "attributes": { "heading": "$source.title" }\(rest) } ]\(more) }
+        """
+    }
+
+    private func migrate(_ rest: String...) -> [String] {
+        ["migrate", "App.sqlite", "--models", "App.xcdatamodeld"] + rest
+    }
+
+    @Test("One that is given twice, by one path or by two, or as a copy, makes each object once")
+    func twice() throws {
+        try app.write(Self.mapping(), to: "Copies/Copy.json")
+        let outcome = try app.run(
+            migrate(
+                "--mappings", "Maps/One.json", "--mappings", "Maps/../Maps/One.json", "--mappings", "Copies/Copy.json"))
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        #expect(try app.count("SELECT count(*) FROM ZBOOK") == 4)
+    }
+
+    @Test("Two that carry the same objects to the same entity are refused with both files and entity mappings")
+    func conflicting() throws {
+        try app.write(Self.mapping(", \"where\": \"title != nil\""), to: "Maps/Two.json")
+        let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
+        for word in ["One.json", "Two.json", "\"BookToBook\"", "Leave one"] {
+            #expect(outcome.diagnostics.contains(word), "\(word)")
+        }
+    }
+
+    @Test(
+        "Two whose filters exclude each other run",
+        arguments: [
+            ("title == nil", "title != nil"), ("title == 'a' OR title == 'b'", "title == 'c' AND writer != nil"),
+            ("NOT (title BEGINSWITH 'x')", "title BEGINSWITH 'x'"),
+        ])
+    func exclusive(one: String, other: String) throws {
+        try app.write(Self.mapping(", \"where\": \"\(one)\""), to: "Maps/One.json")
+        try app.write(Self.mapping(", \"where\": \"\(other)\""), to: "Maps/Two.json")
+        try app.execute(
+            "UPDATE ZBOOK SET ZTITLE = CASE Z_PK WHEN 1 THEN NULL WHEN 2 THEN 'a' WHEN 3 THEN 'c' ELSE 'xy' END")
+        let outcome = try app.run(migrate("--mappings", "Maps"))
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        #expect(try app.count("SELECT count(*) - count(DISTINCT ZHEADING) FROM ZBOOK") <= 1)
+    }
+
+    @Test("Two of each run where both files name the entity mapping in their partitions")
+    func wanted() throws {
+        for file in ["One", "Two"] {
+            try app.write(
+                Self.mapping(
+                    ", \"where\": \"title != '\(file)'\"", more: ", \"partitions\": [[\"BookToBook\"]]"),
+                to: "Maps/\(file).json")
+        }
+        let outcome = try app.run(migrate("--mappings", "Maps"))
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        #expect(try app.count("SELECT count(*) FROM ZBOOK") == 8)
+    }
+
+    @Test(
+        "One that lies beside the models or in the bundle and is not given is refused",
+        arguments: ["", "App.xcdatamodeld/"])
+    func forgotten(place: String) throws {
+        try app.write(Self.mapping(), to: "\(place)One.json")
+        let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(outcome.diagnostics.contains("Give it with --mappings "))
+        #expect(outcome.diagnostics.contains("/\(place)One.json, or say with --no-mappings"))
+        let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--json")
+        #expect(plan.output.contains("\"mappingsNotGiven\""))
+        // The remedies that it names work.
+        try app.done(
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "\(place)One.json", "--output",
+            "New.sqlite")
+        #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK", in: "New.sqlite") == 4)
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--no-mappings")
+        #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 0)
+    }
+
+    @Test("One beside the models that is of other versions, or that a given one stands in for, is no hindrance")
+    func beside() throws {
+        try app.write(Self.mapping().replacingOccurrences(of: "App 2", with: "App 7"), to: "Other.json")
+        try app.write(Self.mapping(), to: "Old.json")
+        try app.write(#"{ "runs": [], "ferry": 1, "destination": 1 }"#, to: "App.sqlite.ferry-log.json")
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps/One.json")
+    }
+
+    @Test("JSON files that are no mapping files are passed over, one with a mistake in it is not")
+    func otherFiles() throws {
+        try app.write(#"{ "ferry": 1, "runs": [] }"#, to: "Maps/App.sqlite.ferry-log.json")
+        try app.write(#"{ "name": "app", "extends": "./base.json", "private": true }"#, to: "Maps/package.json")
+        try app.write("not JSON at all", to: "Maps/notes.json")
+        try app.write("[1, 2]", to: "Maps/list.json")
+        try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
+        try app.write(#"{ "entityMappings": [ "#, to: "Maps/broken.json")
+        let broken = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
+        #expect(broken.diagnostics.contains("broken.json"))
+    }
+
+    @Test("A model in the binary form of Xcode 3 is passed over with a warning while others can be read")
+    func oldModel() throws {
+        try app.write("bplist", to: "Old.xcdatamodel/elements")
+        let plan = try app.done("plan", "App.sqlite", "--models", ".", "--mappings", "Maps")
+        #expect(plan.output.contains("Xcode 3"))
+        try app.write("bplist", to: "Lone/Old.xcdatamodel/elements")
+        let alone = try app.refused("plan", "App.sqlite", "--models", "Lone")
+        #expect(alone.diagnostics.contains("Xcode 3"))
+    }
+}

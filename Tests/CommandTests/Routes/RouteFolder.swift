@@ -1,0 +1,98 @@
+internal import FerryBase
+internal import FerrySQLite
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Models, mapping files and stores of a test on the program, all in one folder.
+struct RouteFolder {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// One version of a bundle; entities as XML.
+    func model(_ bundle: String, _ version: String, _ entities: String) throws {
+        try write(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                + "<model type=\"com.apple.IDECoreDataModeler.DataModel\" documentVersion=\"1.0\">\(entities)</model>",
+            to: "\(bundle).xcdatamodeld/\(version).xcdatamodel/contents")
+    }
+
+    func current(_ bundle: String, _ version: String) throws {
+        try write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>\(version).xcdatamodel</string></dict></plist>
+            """, to: "\(bundle).xcdatamodeld/.xccurrentversion")
+    }
+
+    func write(_ text: String, to file: String) throws {
+        let url = URL(fileURLWithPath: folder.file(file))
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url)
+    }
+
+    /// An entity with optional attributes: `title` is a string, `pages:Integer 32` has that type, `title<-name` has a
+    /// renaming identifier; a part that begins with `<` is taken as it is.
+    static func entity(_ name: String, _ parts: String...) -> String {
+        let properties = parts.map { part in
+            if part.hasPrefix("<") { return part }
+            let (left, type) = split(part, ":")
+            let (name, identifier) = split(left, "<-")
+            let renamed = identifier.map { " elementID=\"\($0)\"" } ?? ""
+            return "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"\(type ?? "String")\"\(renamed)/>"
+        }
+        return "<entity name=\"\(name)\">\(properties.joined())</entity>"
+    }
+
+    private static func split(_ text: String, _ separator: String) -> (String, String?) {
+        guard let range = text.range(of: separator) else { return (text, nil) }
+        return (String(text[..<range.lowerBound]), String(text[range.upperBound...]))
+    }
+
+    /// A new store of a version, with so many rows of each entity.
+    func generate(_ bundle: String, _ version: String, rows: Int = 4, as store: String = "App.sqlite") throws {
+        let made = try run(
+            "generate", "\(bundle).xcdatamodeld", "--version", version, "--rows", "\(rows)", "--output", store)
+        try #require(made.exitCode == 0, "\(made.diagnostics)")
+    }
+
+    func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
+    func run(_ words: [String]) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
+
+    /// Runs a command line that must be refused and leave the store as it is, byte for byte.
+    @discardableResult
+    func refused(_ words: String..., store: String = "App.sqlite", location: SourceLocation = #_sourceLocation) throws
+        -> FerryBinary.Outcome
+    {
+        let before = try bytes(of: store)
+        let outcome = try FerryBinary.run(words, in: folder.path)
+        #expect(outcome.exitCode == 2, "\(outcome.output)\(outcome.diagnostics)", sourceLocation: location)
+        #expect(try bytes(of: store) == before, sourceLocation: location)
+        #expect(
+            !FileManager.default.fileExists(atPath: folder.file(store) + ".ferry"), sourceLocation: location)
+        return outcome
+    }
+
+    /// Runs a command line that must succeed.
+    @discardableResult
+    func done(_ words: String..., location: SourceLocation = #_sourceLocation) throws -> FerryBinary.Outcome {
+        let outcome = try FerryBinary.run(words, in: folder.path)
+        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.diagnostics)", sourceLocation: location)
+        return outcome
+    }
+
+    private func bytes(of store: String) throws -> [Data?] {
+        ["", "-wal", "-journal"].map { try? Data(contentsOf: URL(fileURLWithPath: folder.file(store) + $0)) }
+    }
+
+    func execute(_ sql: String, on store: String = "App.sqlite") throws {
+        try Connection(path: folder.file(store), mode: .readWrite).execute(sql)
+    }
+
+    func count(_ sql: String, in store: String = "App.sqlite") throws -> Int64 {
+        try Connection(path: folder.file(store), mode: .readOnly).integer(sql) ?? -1
+    }
+}
