@@ -8,6 +8,8 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var configurations: [String: [String]]
     /// Composite name to its elements, for attributes of type ``AttributeType/composite``.
     package var composites: [String: [Attribute]]
+    /// How join tables stand in stores where the model does not tell; no part of the model that any file or hash shows.
+    package var knownJoins: [KnownJoin] = []
     /// Entity name to the names of itself and its ancestors, in this order: asked for more often than anything else.
     private let lineages: [String: [String]]
 

@@ -11,8 +11,13 @@ package struct MigrationPlan: Sendable {
     package var warnings: [String]
     /// Why the chain is the one that it is.
     package var explanation = ChainExplanation()
-    /// What a way back takes away; the first of the warnings say the same.
+    /// What the store's rows hold and nothing holds afterwards.
     package var losses: [ChainLoss] = []
+    /// What the store's rows must tell before the way is settled: whoever has the store counts it, and plans again.
+    package var questions: [StoredProperty] = []
+
+    /// With the losses first.
+    package var allWarnings: [String] { losses.map(\.sentence) + warnings }
 
     package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [String] = []) {
         self.chain = chain

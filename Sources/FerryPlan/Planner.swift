@@ -18,6 +18,8 @@ package struct Planner: Sendable {
     package var route = ChainRoute()
     /// Mapping models that lie beside the models and were not given: a way that they lead along is refused.
     package var mappingModelsBeside: [MappingModel] = []
+    /// What is known of the store's rows, asked for by ``MigrationPlan/questions``.
+    package var values: [StoredProperty: Int64] = [:]
     /// What the plan passes on of reading the models and mapping models.
     package var inputWarnings: [String] = []
 
@@ -46,9 +48,10 @@ package struct Planner: Sendable {
         guard source.hashes != target.hashes else {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
+        var questions: [StoredProperty] = []
         do throws(FerryError) {
             var graph = try VersionGraph(
-                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route)
+                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route, values: values)
             if let refusal = VersionGraph.refusal(
                 ofMappingModels: mappingModelsBeside, besides: mappingModels, catalog: catalog, from: source,
                 to: target,
@@ -56,16 +59,28 @@ package struct Planner: Sendable {
             {
                 throw refusal
             }
-            let edges = try graph.path()
+            let edges: [VersionGraph.Edge]
+            do throws(FerryError) {
+                edges = try graph.path()
+            } catch {
+                questions = graph.comparisons.flatMap(\.questions)
+                throw error
+            }
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
-            plan.losses = graph.losses(on: edges, rows: rows, areEstimated: areRowsEstimated)
+            plan.questions = graph.comparisons.flatMap(\.questions)
             var layouts = AssumedLayouts()
             for (index, edge) in edges.enumerated() {
                 var (step, problems) = planStep(edge, &layouts)
                 step?.versions = Array(plan.chain[index...index + 1])
                 if let step { plan.steps.append(step) }
                 plan.refusals += problems
+            }
+            if plan.steps.count == edges.count {
+                plan.losses = ChainLosses(
+                    plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()), rows: rows,
+                    areEstimated: areRowsEstimated
+                ).all()
             }
             plan.warnings = inputWarnings + Self.warnings(of: plan)
             if plan.refusals.isEmpty {
@@ -76,16 +91,18 @@ package struct Planner: Sendable {
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
-            return MigrationPlan(chain: names, steps: [], refusals: [error])
+            var plan = MigrationPlan(chain: names, steps: [], refusals: [error])
+            plan.questions = questions
+            return plan
         }
     }
 
-    /// Losses first; what an inferred mapping says of them too is not said twice.
+    /// What the table of losses says is not said twice.
     private static func warnings(of plan: MigrationPlan) -> [String] {
-        plan.losses.map(\.sentence)
-            + plan.steps.flatMap { step in
-                (step.isInferred && !plan.losses.isEmpty ? [] : step.resolved.warnings) + step.resolved.oneToOneWarnings
-            }
+        plan.steps.flatMap { step in
+            let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
+            return step.resolved.warnings.filter { !losses.contains($0) } + step.resolved.oneToOneWarnings
+        }
     }
 
     /// In place where a step can be; beside a step that needs a copy that is in the run folder, never on the store.

@@ -11,7 +11,7 @@ extension VersionGraph {
                 ChainExplanation.Link(
                     from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge)))
         }
-        explanation.notes = [order] + obstacleNotes() + comparison(names, path) + unused(path)
+        explanation.notes = [order] + obstacleNotes() + comparison(names, path) + straightNotes() + unused(path)
         return explanation
     }
 
@@ -25,7 +25,7 @@ extension VersionGraph {
             return "\(chosen)by mapping model\(edge.mappingModels.count == 1 ? "" : "s") \(models)\(rest)"
         }
         let isOwn = node(edge.source) < 0
-        let isBack = catalog.isBefore(edge.destination, edge.source)
+        let isBack = catalog.isDowngrade(from: edge.source, to: edge.destination)
         let what = isOwn ? "from the model cached in the store, which is in no file" : "no mapping model leads there"
         return "\(chosen)inferred\(isBack ? " backwards" : ""): \(what)"
     }
@@ -45,29 +45,35 @@ extension VersionGraph {
 
     /// What could not be inferred, where the way goes around it.
     private func obstacleNotes() -> [String] {
-        neighbours.filter { $0.obstacles != nil }.map { neighbours in
-            let (from, to) = (
-                catalog.displayName(of: neighbours.source), catalog.displayName(of: neighbours.destination)
-            )
-            let reason = neighbours.obstacles?.first?.sentence ?? "They have no entity in common."
+        inferable.filter { $0.obstacles != nil }.map { inferable in
+            let (from, to) = (catalog.displayName(of: inferable.source), catalog.displayName(of: inferable.destination))
+            let reason = inferable.obstacles?.first?.sentence ?? "They have no entity in common."
             return "\(from) → \(to) cannot be inferred: \(reason)"
         }
     }
 
     /// The way from version to version in their order, where another one was taken.
     private func comparison(_ names: [String], _ path: [Edge]) -> [String] {
-        guard case .search = route.choice, node(source) >= 0 else { return [] }
-        var nodes = catalog.versions.indices.filter { node(catalog.versions[$0]) == $0 }
-        let (first, last) = (node(source), node(target))
-        nodes = nodes.filter { min(first, last) <= $0 && $0 <= max(first, last) }
-        if first > last { nodes.reverse() }
-        let inOrder = nodes.map { catalog.displayName(of: named(catalog.versions[$0])) }
+        guard case .search = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else { return [] }
+        let inOrder = nodes(from: source, to: target).map { catalog.displayName(of: $0) }
         guard inOrder != names, inOrder.count > 1 else { return [] }
         let inferred = path.count(where: \.isInferred)
         return [
-            "\(names.joined(separator: " → ")) was preferred to \(inOrder.joined(separator: " → ")): fewest inferred "
-                + "steps (\(inferred)) go first, then fewest steps (\(path.count))."
+            "\(names.joined(separator: " → ")) was preferred to \(inOrder.joined(separator: " → ")): mapping models "
+                + "lead as far as they can (\(inferred) inferred), then fewest steps (\(path.count))."
         ]
+    }
+
+    /// Where one inferred mapping was compared with the way over the versions between.
+    private func straightNotes() -> [String] {
+        comparisons.map { comparison in
+            guard case .stepwise(let kept) = comparison.verdict else {
+                return "\(comparison.straight) is one inferred mapping, as Core Data infers it; "
+                    + "\(comparison.stepwise) would keep nothing more."
+            }
+            return "\(comparison.stepwise) was preferred to \(comparison.straight) in one inferred mapping, which would "
+                + "lose \(kept.map(\.name).joined(separator: ", "))."
+        }
     }
 
     private func unused(_ path: [Edge]) -> [String] {
@@ -78,51 +84,5 @@ extension VersionGraph {
             let (from, to) = (catalog.displayName(of: edge.source), catalog.displayName(of: edge.destination))
             return "Not on the way: \(left.joined(separator: ", ")) (\(from) → \(to))."
         }
-    }
-
-    // MARK: Losses
-
-    /// What a way back takes away, in its order.
-    ///
-    /// - Parameters:
-    ///   - path: The way.
-    ///   - rows: Rows of exactly each entity of the source.
-    ///   - areEstimated: Whether they are estimates.
-    /// - Returns: Nothing for a way forward.
-    func losses(on path: [Edge], rows: [String: Int64], areEstimated: Bool) -> [ChainLoss] {
-        guard catalog.isBefore(target, source) else { return [] }
-        var losses: [ChainLoss] = []
-        // Rows of each entity of the version that the way has come to; nil once only the run can know.
-        var known: [String: Int64]? = rows
-        for edge in path {
-            let difference = ModelDifference(from: edge.source.model, to: edge.destination.model)
-            let version = catalog.displayName(of: edge.destination)
-            for change in difference.changes {
-                guard [.entityRemoved, .attributeRemoved, .relationshipRemoved].contains(change.kind) else { continue }
-                let isWhole = change.kind == .entityRemoved
-                let entity =
-                    isWhole ? change.entity : difference.matching.sourceEntities[change.entity] ?? change.entity
-                guard isStored(change.property, of: entity, in: edge.source.model) else { continue }
-                let counted = isWhole ? [entity] : edge.source.model.family(of: entity)
-                losses.append(
-                    ChainLoss(
-                        entity: entity, property: change.property, version: version,
-                        rows: known.map { rows in counted.reduce(0) { $0 + (rows[$1] ?? 0) } },
-                        isEstimated: areEstimated))
-            }
-            // What a mapping model makes of the objects is not followed.
-            known =
-                edge.isInferred
-                ? known.map { rows in
-                    difference.matching.sourceEntities.mapValues { rows[$0] ?? 0 }
-                } : nil
-        }
-        return losses
-    }
-
-    private func isStored(_ property: String?, of entity: String, in model: ManagedObjectModel) -> Bool {
-        guard let property else { return model.entities[entity]?.isAbstract == false }
-        if let attribute = model.attribute(property, of: entity) { return !attribute.isTransient }
-        return model.relationship(property, of: entity)?.isTransient == false
     }
 }

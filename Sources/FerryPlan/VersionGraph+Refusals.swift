@@ -20,7 +20,7 @@ extension VersionGraph {
 
     func unreachable(from start: ModelVersion) -> FerryError {
         let (last, next) = gap(from: start)
-        let obstacles = neighbours.first { $0.source.hashes == last.hashes && $0.destination.hashes == next.hashes }?
+        let obstacles = inferable.first { $0.source.hashes == last.hashes && $0.destination.hashes == next.hashes }?
             .obstacles
         return missing(last, next, obstacles)
     }

@@ -94,7 +94,7 @@ extension VersionGraph {
     private func candidates(after current: ModelVersion) -> [String] {
         let all =
             edges.filter { $0.source.hashes == current.hashes }.map(\.destination)
-            + neighbours.filter { $0.source.hashes == current.hashes }.map(\.destination)
+            + inferable.filter { $0.source.hashes == current.hashes && $0.span == 1 }.map(\.destination)
         var names: [String] = []
         for name in all.map({ catalog.displayName(of: named($0)) }) where !names.contains(name) { names.append(name) }
         return names

@@ -4,8 +4,9 @@ internal import FerryModel
 
 /// Model versions as nodes, mapping models as edges; versions with equal hashes are one node.
 ///
-/// Between neighbours in version order that no mapping model connects, an inferred mapping is an edge. Whether one can
-/// be inferred is only found out where a way would lead over it.
+/// Where no mapping model leads, an inferred mapping is an edge: straight between the ends of the way and those of the
+/// mapping models, and between neighbours in version order. Whether one can be inferred is only found out where a way
+/// would lead over it.
 struct VersionGraph {
     struct Edge {
         var source: ModelVersion
@@ -15,10 +16,12 @@ struct VersionGraph {
         var isInferred: Bool { mappingModels.allSatisfy(\.isInferred) }
     }
 
-    /// Neighbours that no mapping model connects.
-    struct Neighbours {
+    /// Versions that no mapping model connects and a mapping may be inferred between.
+    struct Inferable {
         var source: ModelVersion
         var destination: ModelVersion
+        /// How many versions further the destination stands.
+        var span: Int
         /// Why no mapping can be inferred; nil while that is not known, or when one can.
         var obstacles: [InferredMapping.Change]?
     }
@@ -28,7 +31,11 @@ struct VersionGraph {
     let source: ModelVersion
     let target: ModelVersion
     private(set) var edges: [Edge] = []
-    private(set) var neighbours: [Neighbours] = []
+    private(set) var inferable: [Inferable] = []
+    /// What was compared on the way, for the explanation.
+    var comparisons: [RouteComparison] = []
+    /// What the store's rows hold of what comparing asks about; what is missing may be there.
+    let values: [StoredProperty: Int64]
 
     /// Takes the mapping models as edges.
     ///
@@ -36,11 +43,12 @@ struct VersionGraph {
     /// version that is not there, or an ambiguous one.
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion,
-        route: ChainRoute = ChainRoute()
+        route: ChainRoute = ChainRoute(), values: [StoredProperty: Int64] = [:]
     ) throws(FerryError) {
         let catalog = catalog.ordered(along: mappingModels)
         self.catalog = catalog
         self.route = route
+        self.values = values
         self.source = source
         self.target = target
         for link in try MappingLink.all(of: mappingModels, in: catalog) {
@@ -52,19 +60,56 @@ struct VersionGraph {
             }
         }
         guard route.infers else { return }
-        for (version, next) in zip(catalog.versions, catalog.versions.dropFirst()) { addNeighbours(version, next) }
-        if !catalog.versions.contains(where: { $0.hashes == source.hashes }) { addNeighbours(source, target) }
-        guard route.allowsDowngrade, catalog.isBefore(target, source) else { return }
-        for (version, next) in zip(catalog.versions, catalog.versions.dropFirst()) { addNeighbours(next, version) }
+        for (version, next) in zip(catalog.versions, catalog.versions.dropFirst()) { addInferable(version, next) }
+        if node(source) < 0 { addInferable(source, target) }
+        guard leadsBack else { return }
+        for (version, next) in zip(catalog.versions, catalog.versions.dropFirst()) { addInferable(next, version) }
+    }
+
+    /// Whether the target stands before the source, and may.
+    private var leadsBack: Bool {
+        catalog.isBefore(target, source)
+            && (route.allowsDowngrade || !catalog.isDowngrade(from: source, to: target))
+    }
+
+    /// Straight ways from a version, the target and both ends of each mapping model to the later ones of them.
+    private mutating func addStraight(from start: ModelVersion) {
+        guard route.infers else { return }
+        var fixed: [ModelVersion] = []
+        for version in [start, target] + edges.flatMap({ [$0.source, $0.destination] })
+        where node(version) >= 0 && !fixed.contains(where: { $0.hashes == version.hashes }) {
+            fixed.append(version)
+        }
+        for version in fixed {
+            for other in fixed where leadsBack ? node(other) < node(version) : node(version) < node(other) {
+                addInferable(version, other)
+            }
+        }
     }
 
     private static func connects(_ source: ModelVersion, _ destination: ModelVersion, _ link: MappingLink) -> Bool {
         source.hashes == link.source.hashes && destination.hashes == link.destination.hashes
     }
 
-    private mutating func addNeighbours(_ source: ModelVersion, _ destination: ModelVersion) {
-        guard source.hashes != destination.hashes, explicitEdge(from: source, to: destination) == nil else { return }
-        neighbours.append(Neighbours(source: named(source), destination: named(destination)))
+    private mutating func addInferable(_ source: ModelVersion, _ destination: ModelVersion) {
+        guard source.hashes != destination.hashes, explicitEdge(from: source, to: destination) == nil,
+            !inferable.contains(where: {
+                $0.source.hashes == source.hashes && $0.destination.hashes == destination.hashes
+            })
+        else { return }
+        inferable.append(
+            Inferable(
+                source: named(source), destination: named(destination),
+                span: node(source) < 0 ? 1 : nodes(from: source, to: destination).count - 1))
+    }
+
+    /// One version of each node from one to another, both included, in the direction of the way.
+    func nodes(from source: ModelVersion, to destination: ModelVersion) -> [ModelVersion] {
+        let (first, last) = (node(source), node(destination))
+        let between = catalog.versions.indices.filter {
+            min(first, last) <= $0 && $0 <= max(first, last) && node(catalog.versions[$0]) == $0
+        }
+        return (first > last ? between.reversed() : between).map { named(catalog.versions[$0]) }
     }
 
     func explicitEdge(from source: ModelVersion, to destination: ModelVersion) -> Edge? {
@@ -85,7 +130,7 @@ struct VersionGraph {
     /// - Throws: ``FerryError`` `.backward` or `.unreachable`, which names the edge that is missing, and why it cannot
     ///   be inferred.
     mutating func path() throws(FerryError) -> [Edge] {
-        if catalog.isBefore(target, source), !route.allowsDowngrade, isRelated { throw backward }
+        if catalog.isDowngrade(from: source, to: target), !route.allowsDowngrade, isRelated { throw backward }
         var path: [Edge]
         switch route.choice {
         case .search: path = try searchedPath(from: source)
@@ -99,11 +144,15 @@ struct VersionGraph {
         return path
     }
 
-    /// The chain with the fewest inferred edges, of these the shortest; of equally long ones the first in the order of
-    /// the mapping models.
+    /// The chain that mapping models lead furthest along, what they leave straight; of equally long ones the first in
+    /// the order of the mapping models. Where a straight way loses what the versions between keep, it goes over them.
     mutating func searchedPath(from start: ModelVersion) throws(FerryError) -> [Edge] {
+        addStraight(from: start)
         while let hops = search(from: start, to: target) {
-            if let path = edges(along: hops) { return path }
+            guard let path = edges(along: hops) else { continue }
+            var kept: [Edge] = []
+            for edge in path { kept += try keepingMost(edge) }
+            return kept
         }
         throw unreachable(from: start)
     }
@@ -113,7 +162,7 @@ struct VersionGraph {
         [catalog.displayName(of: source)] + path.map { catalog.displayName(of: $0.destination) }
     }
 
-    /// A way over an edge, by its place among the edges or the neighbours.
+    /// A way over an edge, by its place among the edges or the inferable ones.
     enum Hop {
         case explicit(Int)
         case inferred(Int)
@@ -126,9 +175,9 @@ struct VersionGraph {
             switch hop {
             case .explicit(let index): path.append(edges[index])
             case .inferred(let index):
-                let (edge, obstacles) = infer(neighbours[index].source, neighbours[index].destination)
+                let (edge, obstacles) = infer(inferable[index].source, inferable[index].destination)
                 guard let edge else {
-                    neighbours[index].obstacles = obstacles
+                    inferable[index].obstacles = obstacles
                     return nil
                 }
                 path.append(edge)
@@ -158,10 +207,14 @@ struct VersionGraph {
             var inferred = 0
             var hops: [Hop] = []
         }
-        let open = neighbours.indices.filter { neighbours[$0].obstacles == nil }
+        let open = inferable.indices.filter { inferable[$0].obstacles == nil }
         let ends =
             edges.indices.map { (hop: Hop.explicit($0), node(edges[$0].source), node(edges[$0].destination), 0) }
-            + open.map { (hop: .inferred($0), node(neighbours[$0].source), node(neighbours[$0].destination), 1) }
+            + open.map {
+                (
+                    hop: .inferred($0), node(inferable[$0].source), node(inferable[$0].destination), inferable[$0].span
+                )
+            }
         var ways: [Int: Way] = [node(source): Way()]
         var isChanged = true
         while isChanged {

@@ -47,8 +47,18 @@ public struct Configuration: Sendable {
     /// Whether mapping models that lie beside or in a model bundle, lead along the way and are not given are passed over;
     /// otherwise they are a refusal.
     public var passesOverMappings = false
+    /// Whether a migration that loses something is refused, but for ``allowedLosses``.
+    public var refusesLosses = false
+    /// Entities, or properties as `Entity.property`, that may be lost nevertheless.
+    public var allowedLosses: Set<String> = []
     /// Whether the target may be older than the store's version; what it does not know is lost then.
     public var allowsDowngrade = false
+    /// A store of the target version that Core Data made, an empty one will do: what of a store's names does not follow
+    /// from the model is taken from it.
+    public var like: URL?
+    /// Which relationship names the table of a many-to-many relationship between an entity and itself:
+    /// `Entity.relationship`, or `Entity.relationship=TABLE`.
+    public var joinTables: [String] = []
     /// Where the migrated store is written; nil means in place of the store.
     public var output: URL?
     public var chunkSize: ChunkSize

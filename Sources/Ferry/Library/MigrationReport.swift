@@ -42,6 +42,8 @@ public struct MigrationReport: Sendable {
     public var snapshot: URL?
     public var verification: VerificationSummary
     public var warnings: [String]
+    /// What the store held before and the migrated one does not.
+    public var losses: [Loss] = []
 
     package init(outcome: Outcome, store: URL, from: String, to: String, chain: [String], mode: String) {
         self.outcome = outcome

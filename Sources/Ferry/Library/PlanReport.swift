@@ -25,7 +25,7 @@ public struct PlanReport: Sendable {
     public var links: [Link] = []
     /// What the chain was preferred over, and what the order of versions is.
     public var notes: [String] = []
-    /// What a migration to an older version takes away; the first of the warnings say the same.
+    /// What the store's rows hold and nothing holds afterwards; the first of the warnings say the same.
     public var losses: [Loss] = []
 
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
@@ -77,18 +77,6 @@ public struct PlanReport: Sendable {
         public var rows: Int64
         /// By a rule of thumb; only its order of magnitude counts.
         public var seconds: Double
-    }
-
-    /// Something that a migration to an older version takes away.
-    public struct Loss: Sendable, Hashable {
-        public var entity: String
-        /// Nil when the whole entity goes.
-        public var property: String?
-        /// The version that does not know it.
-        public var version: String
-        /// Objects that lose it; nil where only the run can know.
-        public var rows: Int64?
-        public var isEstimated: Bool
     }
 
     public struct EntityMappingPlan: Sendable, Hashable {

@@ -10,6 +10,8 @@ package struct Findings: Codable, Sendable {
     var leftovers: [MigrationReport.Leftover] = []
     var droppedObjects: [String] = []
     var warnings: [String] = []
+    /// Absent in records of earlier tools.
+    var losses: [Loss]?
 
     package init() {}
 }

@@ -96,22 +96,6 @@ struct Inputs: Sendable {
     private func entityNames(_ catalog: ModelCatalog) -> Set<String> {
         Set(catalog.versions.flatMap(\.model.entities.keys))
     }
-
-    /// The version that a migration leads to.
-    ///
-    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`.
-    func target(_ configuration: Configuration) throws(FerryError) -> ModelVersion {
-        // In merged models the name has been heeded: it is that of one part.
-        if let name = configuration.target, !catalog.isMerged { return try catalog.version(named: name) }
-        if case .versions(let names) = configuration.chain, let last = names.last {
-            return try catalog.version(named: last)
-        }
-        if let current = catalog.currentVersion() { return current }
-        let names = catalog.lastBundle.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
-        throw FerryError(
-            .ambiguousVersion, "The models do not say which version is the current one.",
-            remedy: "Name it with --to; there are: \(names).")
-    }
 }
 
 extension MappingModel {

@@ -23,6 +23,8 @@ struct MappingsBeside {
             for path in paths where known.insert(try files.realPath(path)).inserted {
                 do throws(FerryError) {
                     var model = try MappingFile.load(path: path, files: files)
+                    // One that extends a given one is another choice for the same step, not a missing one.
+                    if !given.allSatisfy({ !model.extendedPaths.contains($0.path) }) { continue }
                     // As it can be given.
                     model.path = path
                     mappingModels.append(model)

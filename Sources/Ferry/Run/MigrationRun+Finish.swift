@@ -81,6 +81,8 @@ extension MigrationRun {
         report.leftovers = migration.leftovers
         report.droppedObjects = migration.findings.droppedObjects
         report.warnings = migration.findings.warnings
+        report.losses = (migration.findings.losses ?? []).map { $0.counted(by: report.entityMappings) }
+            .filter { $0.rows != 0 }
         report.chunks.count = migration.steps.map(\.chunks).reduce(0, +)
         report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
         report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }

@@ -15,18 +15,15 @@ extension MigrationRun {
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         try fitInputs(to: store)
-        let target = try inputs.target(configuration)
-        guard let version = store.version(in: inputs.catalog, preferring: target) else {
-            throw store.unknownVersion(in: inputs.catalog)
-        }
+        let (version, target) = try ends(of: store)
         guard version.hashes != target.hashes else {
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
         let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = planner.plan(
-            from: version, to: target, rows: rows,
-            areRowsEstimated: inspection.entities.contains(where: \.isEstimated))
+        let plan = try makePlan(
+            from: version, to: target, store, layout, rows: rows,
+            areRowsEstimated: inspection.entities.contains(where: \.isEstimated), countsAll: checksRows)
         var report = try report(plan, layout, rows, store)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
@@ -53,10 +50,40 @@ extension MigrationRun {
         return report
     }
 
+    /// Plans, asks the rows what the way depends on, and counts what is lost.
+    func makePlan(
+        from version: ModelVersion, to target: ModelVersion, _ store: OpenedStore, _ layout: StoreLayout,
+        rows: [String: Int64], areRowsEstimated: Bool, countsAll: Bool = false
+    ) throws -> MigrationPlan {
+        var planner = planner
+        let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows)
+        var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
+        if !plan.questions.isEmpty {
+            planner.values = try counter.presence(of: plan.questions)
+            plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
+        }
+        plan.losses = try counter.counted(plan.losses, all: countsAll)
+        if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
+        // What cannot be reached needs no names.
+        if !plan.steps.isEmpty { plan.refusals += nameRefusals }
+        return plan
+    }
+
     /// Takes the models and mapping models as the store sees them.
     func fitInputs(to store: OpenedStore) throws {
         if !configuration.passesOverMappings { inputs = try inputs.lookingBeside(files: files) }
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+    }
+
+    /// The store's version and the one that the migration leads to.
+    func ends(of store: OpenedStore) throws -> (ModelVersion, target: ModelVersion) {
+        guard store.version(in: inputs.catalog) != nil else { throw store.unknownVersion(in: inputs.catalog) }
+        let target = try inputs.target(configuration, for: store.metadata.hashes)
+        guard let version = store.version(in: inputs.catalog, preferring: target) else {
+            throw store.unknownVersion(in: inputs.catalog)
+        }
+        guard version.hashes != target.hashes else { return (version, target) }
+        return (version, try settleNames(of: target, from: version, store))
     }
 
     var planner: Planner {

@@ -29,7 +29,7 @@ extension MigrationRun {
     ) throws -> Planned {
         if let counted {
             let layout = try store.inspect(version, counting: .estimated).1
-            let plan = planner.plan(from: version, to: target, rows: counted, areRowsEstimated: false)
+            let plan = try makePlan(from: version, to: target, store, layout, rows: counted, areRowsEstimated: false)
             return Planned(plan: plan, layout: layout, rows: counted)
         }
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
@@ -46,7 +46,7 @@ extension MigrationRun {
     ) throws -> Planned {
         let (inspection, layout) = try store.inspect(version, counting: isEstimated ? .estimated : .exact)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: isEstimated)
+        let plan = try makePlan(from: version, to: target, store, layout, rows: rows, areRowsEstimated: isEstimated)
         return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables)
     }
 

@@ -22,6 +22,8 @@ final class MigrationRun {
     let start = Clock.nanoseconds()
     let bytesBefore: ProcessBytes?
     var chunkTimes = ChunkTimes()
+    /// What keeps the target from being laid out, since no rule tells its names.
+    var nameRefusals: [FerryError] = []
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
 
@@ -51,8 +53,7 @@ final class MigrationRun {
             if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
                 isResumed = true
                 let report = try finish(found, swapped)
-                let target = try inputs.target(configuration)
-                if let report, report.to == inputs.catalog.displayName(of: target) { return report }
+                if let report, try isTarget(report.to) { return report }
                 record = nil
             } else {
                 if let unfinished = record, unfinished.isUnfinishedInPlace {
@@ -82,10 +83,7 @@ final class MigrationRun {
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
         try fitInputs(to: store)
-        let target = try inputs.target(configuration)
-        guard let version = store.version(in: inputs.catalog, preferring: target) else {
-            throw store.unknownVersion(in: inputs.catalog)
-        }
+        let (version, target) = try ends(of: store)
         if version.hashes == target.hashes {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
@@ -159,6 +157,18 @@ final class MigrationRun {
         return report
     }
 
+    /// Whether a version by name, which a run has led to, is where the migration leads.
+    private func isTarget(_ name: String) throws -> Bool {
+        let version: ModelVersion
+        do throws(FerryError) {
+            version = try inputs.catalog.version(named: name)
+        } catch {
+            // The models are others by now.
+            return false
+        }
+        return try inputs.target(configuration, for: version.hashes).hashes == version.hashes
+    }
+
     // MARK: Before anything changes
 
     /// - Returns: What each step takes beside its new store.
@@ -178,7 +188,8 @@ final class MigrationRun {
         preflight.writesRows = planned.writesRows
         preflight.soundTables = planned.soundTables
         var (refusals, findings) = try preflight.check()
-        findings.warnings = plan.warnings + findings.warnings
+        findings.losses = plan.losses.map(Loss.init)
+        findings.warnings = plan.allWarnings + findings.warnings
         if !planned.writesRows {
             findings.warnings.append(
                 "No row is written, so none was looked at: rows are estimated, damage stays as it is.")

@@ -15,16 +15,12 @@ extension PlanReport {
         self.init(store: URL(fileURLWithPath: store), chain: plan.chain)
         self.rows = rows
         refusals = plan.refusals
-        warnings = plan.warnings
+        warnings = plan.allWarnings
         links = plan.explanation.links.map {
             Link(from: $0.from, to: $0.to, isInferred: $0.isInferred, reason: $0.reason)
         }
         notes = plan.explanation.notes
-        losses = plan.losses.map {
-            Loss(
-                entity: $0.entity, property: $0.property, version: $0.version, rows: $0.rows,
-                isEstimated: $0.isEstimated)
-        }
+        losses = plan.losses.map(Loss.init)
         for (index, step) in plan.steps.enumerated() {
             steps.append(
                 Step(

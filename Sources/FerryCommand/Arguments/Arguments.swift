@@ -102,6 +102,16 @@ package struct Arguments {
         return words + ["--"] + operands
     }
 
+    /// The whole command line with another value of one option, to be pasted into a shell.
+    package func commandLine(with name: String, _ value: String) -> String {
+        var words: [String] = ["ferry", syntax.name] + operands.map(ShellWord.quoted)
+        for option in syntax.options where option.name != name {
+            if flags.contains(option.name) { words.append(option.name) }
+            for value in values[option.name] ?? [] { words += [option.name, ShellWord.quoted(value)] }
+        }
+        return (words + [name, ShellWord.quoted(value)]).joined(separator: " ")
+    }
+
     /// The value of an option that must be one of a few words.
     func choice<Choice: RawRepresentable>(
         _ name: String, among choices: [Choice]

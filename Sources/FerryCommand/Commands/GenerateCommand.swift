@@ -19,7 +19,7 @@ struct GenerateCommand: Command {
             .value("--version", "V", "One of several versions of MODEL. Default: its current one."),
             .value("--seed", "S", "A whole number that all values follow from. Default: 1."),
             .value("--output", "STORE", "The new store; nothing may be there yet.", isRequired: true),
-            ProgressForm.option,
+            MigrationInput.like, MigrationInput.joinTable, ProgressForm.option,
         ],
         example: "ferry generate App.xcdatamodeld --rows 100000 --rows-of Tag=50 --output Big.sqlite")
 
@@ -31,6 +31,8 @@ struct GenerateCommand: Command {
     private let rowsOfEntity: [String: Int64]
     private let seed: UInt64
     private let output: String
+    private let like: String?
+    private let joinTables: [String]
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
@@ -39,6 +41,8 @@ struct GenerateCommand: Command {
         rows = try arguments.count("--rows", in: GenerateCommand.counts) ?? 0
         seed = UInt64(try arguments.count("--seed", in: 0...Int64.max) ?? 1)
         output = arguments.value("--output") ?? ""
+        like = arguments.value("--like")
+        joinTables = arguments.values("--join-table")
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         var rowsOfEntity: [String: Int64] = [:]
         for text in arguments.values("--rows-of") {
@@ -52,7 +56,9 @@ struct GenerateCommand: Command {
     }
 
     func run(on console: Console) throws -> ExitCode {
-        let version = try model.version(named: versionName)
+        let named = try model.version(named: versionName)
+        let (version, warnings) = try TargetNames(like: like, joinTables: joinTables).settled(named, files: FileLayer())
+        for warning in warnings { console.note("ferry: warning: \(warning)") }
         try checkEntities(of: version.model)
         let renderer = progress.renderer(on: console)
         defer { renderer?.finish() }

@@ -147,7 +147,7 @@ struct MigrateCommand: PolicyCommand {
             console.result(rendering.json, text: rendering.text)
             return .success
         } catch {
-            let error = FerryError.from(error)
+            let error = input.worded(error)
             let failure = MigrationFailure(
                 error: error, plan: seen.withLock { $0 }, store: configuration.output ?? input.store)
             failure.show(on: console)

@@ -10,6 +10,13 @@ internal import FerryBase
 /// The words that `plan` and `migrate` share: a store, model versions, mapping models, a target.
 struct MigrationInput {
     static let store = Syntax.Operand("STORE", "The store's main file (not its -wal).")
+    static let like = Syntax.Option.value(
+        "--like", "STORE",
+        "A store of the target version that Core Data made, an empty one will do: names that do not follow from the "
+            + "model are taken from it.")
+    static let joinTable = Syntax.Option.repeated(
+        "--join-table", "ENTITY.RELATIONSHIP[=TABLE]",
+        "The relationship that names the table, of two between an entity and itself, or the table's name. May be repeated.")
     static let options: [Syntax.Option] = [
         .repeated(
             "--models", "PATH",
@@ -22,9 +29,12 @@ struct MigrationInput {
             "--no-mappings",
             "Pass over mapping models that lie beside or in a model bundle and lead along the way, but are not given."),
         .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
+        .flag("--refuse-loss", "Refuse a migration that loses values or objects; plan lists them."),
+        .repeated("--lose", "NAME", "An entity, or Entity.property, that may be lost nevertheless. May be repeated."),
         .value(
             "--chain", "FILE",
             "The versions to pass through, in their order: one name on each line, or a JSON array of names."),
+        MigrationInput.like, MigrationInput.joinTable,
         .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
         .flag("--allow-downgrade", "Migrate to an older version too; what it does not know is lost."),
         .value(
@@ -40,24 +50,43 @@ struct MigrationInput {
     let store: URL
     /// With what is said about the chain, and about what the store holds beside good rows.
     let configuration: Configuration
+    private let arguments: Arguments
     private let models: [ModelSource]
     private let mappings: [MappingSource]
 
     init(from arguments: Arguments) throws(FerryError) {
+        self.arguments = arguments
         store = URL(filePath: arguments.operand(0))
         var configuration = Configuration(target: arguments.value("--to"))
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
             try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
         configuration.passesOverMappings = arguments.has("--no-mappings")
+        configuration.like = arguments.value("--like").map { URL(filePath: $0) }
+        configuration.joinTables = arguments.values("--join-table")
+        configuration.refusesLosses = arguments.has("--refuse-loss")
+        configuration.allowedLosses = Set(arguments.values("--lose"))
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.damaged =
             try arguments.choice("--damaged", among: [.refuse, .keep, .drop] as [Configuration.Damaged]) ?? .refuse
         configuration.dropUnknown = arguments.values("--drop-unknown")
+        if !configuration.refusesLosses, !configuration.allowedLosses.isEmpty {
+            throw arguments.wrong("--lose has no meaning without --refuse-loss.", "Give both, or neither.")
+        }
         self.configuration = configuration
         models = arguments.values("--models").map { .url(URL(filePath: $0)) }
         mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
+    }
+
+    /// The error as it came, with whole command lines where a target is to be named.
+    func worded(_ error: any Error) -> FerryError {
+        var error = FerryError.from(error)
+        guard let candidates = error.cause as? TargetCandidates else { return error }
+        error.remedy =
+            "Name the one that is meant: "
+            + candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "  or  ")
+        return error
     }
 
     func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {

@@ -64,6 +64,7 @@ struct MigrationRendering {
             ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings)),
             ("kept", .array(report.kept.map(json))), ("leftovers", .array(report.leftovers.map(json))),
             ("droppedObjects", .strings(report.droppedObjects)),
+            ("losses", LossTable(losses: report.losses).json),
             (
                 "chunkSeconds",
                 .object([
@@ -142,6 +143,7 @@ struct MigrationRendering {
             lines.append(
                 "  step \(healed.step): \(healed.kind) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)")
         }
+        if !report.losses.isEmpty { lines += ["", "Lost"] + LossTable(losses: report.losses).lines + [""] }
         lines += besides
         lines += ["", "Chunks        " + chunks, "Time          " + times]
         if let read = report.bytesRead, let written = report.bytesWritten {
@@ -155,7 +157,9 @@ struct MigrationRendering {
         }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
-        if !report.warnings.isEmpty { lines += ["", "Warnings"] + report.warnings.map { "  " + $0 } }
+        // The table has said the losses.
+        let warnings = report.warnings.filter { warning in !report.losses.contains { $0.text == warning } }
+        if !warnings.isEmpty { lines += ["", "Warnings"] + warnings.map { "  " + $0 } }
         return lines
     }
 

@@ -21,8 +21,12 @@ struct PlanCommand: PolicyCommand {
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        try PlanCommand.show(
-            input.migrator(policies).plan(input.configuration, checksRows: checksRows), on: console)
+        do {
+            let plan = try input.migrator(policies).plan(input.configuration, checksRows: checksRows)
+            return PlanCommand.show(plan, on: console)
+        } catch {
+            throw input.worded(error)
+        }
     }
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {

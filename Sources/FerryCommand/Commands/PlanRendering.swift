@@ -15,7 +15,7 @@ struct PlanRendering {
             ),
             ("longestUnit", plan.longestUnit.map(json) ?? .null), ("refusals", .array(plan.refusals.map(\.json))),
             ("warnings", .strings(plan.warnings)), ("links", .array(plan.links.map(json))),
-            ("notes", .strings(plan.notes)), ("losses", .array(plan.losses.map(json))),
+            ("notes", .strings(plan.notes)), ("losses", LossTable(losses: plan.losses).json),
         ]
     }
 
@@ -30,13 +30,6 @@ struct PlanRendering {
         .object([
             ("from", .string(link.from)), ("to", .string(link.to)), ("inferred", .bool(link.isInferred)),
             ("reason", .string(link.reason)),
-        ])
-    }
-
-    private func json(_ loss: PlanReport.Loss) -> JSON {
-        .object([
-            ("entity", .string(loss.entity)), ("property", .string(loss.property)), ("version", .string(loss.version)),
-            ("rows", .integer(loss.rows)), ("estimated", .bool(loss.isEstimated)),
         ])
     }
 
@@ -62,7 +55,7 @@ struct PlanRendering {
     }
 
     var text: [String] {
-        var lines = ["Store    \(plan.store.filePath)"]
+        var lines = [verdict, "", "Store    \(plan.store.filePath)"]
         if plan.isUpToDate {
             lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
         } else if !plan.chain.isEmpty {
@@ -79,7 +72,7 @@ struct PlanRendering {
                     + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
         }
         if !plan.losses.isEmpty {
-            lines += ["", "Lost on the way back"] + losses.lines
+            lines += ["", "Lost"] + LossTable(losses: plan.losses).lines
         }
         if !plan.links.isEmpty {
             lines += ["", "Why this chain"]
@@ -100,7 +93,9 @@ struct PlanRendering {
         if !tellsReasonsApart {
             lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())" }
         }
-        if !plan.warnings.isEmpty { lines += ["", "Warnings"] + plan.warnings.map { "  " + $0 } }
+        // The table has said the losses.
+        let warnings = plan.warnings.filter { warning in !plan.losses.contains { $0.text == warning } }
+        if !warnings.isEmpty { lines += ["", "Warnings"] + warnings.map { "  " + $0 } }
         if !plan.refusals.isEmpty {
             lines += ["", "This cannot run:"]
             for refusal in plan.refusals {
@@ -120,13 +115,15 @@ struct PlanRendering {
     /// Whether each mapping must show its own reason: an executor with one reason for all needs only one line.
     private var tellsReasonsApart: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
 
-    private var losses: TextTable {
-        var table = TextTable(["Version", "Entity", "Property", "Objects"], [.left, .left, .left, .right])
-        for loss in plan.losses {
-            let rows = loss.rows.map { (loss.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
-            table.add([loss.version, loss.entity, loss.property ?? "", rows])
+    /// What comes of it, in one line.
+    private var verdict: String {
+        if plan.isUpToDate { return "Nothing to do." }
+        let losses = plan.losses.isEmpty ? "Loses nothing." : LossTable(losses: plan.losses).sentence
+        guard plan.refusals.isEmpty else {
+            return "Refused, for \(plan.refusals.count) reason\(plan.refusals.count == 1 ? "" : "s")."
+                + (plan.losses.isEmpty ? "" : " \(losses)")
         }
-        return table
+        return "Runs. \(losses)"
     }
 
     private func modeWord(_ step: PlanReport.Step) -> String { step.mode == "inPlace" ? "In place" : "Copied" }

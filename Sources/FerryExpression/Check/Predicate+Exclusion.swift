@@ -1,49 +1,53 @@
 extension Predicate {
     /// Whether no object passes both, as far as their forms show it.
     ///
-    /// - Parameter other: A predicate over the same objects.
+    /// - Parameters:
+    ///   - other: A predicate over the same objects.
+    ///   - isSingle: Whether a path of keys from the object leads to one value at most.
     /// - Returns: False also where they exclude each other in a way that takes more than reading them.
-    package func excludes(_ other: Predicate) -> Bool {
+    package func excludes(_ other: Predicate, where isSingle: ([String]) -> Bool) -> Bool {
         if self == .not(other) || other == .not(self) { return true }
         switch (self, other) {
         case (.constant(false), _), (_, .constant(false)): return true
-        case (.or(let parts), _): return parts.allSatisfy { $0.excludes(other) }
-        case (_, .or(let parts)): return parts.allSatisfy { excludes($0) }
-        case (.and(let parts), _): return parts.contains { $0.excludes(other) }
-        case (_, .and(let parts)): return parts.contains { excludes($0) }
+        case (.or(let parts), _): return parts.allSatisfy { $0.excludes(other, where: isSingle) }
+        case (_, .or(let parts)): return parts.allSatisfy { excludes($0, where: isSingle) }
+        case (.and(let parts), _): return parts.contains { $0.excludes(other, where: isSingle) }
+        case (_, .and(let parts)): return parts.contains { excludes($0, where: isSingle) }
         case (.comparison(let first), .comparison(let second)):
             guard let first = Bound(first), let second = Bound(second) else { return false }
-            return first.excludes(second)
+            return first.path == second.path && isSingle(first.path) && first.excludes(second)
         default: return false
         }
     }
 }
 
-/// A comparison of one property of the object with a constant.
+/// A comparison of what a path from the object leads to with a constant.
 private struct Bound {
-    let property: String
+    let path: [String]
     let comparator: Predicate.Comparison.Operator
     let constant: Expression.Constant
 
     init?(_ comparison: Predicate.Comparison) {
         // Letters of either case, or with marks or without, are no one value.
         guard comparison.options.isEmpty else { return nil }
-        if let property = comparison.left.ownProperty, case .constant(let constant) = comparison.right {
-            (self.property, comparator, self.constant) = (property, comparison.comparator, constant)
-        } else if let property = comparison.right.ownProperty, case .constant(let constant) = comparison.left,
+        if let path = comparison.left.ownPath, case .constant(let constant) = comparison.right {
+            (self.path, comparator, self.constant) = (path, comparison.comparator, constant)
+        } else if let path = comparison.right.ownPath, case .constant(let constant) = comparison.left,
             let mirrored = comparison.comparator.mirrored
         {
-            (self.property, comparator, self.constant) = (property, mirrored, constant)
+            (self.path, comparator, self.constant) = (path, mirrored, constant)
         } else {
             return nil
         }
     }
 
     func excludes(_ other: Bound) -> Bool {
-        guard property == other.property else { return false }
         switch (comparator, other.comparator) {
         case (.equal, .notEqual), (.notEqual, .equal): return constant == other.constant
         case (.equal, .equal): return constant.isUnlike(other.constant)
+        case (.matches, .matches):
+            guard let first = constant.firstLetters, let second = other.constant.firstLetters else { return false }
+            return first.isDisjoint(with: second)
         default:
             guard let first = interval, let second = other.interval else { return false }
             let (low, high) = (max(first.low, second.low), min(first.high, second.high))
@@ -89,12 +93,17 @@ extension Predicate.Comparison.Operator {
 }
 
 extension Expression {
-    /// The one property of the object that the expression is: a longer path may lead to several values.
-    fileprivate var ownProperty: String? {
-        guard case .keyPath(let base, let path) = self, path.count == 1, case .key(let name) = path[0],
-            base == .evaluatedObject || base == .variable("source")
-        else { return nil }
-        return name
+    /// The keys that lead from the object to the expression's value, when it is nothing else.
+    fileprivate var ownPath: [String]? {
+        guard case .keyPath(let base, let path) = self, base == .evaluatedObject || base == .variable("source") else {
+            return nil
+        }
+        var keys: [String] = []
+        for step in path {
+            guard case .key(let key) = step else { return nil }
+            keys.append(key)
+        }
+        return keys
     }
 }
 
@@ -107,6 +116,32 @@ extension Expression.Constant {
         case .double(let double): double.isNaN ? nil : double
         case .null, .string: nil
         }
+    }
+
+    /// The letters that a regular expression lets a text begin with, where it says so by a plain class at its start:
+    /// `[a-hA-H].*`.
+    fileprivate var firstLetters: Set<UInt32>? {
+        guard case .string(let pattern) = self, pattern.first == "[", !pattern.contains("|"),
+            let end = pattern.firstIndex(of: "]")
+        else { return nil }
+        // What may be missing says nothing of the first letter.
+        if let next = pattern[pattern.index(after: end)...].first, "*?{".contains(next) { return nil }
+        var letters: Set<UInt32> = []
+        var rest = pattern[pattern.index(after: pattern.startIndex)..<end].unicodeScalars[...]
+        guard !rest.isEmpty,
+            rest.allSatisfy({ $0.isASCII && ($0.properties.isAlphabetic || $0 == "-" || ("0"..."9") ~= $0) })
+        else { return nil }
+        while let first = rest.popFirst() {
+            guard first != "-" else { return nil }
+            guard rest.first == "-" else {
+                letters.insert(first.value)
+                continue
+            }
+            rest.removeFirst()
+            guard let last = rest.popFirst(), last != "-", first.value <= last.value else { return nil }
+            letters.formUnion(first.value...last.value)
+        }
+        return letters
     }
 
     /// Whether no value equals both.

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
+internal import FerryModel
 
 /// Two mapping models of a step that would make each object twice.
 extension StepResolver {
@@ -27,8 +28,25 @@ extension StepResolver {
             first.mapping.unique.isEmpty, second.mapping.unique.isEmpty,
             first.mapping.iteration?.elements == second.mapping.iteration?.elements
         else { return false }
-        if let one = first.mapping.filter, let other = second.mapping.filter, one.excludes(other) { return false }
+        if let one = first.mapping.filter, let other = second.mapping.filter,
+            one.excludes(other, where: { isSingle($0, from: first.source) })
+        {
+            return false
+        }
         return !(isInGivenSplit(first) && isInGivenSplit(second))
+    }
+
+    private func isSingle(_ path: [String], from entity: String) -> Bool {
+        var entity = entity
+        for key in path.dropLast() {
+            guard let relationship = source.model.relationship(key, of: entity) else {
+                // An element of a composite.
+                return source.model.attribute(path.joined(separator: "."), of: entity) != nil
+            }
+            guard !relationship.isToMany else { return false }
+            entity = relationship.destinationEntity
+        }
+        return path.last.map { source.model.relationship($0, of: entity)?.isToMany != true } ?? false
     }
 
     private func isInGivenSplit(_ mapping: LiveMapping) -> Bool {

@@ -44,6 +44,14 @@ extension ModelCatalog {
     private func restricted(to configuration: String) -> ModelCatalog {
         var catalog = self
         catalog.versions = versions.compactMap { $0.restricted(to: configuration) }
+        catalog.members = members.compactMap { member in
+            guard let whole = versions.first(where: { $0.hashes == member.hashes }),
+                let part = whole.restricted(to: configuration)
+            else { return nil }
+            var member = member
+            member.hashes = part.hashes
+            return member
+        }
         return catalog
     }
 

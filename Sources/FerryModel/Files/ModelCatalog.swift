@@ -26,11 +26,14 @@ package struct ModelCatalog: Sendable {
     package enum Order: Sendable { case identifiers, names, bundlesAsMapped }
 
     package private(set) var order: Order
+    /// What each bundle has, also where a version is kept as that of another bundle.
+    var members: [Member]
     /// Whether the versions are unions of several bundles' ones, in the order of a migration.
     package internal(set) var isMerged = false
 
     /// Puts versions that are known already in order.
     package init(versions: [ModelVersion], unreadable: [UnreadableVersion] = []) {
+        members = versions.map(Member.init)
         (self.versions, order) = Self.ordered(Self.distinct(versions))
         self.unreadable = unreadable
     }
@@ -119,8 +122,8 @@ package struct ModelCatalog: Sendable {
         return lastBundle.count == 1 && !unreadableHere ? last : nil
     }
 
-    /// The versions of the last bundle: one of them a migration leads to when none is named.
-    package var lastBundle: [ModelVersion] {
+    /// The versions of the last bundle.
+    private var lastBundle: [ModelVersion] {
         guard let last = versions.last else { return [] }
         return versions.filter { Self.home(of: $0) == Self.home(of: last) }
     }

@@ -21,12 +21,14 @@ extension LayoutBuilder {
                 return ("\(name)\(used.count)", used.namingEntity == namer)
             }
             layout.joinTables.append(table.definition)
-            if table.isAmbiguous {
+            if table.isAmbiguous { ambiguousJoins.insert(pair.relationship) }
+            if table.isAmbiguous, known(pair) == nil {
                 refuse(
                     namer, pair.relationship.property,
                     "two of the entity's join tables have columns of one name, and which of them Core Data numbers "
                         + "is not known",
-                    remedy: "Rename the inverse of one of the two, keeping the old name as renaming identifier.")
+                    remedy: "Give a store of this version that Core Data made with --like; or rename the inverse of one of "
+                        + "the two, keeping the old name as renaming identifier.")
             }
             addStorage(of: table.definition)
         }
@@ -44,8 +46,12 @@ extension LayoutBuilder {
                 secondColumn: "REFLEXIVE")
             return (definition, false)
         }
-        let first = uniqueColumn("Z_\(own)\(pair.inverse.property.uppercased())")
-        let second = uniqueColumn("Z_\(other)\(pair.relationship.property.uppercased())")
+        var first = uniqueColumn("Z_\(own)\(pair.inverse.property.uppercased())")
+        var second = uniqueColumn("Z_\(other)\(pair.relationship.property.uppercased())")
+        if let known = known(pair), let firstSuffix = known.firstSuffix, let secondSuffix = known.secondSuffix {
+            first.name = "Z_\(own)\(pair.inverse.property.uppercased())\(firstSuffix)"
+            second.name = "Z_\(other)\(pair.relationship.property.uppercased())\(secondSuffix)"
+        }
         let definition = JoinTable(
             name: name, relationship: pair.relationship, inverse: pair.inverse, firstColumn: first.name,
             secondColumn: second.name, secondOrderColumn: pair.isOrdered ? orderColumn(second.name) : nil,
@@ -80,9 +86,16 @@ extension LayoutBuilder {
 
     /// Whether a relationship, rather than its inverse, names the join table.
     private func names(_ key: PropertyKey, _ inverse: PropertyKey) -> Bool {
-        if key.entity == inverse.entity { return !codeUnitOrder(key.property, inverse.property) }
+        if key.entity == inverse.entity {
+            if key != inverse, let known = model.knownJoins.first(where: { $0.isSide(key) || $0.isSide(inverse) }) {
+                return known.isSide(key)
+            }
+            return !codeUnitOrder(key.property, inverse.property)
+        }
         return (order.setUpPosition[key.entity] ?? 0) < (order.setUpPosition[inverse.entity] ?? 0)
     }
+
+    private func known(_ pair: Pair) -> KnownJoin? { model.knownJoins.first { $0.isSide(pair.relationship) } }
 
     private mutating func addStorage(of table: JoinTable) {
         layout.setJoinStorage(of: table)
@@ -109,6 +122,10 @@ extension LayoutBuilder {
             }
         }
     }
+}
+
+extension KnownJoin {
+    fileprivate func isSide(_ key: PropertyKey) -> Bool { entity == key.entity && relationship == key.property }
 }
 
 extension StoreLayout {

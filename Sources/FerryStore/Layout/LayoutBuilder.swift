@@ -13,6 +13,8 @@ struct LayoutBuilder {
     var refusals: [FerryError] = []
     /// Derived attributes whose triggers can only be found in a store, and why.
     var foundOnly: [(key: PropertyKey, reason: String)] = []
+    /// Relationships whose join tables have columns that several tables number.
+    var ambiguousJoins: Set<PropertyKey> = []
     /// By entity: what it declares itself and stores, by name.
     private let ownAttributes: [String: [Attribute]]
     private let ownRelationships: [String: [Relationship]]

@@ -1,0 +1,179 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// The table of what a chain loses.
+struct ChainLosses {
+    private let steps: [ResolvedStep]
+    /// Names of the versions that the steps lead to.
+    private let versions: [String]
+    private let rows: [String: Int64]
+    private let areEstimated: Bool
+
+    /// - Parameters:
+    ///   - steps: One step for each link of the chain.
+    ///   - versions: Names of the versions that they lead to.
+    ///   - rows: Rows of exactly each entity of the store.
+    ///   - areEstimated: Whether they are estimates.
+    init(_ steps: [ResolvedStep], versions: [String], rows: [String: Int64], areEstimated: Bool) {
+        self.steps = steps
+        self.versions = versions
+        self.rows = rows
+        self.areEstimated = areEstimated
+    }
+
+    /// What is lost, entity by entity; what no row has is not lost.
+    func all() -> [ChainLoss] {
+        (withoutHeirs() + filtered() + narrowed()).compactMap { loss in
+            var loss = loss
+            loss.count = count(of: loss)
+            return loss.count == .exactly(0) ? nil : loss
+        }
+    }
+
+    private func count(of loss: ChainLoss) -> ChainLoss.Count {
+        if loss.step == 1 || loss.cause == .removed || loss.cause == .noEntityMapping || loss.cause == .notRead {
+            let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
+            if objects == 0, !areEstimated { return .exactly(0) }
+            if loss.property == nil, loss.cause != .filtered {
+                return areEstimated ? .about(objects) : .exactly(objects)
+            }
+        }
+        return .unknown
+    }
+
+    // MARK: Without an heir
+
+    private func withoutHeirs() -> [ChainLoss] {
+        guard let model = steps.first?.source.model else { return [] }
+        let lost = LossTrace(steps).losses()
+        var losses: [ChainLoss] = []
+        for entity in model.sortedEntityNames {
+            if let step = lost[StoredProperty(entity: entity, property: nil)] {
+                losses.append(loss(entity, nil, [entity], step))
+            }
+            for name in names(declaredBy: entity, in: model) {
+                // The family loses it as one, unless some of it keeps it.
+                let family = model.family(of: entity).sorted(by: codeUnitOrder)
+                    .filter { model.entities[$0]?.isAbstract == false }
+                let living = family.filter { lost[StoredProperty(entity: $0, property: nil)] == nil }
+                let losing = living.filter { lost[StoredProperty(entity: $0, property: name)] != nil }
+                guard let first = losing.first, let step = lost[StoredProperty(entity: first, property: name)] else {
+                    continue
+                }
+                if losing == living {
+                    losses.append(loss(entity, name, losing, step))
+                } else {
+                    losses += losing.map { loss($0, name, [$0], lost[StoredProperty(entity: $0, property: name)] ?? step) }
+                }
+            }
+        }
+        return losses
+    }
+
+    private func names(declaredBy entity: String, in model: ManagedObjectModel) -> [String] {
+        let parent = model.entities[entity]?.superentity
+        return LossTrace.stored(of: entity, in: model).filter { name in
+            guard let parent else { return true }
+            return model.attribute(name, of: parent) == nil && model.relationship(name, of: parent) == nil
+        }
+    }
+
+    private func loss(_ entity: String, _ property: String?, _ entities: [String], _ step: Int) -> ChainLoss {
+        let resolved = steps[step]
+        let isInferred = resolved.mappingModels.allSatisfy(\.isInferred)
+        var cause = ChainLoss.Cause.removed
+        if !isInferred {
+            if property == nil {
+                cause = .noEntityMapping
+            } else if let property, step > 0 || isKnown(property, of: entities, after: resolved) {
+                cause = .notRead
+            }
+        }
+        return ChainLoss(
+            entity: entity, property: property, entities: entities, version: versions[step], step: step + 1,
+            cause: cause)
+    }
+
+    private func isKnown(_ property: String, of entities: [String], after step: ResolvedStep) -> Bool {
+        step.entityMappings.contains { mapping in
+            entities.contains(mapping.source)
+                && (step.destination.model.attribute(property, of: mapping.destination) != nil
+                    || step.destination.model.relationship(property, of: mapping.destination) != nil)
+        }
+    }
+
+    // MARK: Filters
+
+    /// Entities of which not every object must pass a mapping of a step.
+    private func filtered() -> [ChainLoss] {
+        var losses: [ChainLoss] = []
+        for (index, step) in steps.enumerated() {
+            let carried = Dictionary(grouping: step.entityMappings, by: \.source)
+            for (entity, mappings) in carried.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+                guard mappings.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
+                    !mappings.contains(where: { $0.policy != nil }), !coverAll(mappings)
+                else { continue }
+                losses.append(
+                    ChainLoss(
+                        entity: entity, property: nil, entities: [entity], version: versions[index], step: index + 1,
+                        cause: .filtered))
+            }
+        }
+        return losses
+    }
+
+    /// Whether one of two filters is what the other one leaves.
+    private func coverAll(_ mappings: [ResolvedEntityMapping]) -> Bool {
+        let filters = mappings.filter { $0.iteration == nil }.compactMap(\.filter)
+        return filters.contains { filter in filters.contains { $0.isComplement(of: filter) } }
+    }
+
+    // MARK: Types
+
+    private func narrowed() -> [ChainLoss] {
+        var losses: [ChainLoss] = []
+        for (index, step) in steps.enumerated() {
+            for mapping in step.entityMappings {
+                for attribute in mapping.attributes {
+                    guard let name = attribute.expression?.sourceKeys,
+                        let old = step.source.model.attribute(name, of: mapping.source),
+                        let new = step.destination.model.attribute(attribute.name, of: mapping.destination),
+                        old.type.loses(in: new.type)
+                    else { continue }
+                    losses.append(
+                        ChainLoss(
+                            entity: mapping.source, property: name, entities: [mapping.source],
+                            version: versions[index], step: index + 1, cause: .narrowed(to: "\(new.type)")))
+                }
+            }
+        }
+        return losses
+    }
+}
+
+extension Predicate {
+    fileprivate func isComplement(of other: Predicate) -> Bool {
+        if self == .not(other) || other == .not(self) { return true }
+        guard case .comparison(let first) = self, case .comparison(let second) = other else { return false }
+        let pair = [first.comparator, second.comparator]
+        return first.left == second.left && first.right == second.right && first.options == second.options
+            && (pair == [.equal, .notEqual] || pair == [.notEqual, .equal])
+    }
+}
+
+extension AttributeType {
+    /// Whether a number of this type may lose a part of itself in another one without an error: what does not fit at all
+    /// fails a migration.
+    fileprivate func loses(in other: AttributeType) -> Bool {
+        switch (self, other) {
+        case (.double, .float), (.decimal, .float): true
+        case (.double, .integer16), (.double, .integer32), (.double, .integer64), (.float, .integer16),
+            (.float, .integer32), (.float, .integer64), (.decimal, .integer16), (.decimal, .integer32),
+            (.decimal, .integer64):
+            true
+        case (_, .boolean): isNumeric && self != .boolean
+        default: false
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// Where a step takes what the rows of each source entity hold.
+struct PropertyFlow {
+    let step: ResolvedStep
+    /// What takes over a property, or has a value that is made of it.
+    private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
+    /// Source entity to the entities that its objects become.
+    private var destinations: [String: Set<String>] = [:]
+    /// Source entities whose objects are in the hands of a migration policy.
+    private(set) var inCode: Set<String> = []
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        for mapping in step.entityMappings {
+            destinations[mapping.source, default: []].insert(mapping.destination)
+            if mapping.policy != nil { inCode.insert(mapping.source) }
+            let elements = mapping.iteration.map { mentions(in: $0.elements, of: mapping) } ?? []
+            for attribute in mapping.attributes {
+                guard let expression = attribute.expression else { continue }
+                var read = mentions(in: expression, of: mapping)
+                if let variable = mapping.iteration?.variable, expression.mentions(variable) { read += elements }
+                add(read, StoredProperty(entity: mapping.destination, property: attribute.name))
+            }
+            for relationship in mapping.relationships where !relationship.mappings.isEmpty {
+                add(
+                    mentions(in: relationship.from, of: mapping) + elements,
+                    StoredProperty(entity: mapping.destination, property: relationship.name))
+            }
+        }
+    }
+
+    private mutating func add(_ read: [StoredProperty], _ heir: StoredProperty) {
+        for property in read { heirs[property, default: []].insert(heir) }
+    }
+
+    func destinations(of entity: String) -> Set<String> { destinations[entity] ?? [] }
+
+    /// What takes a property over; a relationship and its inverse are one, and go on with either.
+    func heirs(of property: StoredProperty) -> Set<StoredProperty> {
+        guard let name = property.property,
+            let relationship = step.source.model.relationship(name, of: property.entity),
+            let inverse = step.source.model.inverse(of: relationship)
+        else { return heirs[property] ?? [] }
+        let others = step.source.model.family(of: relationship.destinationEntity)
+            .filter { !inCode.contains($0) }
+            .map { StoredProperty(entity: $0, property: inverse.name) }
+        return others.reduce(heirs[property] ?? []) { $0.union(heirs[$1] ?? []) }
+    }
+
+    /// Whether a policy's code may take a property over.
+    func isInCode(_ property: StoredProperty) -> Bool {
+        if inCode.contains(property.entity) { return true }
+        guard let name = property.property,
+            let relationship = step.source.model.relationship(name, of: property.entity)
+        else { return false }
+        return step.source.model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
+    }
+
+    // MARK: What an expression reads
+
+    /// The properties of source objects that an expression reads, each for every entity that may have it.
+    private func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
+        var found: [StoredProperty] = []
+        expression.forEachPath { base, keys in
+            switch base {
+            case .variable("source"), .evaluatedObject: found += walk(keys, from: [mapping.source])
+            case .variable(mapping.iteration?.variable ?? ""):
+                guard let elements = mapping.iteration?.elements, let entity = entity(of: elements, in: mapping) else {
+                    return
+                }
+                found += walk(keys, from: step.source.model.family(of: entity))
+            default: break
+            }
+        }
+        return found
+    }
+
+    private func walk(_ keys: [String], from entities: [String]) -> [StoredProperty] {
+        var found: [StoredProperty] = []
+        var entities = entities
+        for (index, key) in keys.enumerated() {
+            guard let entity = entities.first else { return found }
+            if let relationship = step.source.model.relationship(key, of: entity) {
+                found += entities.map { StoredProperty(entity: $0, property: key) }
+                entities = step.source.model.family(of: relationship.destinationEntity)
+                continue
+            }
+            // An attribute, all of a composite, or an element of one; what follows is a function of its value.
+            let rest = keys[index...]
+            let leaves = step.source.model.leaves(of: entity).map(\.name).filter { leaf in
+                leaf == key || leaf.hasPrefix(key + ".")
+            }
+            let named = rest.joined(separator: ".")
+            let meant = leaves.contains { $0 == named || $0.hasPrefix(named + ".") }
+                ? leaves.filter { $0 == named || $0.hasPrefix(named + ".") } : leaves
+            return found + entities.flatMap { entity in meant.map { StoredProperty(entity: entity, property: $0) } }
+        }
+        return found
+    }
+
+    /// The entity of the objects that a path of relationships leads to; nil for anything else.
+    private func entity(of elements: Expression, in mapping: ResolvedEntityMapping) -> String? {
+        guard let keys = elements.sourceKeys?.split(separator: ".").map(String.init) else { return nil }
+        var entity = mapping.source
+        for key in keys {
+            guard let relationship = step.source.model.relationship(key, of: entity) else { return nil }
+            entity = relationship.destinationEntity
+        }
+        return entity
+    }
+}
+
+extension Expression {
+    /// Calls for each key path in the expression, and for each variable by itself, with its base and keys.
+    fileprivate func forEachPath(_ body: (Expression, [String]) -> Void) {
+        switch self {
+        case .constant: break
+        case .evaluatedObject, .variable: body(self, [])
+        case .keyPath(let base, let steps):
+            let keys = steps.compactMap { step -> String? in
+                if case .key(let key) = step { return key }
+                return nil
+            }
+            switch base {
+            case .evaluatedObject, .variable: body(base, keys)
+            default: base.forEachPath(body)
+            }
+        case .function(let receiver, _, let arguments):
+            receiver.forEachPath(body)
+            for argument in arguments { argument.forEachPath(body) }
+        case .predefined(_, let operands): for operand in operands { operand.forEachPath(body) }
+        case .json(let text, _): text.forEachPath(body)
+        }
+    }
+
+    fileprivate func mentions(_ variable: String) -> Bool {
+        var isMentioned = false
+        forEachPath { base, _ in isMentioned = isMentioned || base == .variable(variable) }
+        return isMentioned
+    }
+}

@@ -1,0 +1,120 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+
+/// Two ways between the same versions: one inferred mapping, or one from each version to the next.
+struct RouteComparison {
+    enum Verdict: Equatable {
+        /// Straight, as Core Data infers it: the other way keeps nothing more.
+        case straight
+        /// Over the versions between, which keep what is named.
+        case stepwise([StoredProperty])
+        /// Each loses what the other keeps, and rows have it.
+        case open
+    }
+
+    /// Names of the versions of the way over those between.
+    let names: [String]
+    /// What only the straight way loses, and what only the other one loses, as far as rows may have it.
+    let lostStraight: [StoredProperty]
+    let lostStepwise: [StoredProperty]
+    /// What the store's rows must tell for the verdict; empty where they cannot, or need not.
+    let questions: [StoredProperty]
+
+    /// The one way in words.
+    var straight: String { "\(names[0]) → \(names[names.count - 1])" }
+    /// The other one; of many versions the first and the last.
+    var stepwise: String {
+        guard names.count > 8 else { return names.joined(separator: " → ") }
+        return "\(names[0]) → \(names[1]) → … (\(names.count - 4) more) → \(names[names.count - 2]) → "
+            + names[names.count - 1]
+    }
+
+    var verdict: Verdict {
+        if lostStraight.isEmpty { return .straight }
+        return lostStepwise.isEmpty ? .stepwise(lostStraight) : .open
+    }
+}
+
+extension VersionGraph {
+    /// An inferred edge, or the edges over the versions between where these keep what it loses.
+    ///
+    /// - Throws: ``FerryError`` `.ambiguousChain` when each way loses what the other keeps.
+    mutating func keepingMost(_ edge: Edge) throws(FerryError) -> [Edge] {
+        guard edge.isInferred, node(edge.source) >= 0 else { return [edge] }
+        let nodes = nodes(from: edge.source, to: edge.destination)
+        guard nodes.count > 2, let straight = losses(of: [edge]) else { return [edge] }
+        let names = nodes.map { catalog.displayName(of: $0) }
+        guard !straight.isEmpty, let steps = steps(over: nodes), let stepwise = losses(of: steps) else {
+            comparisons.append(RouteComparison(names: names, lostStraight: [], lostStepwise: [], questions: []))
+            return [edge]
+        }
+        let (onlyStraight, onlyStepwise) = (straight.subtracting(stepwise), stepwise.subtracting(straight))
+        let isStores = edge.source.hashes == source.hashes
+        let comparison = RouteComparison(
+            names: names, lostStraight: held(onlyStraight, isStores), lostStepwise: held(onlyStepwise, isStores),
+            // Where one way loses nothing more than the other, it is at least as good whatever the rows hold.
+            questions: isStores && !onlyStraight.isEmpty ? Self.sorted(onlyStraight.union(onlyStepwise)) : [])
+        comparisons.append(comparison)
+        switch comparison.verdict {
+        case .straight: return [edge]
+        case .stepwise: return steps
+        case .open: throw open(comparison)
+        }
+    }
+
+    /// What rows may have, in the order of names.
+    private func held(_ properties: Set<StoredProperty>, _ isStores: Bool) -> [StoredProperty] {
+        Self.sorted(isStores ? properties.filter { values[$0] != 0 } : properties)
+    }
+
+    private static func sorted(_ properties: Set<StoredProperty>) -> [StoredProperty] {
+        properties.sorted { codeUnitOrder($0.name, $1.name) }
+    }
+
+    /// The edges from each version to the next; nil when a mapping between two of them cannot be inferred.
+    private func steps(over nodes: [ModelVersion]) -> [Edge]? {
+        var steps: [Edge] = []
+        for (version, next) in zip(nodes, nodes.dropFirst()) {
+            guard let edge = explicitEdge(from: version, to: next) ?? infer(version, next).0 else { return nil }
+            steps.append(edge)
+        }
+        return steps
+    }
+
+    /// What a way loses, an entity with all of its properties; nil for a way that cannot be taken.
+    private func losses(of edges: [Edge]) -> Set<StoredProperty>? {
+        var steps: [ResolvedStep] = []
+        for edge in edges {
+            let resolution = MappingResolution.resolve(
+                source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels)
+            guard resolution.problems.isEmpty else { return nil }
+            steps.append(resolution.step)
+        }
+        guard let model = edges.first?.source.model else { return nil }
+        var all: Set<StoredProperty> = []
+        for loss in LossTrace(steps).losses().keys {
+            all.insert(loss)
+            guard loss.property == nil else { continue }
+            for name in LossTrace.stored(of: loss.entity, in: model) {
+                all.insert(StoredProperty(entity: loss.entity, property: name))
+            }
+        }
+        return all
+    }
+
+    private func open(_ comparison: RouteComparison) -> FerryError {
+        let (straight, stepwise) = (comparison.straight, comparison.stepwise)
+        return FerryError(
+            .ambiguousChain,
+            "\(straight) in one inferred mapping and \(stepwise) each lose what the other way keeps, and rows have it. "
+                + "\(straight) loses \(Self.words(comparison.lostStraight)); "
+                + "\(stepwise) loses \(Self.words(comparison.lostStepwise)).",
+            remedy: "Say which way to take with --chain FILE, where FILE names the "
+                + "versions of one of them, one on each line.")
+    }
+
+    private static func words(_ properties: [StoredProperty]) -> String {
+        properties.map(\.name).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,208 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Which way leads from version to version, what it loses, and where it ends.
+@Suite("Routes")
+struct RouteTests {
+    private let app: RouteFolder
+
+    init() throws { app = try RouteFolder() }
+
+    private func versions(_ entities: String..., bundle: String = "App") throws {
+        for (index, entity) in entities.enumerated() {
+            try app.model(bundle, "\(bundle) \(index + 1)", entity)
+        }
+        try app.current(bundle, "\(bundle) \(entities.count)")
+    }
+
+    private struct Plan: Decodable {
+        struct Loss: Decodable { var entity: String; var property: String?; var values, rows: Int64?; var because: String }
+        struct Refusal: Decodable { var code, message: String }
+        var chain: [String]
+        var losses: [Loss]
+        var refusals: [Refusal]
+        var notes: [String]
+    }
+
+    private func plan(_ rest: String...) throws -> Plan {
+        let outcome = try app.run(["plan", "App.sqlite", "--models", "App.xcdatamodeld", "--json"] + rest)
+        return try JSONDecoder().decode(Plan.self, from: Data(outcome.output.utf8))
+    }
+
+    // MARK: Ways
+
+    @Test("An attribute that is gone for one version is kept by one inferred mapping past it")
+    func straight() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "title", "pages:Integer 32"),
+            RouteFolder.entity("Book", "title", "note", "pages:Integer 32"))
+        try app.generate("App", "App 1")
+        try app.execute("UPDATE ZBOOK SET ZNOTE = 'kept ' || Z_PK")
+        let plan = try plan()
+        #expect(plan.chain == ["App 1", "App 3"] && plan.losses.isEmpty && plan.refusals.isEmpty)
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZNOTE = 'kept ' || Z_PK") == 4)
+    }
+
+    @Test("A renaming identifier that names only the version just before leads over that version")
+    func stepwise() throws {
+        try versions(
+            RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "name<-title"),
+            RouteFolder.entity("Book", "heading<-name"))
+        try app.generate("App", "App 1")
+        let titles = try app.count("SELECT count(ZTITLE) FROM ZBOOK")
+        let plan = try plan()
+        #expect(plan.chain == ["App 1", "App 2", "App 3"] && plan.losses.isEmpty)
+        #expect(plan.notes.contains { $0.contains("preferred to App 1 → App 3") && $0.contains("Book.title") })
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == titles && titles > 0)
+    }
+
+    @Test("Where each way keeps what the other loses the run is refused, unless no row has it or a chain is given")
+    func open() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "name<-title"),
+            RouteFolder.entity("Book", "heading<-name", "note"))
+        try app.generate("App", "App 1")
+        try app.execute("UPDATE ZBOOK SET ZNOTE = 'n', ZTITLE = 't'")
+        let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        for words in ["App 1 → App 3 loses Book.title;", "App 1 → App 2 → App 3 loses Book.note.", "--chain FILE"] {
+            #expect(outcome.diagnostics.contains(words), "\(outcome.diagnostics)")
+        }
+        #expect(try plan().refusals.map(\.code) == ["ambiguousChain"])
+        try app.write("App 1\nApp 3\n", to: "Chain.txt")
+        let chosen = try plan("--chain", "Chain.txt")
+        #expect(chosen.refusals.isEmpty && chosen.losses.map(\.property) == ["title"])
+        try app.execute("UPDATE ZBOOK SET ZNOTE = NULL")
+        #expect(try plan().chain == ["App 1", "App 2", "App 3"])
+        try app.execute("UPDATE ZBOOK SET ZNOTE = 'n', ZTITLE = NULL")
+        #expect(try plan().chain == ["App 1", "App 3"])
+    }
+
+    @Test("Steps over the versions between are taken where one mapping cannot be inferred, and the other way round")
+    func cannotBeInferred() throws {
+        // A counterpart by name is of another type past the version between.
+        try versions(
+            RouteFolder.entity("Book", "title", "year:Date"), RouteFolder.entity("Book", "title"),
+            RouteFolder.entity("Book", "title", "year:Integer 32"))
+        try app.generate("App", "App 1")
+        let plan = try plan()
+        #expect(plan.chain == ["App 1", "App 2", "App 3"])
+        #expect(plan.losses.map { "\($0.entity).\($0.property ?? "")" } == ["Book.year"])
+        #expect(plan.notes.contains { $0.contains("App 1 → App 3 cannot be inferred") })
+    }
+
+    @Test("Mapping models come first; what they leave is one inferred mapping")
+    func mapped() throws {
+        try versions(
+            RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"),
+            RouteFolder.entity("Book", "title", "c"), RouteFolder.entity("Book", "title", "d"),
+            RouteFolder.entity("Book", "title", "e"))
+        try app.write(
+            """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+              { "name": "BookToBook", "source": "Book", "destination": "Book" } ] }
+            """, to: "Maps/One.json")
+        try app.generate("App", "App 1")
+        #expect(try plan("--mappings", "Maps").chain == ["App 1", "App 2", "App 5"])
+    }
+
+    // MARK: Losses
+
+    @Test("A plan opens with its verdict, and the report and both JSONs have what is lost")
+    func losses() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "writer") + RouteFolder.entity("Note", "text"),
+            RouteFolder.entity("Book", "title"))
+        try app.generate("App", "App 1")
+        try app.execute("UPDATE ZBOOK SET ZWRITER = CASE WHEN Z_PK > 1 THEN 'w' END")
+        let text = try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(text.output.hasPrefix("Runs. Loses: Book.writer, 3 values; Note, 4 objects.\n"), "\(text.output)")
+        let plan = try plan()
+        #expect(plan.losses.map(\.values) == [3, nil] && plan.losses.map(\.rows) == [3, 4])
+        #expect(plan.losses.allSatisfy { $0.because == "App 2 does not have it" })
+        let refused = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss")
+        #expect(refused.diagnostics.contains("--lose Book.writer --lose Note"))
+        try app.refused(
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss", "--lose", "Book.writer")
+        let done = try app.done(
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss", "--lose", "Book.writer", "--lose",
+            "Note", "--json")
+        struct Report: Decodable { var losses: [Plan.Loss] }
+        let report = try JSONDecoder().decode(Report.self, from: Data(done.output.utf8))
+        #expect(report.losses.map(\.rows) == [3, 4])
+    }
+
+    @Test("What a mapping model drops by its filter, does not read or makes smaller is told, and nothing else")
+    func mappedLosses() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "note", "price:Double", "kept") + RouteFolder.entity("Old", "x"),
+            RouteFolder.entity("Book", "heading", "note", "price:Integer 32", "kept"))
+        try app.write(
+            """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+              { "name": "BookToBook", "source": "Book", "destination": "Book", "where": "title != nil",
+                "attributes": { "heading": "$source.title", "note": null } } ] }
+            """, to: "Maps/One.json")
+        try app.generate("App", "App 1")
+        try app.execute("UPDATE ZBOOK SET ZTITLE = CASE WHEN Z_PK > 1 THEN 't' END, ZNOTE = 'n', ZPRICE = Z_PK * 0.5")
+        let plan = try plan("--mappings", "Maps")
+        let told = plan.losses.map { "\($0.entity).\($0.property ?? "") \($0.rows.map(String.init) ?? "?") \($0.because)" }
+        #expect(
+            told == [
+                "Book.note 4 no entity mapping to App 2 reads it", "Old. 4 no entity mapping to App 2 carries Old",
+                "Book. ? not all objects pass the entity mappings to App 2", "Book.price 2 App 2 stores it as integer32",
+            ])
+        let done = try app.done(
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--json")
+        #expect(done.output.contains("not all objects pass"))
+        #expect(try app.count("SELECT count(*) FROM ZBOOK") == 3)
+    }
+
+    // MARK: Targets
+
+    @Test("The target is the current version of the bundle that knows the store's version, however bundles sort")
+    func ownBundle() throws {
+        try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
+        try versions(RouteFolder.entity("Car", "wheels"), RouteFolder.entity("Car", "wheels", "doors"), bundle: "Zoo")
+        try app.generate("App", "App 1")
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--models", "Zoo.xcdatamodeld")
+        #expect(try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZB'") == 1)
+        let again = try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--models", "Zoo.xcdatamodeld")
+        #expect(again.output.contains("nothing to do"))
+    }
+
+    @Test("The current version of a bundle is no way back, however its name sorts")
+    func renamedVersions() throws {
+        try app.model("App", "Zeta", RouteFolder.entity("Book", "title", "old"))
+        try app.model("App", "Alpha", RouteFolder.entity("Book", "title", "new"))
+        try app.current("App", "Alpha")
+        try app.generate("App", "Zeta")
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZNEW'") == 1)
+    }
+
+    @Test("Bundles that lead a store's version to different ones are refused with commands that can be pasted")
+    func severalBundles() throws {
+        try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
+        try app.model("old/App", "App 1", RouteFolder.entity("Book", "title"))
+        try app.current("old/App", "App 1")
+        try app.generate("App", "App 1")
+        let outcome = try app.refused(
+            "migrate", "App.sqlite", "--models", "old/App.xcdatamodeld", "--models", "App.xcdatamodeld")
+        let lines = outcome.diagnostics.components(separatedBy: "ferry migrate ")
+        #expect(lines.count == 3, "\(outcome.diagnostics)")
+        let command = try #require(lines.first { $0.contains("--to 'App 2'") })
+        #expect(command.hasPrefix("App.sqlite --models old/App.xcdatamodeld --models App.xcdatamodeld --to 'App 2'"))
+    }
+
+    @Test("Several versions of which none is marked as current are refused with the candidates")
+    func noCurrent() throws {
+        try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
+        try FileManager.default.removeItem(atPath: app.folder.file("App.xcdatamodeld/.xccurrentversion"))
+        try app.generate("App", "App 1")
+        let outcome = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(outcome.diagnostics.contains("ferry plan App.sqlite --models App.xcdatamodeld --to 'App 2'"))
+    }
+}
