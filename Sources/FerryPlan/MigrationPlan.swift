@@ -13,8 +13,12 @@ package struct MigrationPlan: Sendable {
     package var explanation = ChainExplanation()
     /// What the store's rows hold and nothing holds afterwards.
     package var losses: [ChainLoss] = []
+    /// Steps that cannot be taken, which are not among ``steps``: their places in the chain, from 0.
+    package var refusedSteps: [Int] = []
+    /// Where ways were compared.
+    package var comparisons: [RouteComparison] = []
     /// What the store's rows must tell before the way is settled: whoever has the store counts it, and plans again.
-    package var questions: [StoredProperty] = []
+    package var questions: [StoredProperty] { comparisons.flatMap(\.questions) }
 
     /// With the losses first.
     package var allWarnings: [String] { losses.map(\.sentence) + warnings }
@@ -99,6 +103,8 @@ package struct EntityMappingPlan: Sendable {
     package var rows: Int64
     /// Whether `rows` is an estimate.
     package var isEstimated: Bool
+    /// Whether `rows` says anything: after a filter, a policy or a step that cannot be taken it does not.
+    package var isKnown = true
 
     package init(
         mapping: ResolvedEntityMapping, executor: Executor, reason: String, rows: Int64, isEstimated: Bool

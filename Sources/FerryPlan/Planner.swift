@@ -20,6 +20,8 @@ package struct Planner: Sendable {
     package var mappingModelsBeside: [MappingModel] = []
     /// What is known of the store's rows, asked for by ``MigrationPlan/questions``.
     package var values: [StoredProperty: Int64] = [:]
+    /// Those of an earlier plan between the same versions, which need not be made again.
+    package var comparisons: [RouteComparison] = []
     /// What the plan passes on of reading the models and mapping models.
     package var inputWarnings: [String] = []
 
@@ -48,10 +50,11 @@ package struct Planner: Sendable {
         guard source.hashes != target.hashes else {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
-        var questions: [StoredProperty] = []
+        var comparisons: [RouteComparison] = []
         do throws(FerryError) {
             var graph = try VersionGraph(
-                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route, values: values)
+                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route, values: values,
+                compared: self.comparisons)
             if let refusal = VersionGraph.refusal(
                 ofMappingModels: mappingModelsBeside, besides: mappingModels, catalog: catalog, from: source,
                 to: target,
@@ -63,17 +66,17 @@ package struct Planner: Sendable {
             do throws(FerryError) {
                 edges = try graph.path()
             } catch {
-                questions = graph.comparisons.flatMap(\.questions)
+                comparisons = graph.comparisons
                 throw error
             }
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
-            plan.questions = graph.comparisons.flatMap(\.questions)
+            plan.comparisons = graph.comparisons
             var layouts = AssumedLayouts()
             for (index, edge) in edges.enumerated() {
                 var (step, problems) = planStep(edge, &layouts)
                 step?.versions = Array(plan.chain[index...index + 1])
-                if let step { plan.steps.append(step) }
+                if let step { plan.steps.append(step) } else { plan.refusedSteps.append(index) }
                 plan.refusals += problems
             }
             if plan.steps.count == edges.count {
@@ -92,7 +95,7 @@ package struct Planner: Sendable {
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
             var plan = MigrationPlan(chain: names, steps: [], refusals: [error])
-            plan.questions = questions
+            plan.comparisons = comparisons
             return plan
         }
     }
@@ -123,6 +126,7 @@ package struct Planner: Sendable {
                 for (place, mapping) in mappings.entityMappings.enumerated() {
                     plan.steps[index].partitions[partition].entityMappings[place].rows =
                         known?[mapping.mapping.source] ?? 0
+                    plan.steps[index].partitions[partition].entityMappings[place].isKnown = known != nil
                     plan.steps[index].partitions[partition].entityMappings[place].isEstimated =
                         areEstimated || known == nil
                 }

@@ -8,7 +8,7 @@ internal import FerryModel
 /// mapping models, and between neighbours in version order. Whether one can be inferred is only found out where a way
 /// would lead over it.
 struct VersionGraph {
-    struct Edge {
+    struct Edge: Sendable {
         var source: ModelVersion
         var destination: ModelVersion
         var mappingModels: [MappingModel]
@@ -34,6 +34,8 @@ struct VersionGraph {
     private(set) var inferable: [Inferable] = []
     /// What was compared on the way, for the explanation.
     var comparisons: [RouteComparison] = []
+    /// Comparisons of an earlier graph of the same versions, by the names of ``RouteComparison/names``.
+    let compared: [[String]: RouteComparison]
     /// What the store's rows hold of what comparing asks about; what is missing may be there.
     let values: [StoredProperty: Int64]
 
@@ -43,12 +45,14 @@ struct VersionGraph {
     /// version that is not there, or an ambiguous one.
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion,
-        route: ChainRoute = ChainRoute(), values: [StoredProperty: Int64] = [:]
+        route: ChainRoute = ChainRoute(), values: [StoredProperty: Int64] = [:],
+        compared: [RouteComparison] = []
     ) throws(FerryError) {
         let catalog = catalog.ordered(along: mappingModels)
         self.catalog = catalog
         self.route = route
         self.values = values
+        self.compared = Dictionary(compared.map { ($0.names, $0) }, uniquingKeysWith: { first, _ in first })
         self.source = source
         self.target = target
         for link in try MappingLink.all(of: mappingModels, in: catalog) {

@@ -41,11 +41,13 @@ struct ChainCommandTests {
             var links: [Link]
             var steps: [Step]
             var notes: [String]
-            var losses: [String]
+            struct Loss: Decodable { var entity, property: String; var values: Int }
+            var losses: [Loss]
         }
         let decoded = try JSONDecoder().decode(Plan.self, from: Data(json.output.utf8))
         #expect(!decoded.links.isEmpty && decoded.links.allSatisfy { !$0.reason.isEmpty })
-        #expect(decoded.steps.allSatisfy { !$0.reason.isEmpty } && !decoded.notes.isEmpty && decoded.losses.isEmpty)
+        #expect(decoded.steps.allSatisfy { !$0.reason.isEmpty } && !decoded.notes.isEmpty)
+        #expect(decoded.losses.map { "\($0.entity).\($0.property) \($0.values)" } == ["Book.shelf 20"])
     }
 
     @Test(

@@ -64,13 +64,18 @@ struct ComposedFixtureTests {
                 at: family.url("from-history/\(older)"), to: family.url("EasyLife.xcdatamodeld/\(older)"))
         }
         let migrator = try family.migrator(chain.store, models: chain.models, mappings: chain.mappings)
+        let catalog = try ModelCatalog(paths: chain.models.map { family.folder.file($0) })
+        let target = try chain.target.map { try catalog.version(named: $0) } ?? #require(catalog.currentVersion())
         var dumps: [String] = []
         for composes in [true, false] {
             let output = family.folder.file("composes-\(composes).sqlite")
-            let report = try migrator.migrate(
-                Configuration(
-                    target: chain.target, output: URL(fileURLWithPath: output), composes: composes,
-                    now: { Date(timeIntervalSinceReferenceDate: 700_000_000) }))
+            var configuration = Configuration(
+                target: chain.target, output: URL(fileURLWithPath: output), composes: composes,
+                now: { Date(timeIntervalSinceReferenceDate: 700_000_000) })
+            // Every version in turn, where no mapping models fix the way.
+            if chain.mappings.isEmpty { configuration.chain = .versions(catalog.names(to: target)) }
+            configuration.joinTables = StoreLayout.saidJoins(of: target.model)
+            let report = try migrator.migrate(configuration)
             #expect(report.verification.differences.isEmpty)
             dumps.append(try DatabaseDump.digest(output))
         }
@@ -82,10 +87,23 @@ struct ComposedFixtureTests {
         let family = try Family("wire-zmessaging")
         let migrator = try family.migrator("store1-25.wiredatabase", models: ["zmessaging.xcdatamodeld"], mappings: [])
         let output = family.folder.file("New.sqlite")
-        let report = try migrator.migrate(Configuration(output: URL(fileURLWithPath: output)))
+        let catalog = try ModelCatalog(paths: [family.folder.file("zmessaging.xcdatamodeld")])
+        let target = try #require(catalog.currentVersion())
+        var configuration = Configuration(output: URL(fileURLWithPath: output))
+        configuration.chain = .versions(catalog.names(to: target))
+        configuration.joinTables = StoreLayout.saidJoins(of: target.model)
+        let report = try migrator.migrate(configuration)
         #expect(report.chain.count > 80 && Set(report.entityMappings.map(\.step)) == [1])
         let store = try Connection(path: output, mode: .readOnly)
         #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
         #expect(try store.integer("SELECT count(*) FROM ZMESSAGE") == 1746)
+    }
+}
+
+extension ModelCatalog {
+    /// The names of all versions up to one.
+    fileprivate func names(to target: ModelVersion) -> [String] {
+        let place = versions.lastIndex { $0.hashes == target.hashes } ?? versions.endIndex - 1
+        return versions[...place].map { displayName(of: $0) }
     }
 }

@@ -53,7 +53,7 @@ struct ChainChoiceTests {
         configuration.allowsDowngrade = true
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.losses.map(\.property) == ["pages"] && plan.losses.map(\.rows) == [12])
-        #expect(plan.warnings.first == "Going back to App 4 loses Book.pages of 12 objects.")
+        #expect(plan.warnings.first == "Book.pages is lost, 12 values: App 4 does not have it.")
         let warnings = Mutex<[String]>([])
         let report = try mixed.migrator().migrate(configuration) { event in
             if case .warning(let text) = event { warnings.withLock { $0.append(text) } }

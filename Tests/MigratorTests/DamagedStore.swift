@@ -47,8 +47,9 @@ struct DamagedStore {
             let mappings = names.map {
                 #"{ "name": "\#($0)", "source": "\#($0)", "destination": "\#($0)"\#(policy) }"#
             }
+            try FileLayer().createDirectory(folder.file("Mappings"))
             try FileLayer().replace(
-                folder.file("Map.json"),
+                folder.file("Mappings/Map.json"),
                 with: Array(
                     #"{ "source": "App 1", "destination": "App 2", "entityMappings": [\#(mappings.joined(separator: ", "))] }"#
                         .utf8))
@@ -131,7 +132,7 @@ struct DamagedStore {
     func migrator() throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : [],
+            mappings: way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Mappings/Map.json")))] : [],
             policies: ["Policy": { Policy() }])
     }
 

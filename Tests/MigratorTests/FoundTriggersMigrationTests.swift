@@ -48,14 +48,15 @@ private struct DerivedMigration {
     func migrator(mapping: String? = nil) throws -> Migrator {
         var mappings: [MappingSource] = []
         if let mapping {
+            try FileLayer().createDirectory(folder.file("Mappings"))
             try FileLayer().replace(
-                folder.file("One.json"),
+                folder.file("Mappings/One.json"),
                 with: Array(
                     """
                     { "source": "App 1", "destination": "App 2", "entityMappings": [
                       { "source": "Book", "destination": "Book", "attributes": { \(mapping) } } ] }
                     """.utf8))
-            mappings = [.url(URL(fileURLWithPath: folder.file("One.json")))]
+            mappings = [.url(URL(fileURLWithPath: folder.file("Mappings/One.json")))]
         }
         return try Migrator(
             store: URL(fileURLWithPath: store),

@@ -27,7 +27,7 @@ struct MixedMigration {
         return try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: mappings.map { .url(URL(fileURLWithPath: folder.file($0))) }, files: files)
+            mappings: mappings.map { .url(URL(fileURLWithPath: folder.file("Mappings/\($0)"))) }, files: files)
     }
 
     // MARK: Files
@@ -72,24 +72,26 @@ struct MixedMigration {
             """, to: "App.xcdatamodeld/.xccurrentversion")
     }
 
+    /// Apart from the models, where those that are not given are not missed.
     private func writeMappings() throws {
+        try FileLayer().createDirectory(folder.file("Mappings"))
         let book = #"{ "name": "BookToBook", "source": "Book", "destination": "Book""#
         let author = #"{ "name": "AuthorToAuthor", "source": "Author", "destination": "Author" }"#
-        try write(#"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#, to: "One.json")
+        try write(#"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#, to: "Mappings/One.json")
         try write(
             """
             { "source": "App 2", "destination": "App 3", "entityMappings": [
               \(book), "relationships": { "author": { "mapping": "BookAuthor", "from": "$source" } } },
               { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "writer != nil",
                 "unique": ["name"], "attributes": { "name": "$source.writer" } } ] }
-            """, to: "Two.json")
+            """, to: "Mappings/Two.json")
         let heading = #""attributes": { "heading": "$source.title" }"#
         try write(
             #"{ "source": "App 3", "destination": "App 4", "entityMappings": [ \#(author), \#(book), \#(heading) } ] }"#,
-            to: "Three.json")
+            to: "Mappings/Three.json")
         try write(
             #"{ "source": "App 4", "destination": "App 5", "entityMappings": [ \#(author), \#(book) } ] }"#,
-            to: "Four.json")
+            to: "Mappings/Four.json")
     }
 
     private func makeStore(rows: Int64, form: TinyStore.Form) throws {

@@ -193,8 +193,8 @@ struct ChainRouteTests {
                 #expect(plan.steps.last?.resolved.destination.model.versionIdentifiers == [identifier])
             }
         }
-        let models = [PlanFixture.mappingModel("V1", "V2"), PlanFixture.mappingModel("V2b", "V3")]
-        let through = try PlanFixture.plan(all, models, from: "V1", to: "V3")
+        let list = Self.list("V1", "V2", "V3")
+        let through = try PlanFixture.plan(all, [], from: "V1", to: "V3", route: list)
         #expect(through.chain == ["V1", "V2b", "V3"])
     }
 

@@ -1,4 +1,5 @@
 public import FerryBase
+internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
@@ -81,10 +82,9 @@ public struct Verifier: Sendable {
     ) throws -> VerificationSummary {
         try withStore(source) { old in
             try withStore(store) { new in
-                let step = try step(from: old, to: new)
-                let hashes = new.metadata.hashes
-                let log = RunLog(beside: new.path, files: files)
-                let now = try log.time(ofRunTo: hashes)
+                let run = try RunLog(beside: new.path, files: files).run(to: new.metadata.hashes)
+                let step = try step(from: old, to: new, run)
+                let now = run?.now
                 return try withWorkFolder { folder in
                     var verification = Verification(
                         mode: .full, step: step.resolved, sourcePath: old.path,
@@ -117,7 +117,7 @@ public struct Verifier: Sendable {
             remedy: "Give the model with --models.")
     }
 
-    private func step(from old: OpenedStore, to new: OpenedStore) throws -> StepPlan {
+    private func step(from old: OpenedStore, to new: OpenedStore, _ run: RunLog.Entry?) throws -> StepPlan {
         let target = try version(of: new)
         guard let version = old.version(in: inputs.catalog, preferring: target) else {
             throw old.unknownVersion(in: inputs.catalog)
@@ -127,8 +127,14 @@ public struct Verifier: Sendable {
                 .unsupported, "\(old.path) and \(new.path) have the same version: no migration lies between them.",
                 remedy: "Verify the store by itself, without --source.")
         }
-        let plan = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels).plan(
-            from: version, to: target, rows: [:], areRowsEstimated: true)
+        try checkMappingModels(of: run)
+        var planner = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
+        let (from, to) = (inputs.catalog.displayName(of: version), inputs.catalog.displayName(of: target))
+        if let chain = run?.chain, chain.first == from, chain.last == to {
+            // The way that it went, which rows or options may have decided.
+            planner.route.choice = .list(chain, origin: "the log of the migration")
+        }
+        let plan = planner.plan(from: version, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first(where: { $0.code == .missingPolicy }) {
             throw FerryError(
                 .unsupported,
@@ -145,6 +151,18 @@ public struct Verifier: Sendable {
                 remedy: "Migrate step by step with --output, and verify each; or verify the store by itself.")
         }
         return plan.steps[0]
+    }
+
+    /// - Throws: ``FerryError`` `.mappingsNotGiven` when the migration went by mapping models that are not given.
+    private func checkMappingModels(of run: RunLog.Entry?) throws(FerryError) {
+        let given = Set(inputs.mappingModels.map(\.fingerprint.hexadecimal))
+        let missing = (run?.mappingModels ?? [:]).filter { !given.contains($0.value) }.keys.sorted()
+        guard !missing.isEmpty else { return }
+        throw FerryError(
+            .mappingsNotGiven,
+            "The migration went by mapping models that are not given, or are not what they were: "
+                + "\(missing.joined(separator: ", ")).",
+            remedy: "Give them with --mappings, as they were then.")
     }
 
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {

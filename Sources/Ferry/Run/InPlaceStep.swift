@@ -29,7 +29,8 @@ struct InPlaceStep: StepWork {
         guard let previous else { return sourceGuard.store.main }
         return isCopied ? previous : destinationPath
     }
-    var isSourcePrivate: Bool { previous != nil }
+    /// A store that nothing can write into, not even SQLite beside it, is read like a file of the run's own.
+    var isSourcePrivate: Bool { previous != nil || sourceGuard.access == .immutable }
 
     // MARK: Running
 

@@ -25,6 +25,7 @@ extension MigrationRun {
             from: version, to: target, store, layout, rows: rows,
             areRowsEstimated: inspection.entities.contains(where: \.isEstimated), countsAll: checksRows)
         var report = try report(plan, layout, rows, store)
+        report.insertRefusedSteps(of: plan)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
         }
@@ -59,6 +60,7 @@ extension MigrationRun {
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows)
         var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         if !plan.questions.isEmpty {
+            planner.comparisons = plan.comparisons
             planner.values = try counter.presence(of: plan.questions)
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         }

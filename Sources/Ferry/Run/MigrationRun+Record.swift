@@ -1,4 +1,5 @@
 package import FerryBase
+internal import FerryMapping
 internal import FerryPlan
 
 #if canImport(FoundationEssentials)
@@ -29,6 +30,7 @@ extension MigrationRun {
                 now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                 findings: findings))
         record.migration?.rows = rows
+        record.migration?.mappingModels = plan.fingerprints
         try folder.save(record)
         return record
     }
@@ -77,6 +79,15 @@ extension MigrationRun {
                 .runDiffers, "\(path) was changed since the run in \(place.runFolder) began, or is new or gone.",
                 remedy: "Use the models and mapping models of the first call, or begin anew with --restart.")
         }
+    }
+}
+
+extension MigrationPlan {
+    /// The mapping models that come from files, by name, with their SHA-256.
+    fileprivate var fingerprints: [String: String] {
+        let singles = steps.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
+        let models = singles.flatMap(\.resolved.mappingModels).filter { !$0.isInferred }
+        return Dictionary(models.map { ($0.name, $0.fingerprint.hexadecimal) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

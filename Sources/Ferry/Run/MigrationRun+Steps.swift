@@ -69,7 +69,8 @@ extension MigrationRun {
         }
         guard step.mode == .inPlace else {
             return StepRun(
-                step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
+                step: step, sourcePath: previous ?? place.store,
+                isSourcePrivate: previous != nil || sourceGuard.access == .immutable, folder: stepFolder,
                 options: options, policies: inputs.policies)
         }
         return InPlaceStep(

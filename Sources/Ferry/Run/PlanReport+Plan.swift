@@ -21,14 +21,25 @@ extension PlanReport {
         }
         notes = plan.explanation.notes
         losses = plan.losses.map(Loss.init)
-        for (index, step) in plan.steps.enumerated() {
+        for step in plan.steps {
             steps.append(
                 Step(
                     from: step.versions.first ?? step.resolved.source.name,
                     to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
                     isApartBecause: step.isApartBecause, mode: step.mode.rawValue,
                     reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
-                    partitions: step.partitions.map { $0.entityMappings.map { Self.words($0, isFirst: index == 0) } }))
+                    partitions: step.partitions.map { $0.entityMappings.map(Self.words) }))
+        }
+    }
+
+    /// Puts the steps that cannot be taken in their places, so that each step keeps its number.
+    mutating func insertRefusedSteps(of plan: MigrationPlan) {
+        for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
+            let versions = Array(chain[index...index + 1])
+            steps.insert(
+                Step(
+                    from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: "refused",
+                    reason: "it cannot be taken, for the reasons below", mappingModels: [], partitions: []), at: index)
         }
     }
 
@@ -43,10 +54,10 @@ extension PlanReport {
         }
     }
 
-    private static func words(_ plan: FerryPlan.EntityMappingPlan, isFirst: Bool) -> EntityMappingPlan {
+    private static func words(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
         EntityMappingPlan(
             name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
-            executor: plan.executor.rawValue, reason: plan.reason, rows: isFirst ? plan.rows : nil,
+            executor: plan.executor.rawValue, reason: plan.reason, rows: plan.isKnown ? plan.rows : nil,
             isEstimated: plan.isEstimated)
     }
 }

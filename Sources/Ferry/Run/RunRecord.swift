@@ -88,6 +88,8 @@ package struct RunRecord: Codable, Sendable {
         var rows: [String: Int64]?
         /// What preflight has found.
         var findings: Findings
+        /// The mapping models that the steps go by, by name, with their SHA-256; absent in records of earlier tools.
+        var mappingModels: [String: String]?
 
         package init(
             options: Options, chain: [String], passes: [[String]]? = nil, now: Double, isInPlace: Bool = false,

@@ -126,7 +126,13 @@ struct PlanRendering {
         return "Runs. \(losses)"
     }
 
-    private func modeWord(_ step: PlanReport.Step) -> String { step.mode == "inPlace" ? "In place" : "Copied" }
+    private func modeWord(_ step: PlanReport.Step) -> String {
+        switch step.mode {
+        case "inPlace": "In place"
+        case "refused": "Refused"
+        default: "Copied"
+        }
+    }
 
     private func modeText(_ step: PlanReport.Step) -> String {
         let models = step.mappingModels.joined(separator: ", ")

@@ -88,7 +88,10 @@ struct PropertyFlow {
                 entities = step.source.model.family(of: relationship.destinationEntity)
                 continue
             }
-            // An attribute, all of a composite, or an element of one; what follows is a function of its value.
+            if let attribute = step.source.model.attribute(key, of: entity), attribute.type != .composite {
+                return found + entities.map { StoredProperty(entity: $0, property: key) }
+            }
+            // All of a composite, or an element of one.
             let rest = keys[index...]
             let leaves = step.source.model.leaves(of: entity).map(\.name).filter { leaf in
                 leaf == key || leaf.hasPrefix(key + ".")

@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerryModel
 
 /// Two ways between the same versions: one inferred mapping, or one from each version to the next.
-struct RouteComparison {
+package struct RouteComparison: Sendable {
     enum Verdict: Equatable {
         /// Straight, as Core Data infers it: the other way keeps nothing more.
         case straight
@@ -16,10 +16,15 @@ struct RouteComparison {
     /// Names of the versions of the way over those between.
     let names: [String]
     /// What only the straight way loses, and what only the other one loses, as far as rows may have it.
-    let lostStraight: [StoredProperty]
-    let lostStepwise: [StoredProperty]
+    var lostStraight: [StoredProperty]
+    var lostStepwise: [StoredProperty]
+    /// The way over the versions between; nil where it cannot be taken or need not be looked at.
+    var steps: [VersionGraph.Edge]?
+    /// What only one of the two loses, whatever the rows have.
+    var onlyStraight: Set<StoredProperty> = []
+    var onlyStepwise: Set<StoredProperty> = []
     /// What the store's rows must tell for the verdict; empty where they cannot, or need not.
-    let questions: [StoredProperty]
+    var questions: [StoredProperty]
 
     /// The one way in words.
     var straight: String { "\(names[0]) → \(names[names.count - 1])" }
@@ -43,19 +48,15 @@ extension VersionGraph {
     mutating func keepingMost(_ edge: Edge) throws(FerryError) -> [Edge] {
         guard edge.isInferred, node(edge.source) >= 0 else { return [edge] }
         let nodes = nodes(from: edge.source, to: edge.destination)
-        guard nodes.count > 2, let straight = losses(of: [edge]) else { return [edge] }
+        guard nodes.count > 2 else { return [edge] }
         let names = nodes.map { catalog.displayName(of: $0) }
-        guard !straight.isEmpty, let steps = steps(over: nodes), let stepwise = losses(of: steps) else {
-            comparisons.append(RouteComparison(names: names, lostStraight: [], lostStepwise: [], questions: []))
-            return [edge]
+        guard var comparison = compared[names] ?? compare(edge, nodes, names) else { return [edge] }
+        if edge.source.hashes == source.hashes {
+            comparison.lostStraight = held(comparison.onlyStraight)
+            comparison.lostStepwise = held(comparison.onlyStepwise)
         }
-        let (onlyStraight, onlyStepwise) = (straight.subtracting(stepwise), stepwise.subtracting(straight))
-        let isStores = edge.source.hashes == source.hashes
-        let comparison = RouteComparison(
-            names: names, lostStraight: held(onlyStraight, isStores), lostStepwise: held(onlyStepwise, isStores),
-            // Where one way loses nothing more than the other, it is at least as good whatever the rows hold.
-            questions: isStores && !onlyStraight.isEmpty ? Self.sorted(onlyStraight.union(onlyStepwise)) : [])
         comparisons.append(comparison)
+        guard let steps = comparison.steps else { return [edge] }
         switch comparison.verdict {
         case .straight: return [edge]
         case .stepwise: return steps
@@ -63,9 +64,28 @@ extension VersionGraph {
         }
     }
 
+    /// - Returns: Nil when the straight way cannot be taken.
+    private func compare(_ edge: Edge, _ nodes: [ModelVersion], _ names: [String]) -> RouteComparison? {
+        guard let straight = losses(of: [edge]) else { return nil }
+        var comparison = RouteComparison(names: names, lostStraight: [], lostStepwise: [], questions: [])
+        guard !straight.isEmpty, let steps = steps(over: nodes), let stepwise = losses(of: steps) else {
+            return comparison
+        }
+        comparison.steps = steps
+        comparison.onlyStraight = straight.subtracting(stepwise)
+        comparison.onlyStepwise = stepwise.subtracting(straight)
+        comparison.lostStraight = Self.sorted(comparison.onlyStraight)
+        comparison.lostStepwise = Self.sorted(comparison.onlyStepwise)
+        if edge.source.hashes == source.hashes, !comparison.onlyStraight.isEmpty {
+            // Where the straight way loses nothing more than the other, it is as good whatever the rows hold.
+            comparison.questions = Self.sorted(comparison.onlyStraight.union(comparison.onlyStepwise))
+        }
+        return comparison
+    }
+
     /// What rows may have, in the order of names.
-    private func held(_ properties: Set<StoredProperty>, _ isStores: Bool) -> [StoredProperty] {
-        Self.sorted(isStores ? properties.filter { values[$0] != 0 } : properties)
+    private func held(_ properties: Set<StoredProperty>) -> [StoredProperty] {
+        Self.sorted(properties.filter { values[$0] != 0 })
     }
 
     private static func sorted(_ properties: Set<StoredProperty>) -> [StoredProperty] {

@@ -62,6 +62,18 @@ struct RouteFolder {
     func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
     func run(_ words: [String]) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
 
+    /// Runs a command line as a user whom permissions bind, where this process is above them.
+    func runUnprivileged(_ words: [String]) throws -> FerryBinary.Outcome {
+        guard getuid() == 0 else { return try run(words) }
+        let program = try #require(BuiltProgram.path, "the program ferry stands beside the test bundle")
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
+        let copy = folder.file("ferry")
+        try FileManager.default.copyItem(atPath: program, toPath: copy)
+        return try FerryBinary.run(
+            ["--reuid=65534", "--regid=65534", "--clear-groups", copy] + words, in: folder.path,
+            program: "/usr/bin/setpriv")
+    }
+
     /// Runs a command line that must be refused and leave the store as it is, byte for byte.
     @discardableResult
     func refused(_ words: String..., store: String = "App.sqlite", location: SourceLocation = #_sourceLocation) throws

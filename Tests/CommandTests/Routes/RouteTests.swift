@@ -17,7 +17,9 @@ struct RouteTests {
     }
 
     private struct Plan: Decodable {
-        struct Loss: Decodable { var entity: String; var property: String?; var values, rows: Int64?; var because: String }
+        struct Loss: Decodable {
+            var entity: String; var property: String?; var values, rows: Int64?; var because: String
+        }
         struct Refusal: Decodable { var code, message: String }
         var chain: [String]
         var losses: [Loss]
@@ -148,11 +150,14 @@ struct RouteTests {
         try app.generate("App", "App 1")
         try app.execute("UPDATE ZBOOK SET ZTITLE = CASE WHEN Z_PK > 1 THEN 't' END, ZNOTE = 'n', ZPRICE = Z_PK * 0.5")
         let plan = try plan("--mappings", "Maps")
-        let told = plan.losses.map { "\($0.entity).\($0.property ?? "") \($0.rows.map(String.init) ?? "?") \($0.because)" }
+        let told = plan.losses.map {
+            "\($0.entity).\($0.property ?? "") \($0.rows.map(String.init) ?? "?") \($0.because)"
+        }
         #expect(
             told == [
                 "Book.note 4 no entity mapping to App 2 reads it", "Old. 4 no entity mapping to App 2 carries Old",
-                "Book. ? not all objects pass the entity mappings to App 2", "Book.price 2 App 2 stores it as integer32",
+                "Book. ? not all objects pass the entity mappings to App 2",
+                "Book.price 2 App 2 stores it as integer32",
             ])
         let done = try app.done(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--json")

@@ -54,10 +54,12 @@ struct ComposedChain {
     }
 
     func plan(composes: Bool = true, executor: ExecutorChoice = .auto) throws -> MigrationPlan {
-        let plan = Planner(
+        var planner = Planner(
             catalog: ModelCatalog(versions: versions), mappingModels: mappingModels, executor: executor,
-            composes: composes
-        ).plan(from: versions[0], to: versions[versions.count - 1], rows: [:], areRowsEstimated: true)
+            composes: composes)
+        // What is composed are steps: every version in turn.
+        planner.route = ChainRoute(choice: .list(versions.map(\.name), origin: "the test"))
+        let plan = planner.plan(from: versions[0], to: versions[versions.count - 1], rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return plan
     }

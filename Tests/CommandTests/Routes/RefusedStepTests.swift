@@ -1,0 +1,65 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// What a plan says of steps that cannot be taken, and what the remedies of refusals are worth.
+@Suite("Refusals and their remedies")
+struct RefusedStepTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        for (index, attribute) in ["a", "b", "c"].enumerated() {
+            try app.model("App", "App \(index + 1)", RouteFolder.entity("Book", "title", attribute))
+        }
+        try app.current("App", "App 3")
+        try app.generate("App", "App 1")
+    }
+
+    private func mapping(_ source: String, _ destination: String, _ rest: String) -> String {
+        """
+        { "source": "\(source)", "destination": "\(destination)", "entityMappings": [
+          { "name": "BookToBook", "source": "Book", "destination": "Book"\(rest) } ] }
+        """
+    }
+
+    @Test("A refused step keeps its number, and rows of the steps after it are open")
+    func numbers() throws {
+        try app.write(mapping("App 1", "App 2", #", "policy": "Gone""#), to: "Maps/One.json")
+        try app.write(mapping("App 2", "App 3", ""), to: "Maps/Two.json")
+        let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
+        #expect(plan.output.contains("Step 1   App 1 → App 2  (refused)"), "\(plan.output)")
+        #expect(plan.output.contains("Step 2   App 2 → App 3  (copy, by Two)"))
+        #expect(plan.output.contains("BookToBook      Book  Book     ?"), "\(plan.output)")
+    }
+
+    @Test("A verification without the mapping models of the migration says which are missing")
+    func verification() throws {
+        try app.write(mapping("App 1", "App 2", #", "attributes": { "b": "$source.a" }"#), to: "Maps/One.json")
+        try app.done(
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--to", "App 2", "--output",
+            "New.sqlite")
+        let verify = ["verify", "New.sqlite", "--models", "App.xcdatamodeld", "--source", "App.sqlite"]
+        let missing = try app.run(verify)
+        #expect(missing.exitCode == 2 && missing.diagnostics.contains("One"), "\(missing.output)\(missing.diagnostics)")
+        let given = try app.run(verify + ["--mappings", "Maps"])
+        #expect(given.exitCode == 0, "\(given.output)\(given.diagnostics)")
+    }
+
+    @Test("A store in a folder that cannot be written migrates to an output", arguments: [false, true])
+    func readOnlyFolder(isCopied: Bool) throws {
+        let shelf = app.folder.file("Shelf")
+        try FileManager.default.createDirectory(atPath: shelf, withIntermediateDirectories: true)
+        try FileManager.default.moveItem(atPath: app.folder.file("App.sqlite"), toPath: shelf + "/App.sqlite")
+        try app.execute("PRAGMA journal_mode = WAL", on: "Shelf/App.sqlite")
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: shelf + "/App.sqlite" + suffix) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: shelf + "/App.sqlite")
+        try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: shelf)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: shelf) }
+        let options = ["--executor", isCopied ? "row" : "auto"]
+        let words = ["migrate", "Shelf/App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"] + options
+        let outcome = try app.runUnprivileged(words)
+        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.diagnostics)")
+        #expect(try app.count("SELECT count(*) FROM ZBOOK", in: "New.sqlite") == 4)
+    }
+}
