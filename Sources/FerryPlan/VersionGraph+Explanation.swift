@@ -54,7 +54,9 @@ extension VersionGraph {
 
     /// The way from version to version in their order, where another one was taken.
     private func comparison(_ names: [String], _ path: [Edge]) -> [String] {
-        guard case .search = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else { return [] }
+        guard case .search = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else {
+            return []
+        }
         let inOrder = nodes(from: source, to: target).map { catalog.displayName(of: $0) }
         guard inOrder != names, inOrder.count > 1 else { return [] }
         let inferred = path.count(where: \.isInferred)
@@ -71,7 +73,8 @@ extension VersionGraph {
                 return "\(comparison.straight) is one inferred mapping, as Core Data infers it; "
                     + "\(comparison.stepwise) would keep nothing more."
             }
-            return "\(comparison.stepwise) was preferred to \(comparison.straight) in one inferred mapping, which would "
+            return
+                "\(comparison.stepwise) was preferred to \(comparison.straight) in one inferred mapping, which would "
                 + "lose \(kept.map(\.name).joined(separator: ", "))."
         }
     }

@@ -148,8 +148,10 @@ struct VersionGraph {
         return path
     }
 
-    /// The chain that mapping models lead furthest along, what they leave straight; of equally long ones the first in
-    /// the order of the mapping models. Where a straight way loses what the versions between keep, it goes over them.
+    /// The chain that mapping models lead furthest along, with what they leave straight.
+    ///
+    /// Of equally long ones it is the first in the order of the mapping models. Where a straight way loses what the
+    /// versions between keep, it goes over them.
     mutating func searchedPath(from start: ModelVersion) throws(FerryError) -> [Edge] {
         addStraight(from: start)
         while let hops = search(from: start, to: target) {

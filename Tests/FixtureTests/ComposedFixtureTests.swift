@@ -104,6 +104,7 @@ extension ModelCatalog {
     /// The names of all versions up to one.
     fileprivate func names(to target: ModelVersion) -> [String] {
         let place = versions.lastIndex { $0.hashes == target.hashes } ?? versions.endIndex - 1
-        return versions[...place].map { displayName(of: $0) }
+        var seen: Set<[String: [UInt8]]> = []
+        return versions[...place].filter { seen.insert($0.hashes).inserted }.map { displayName(of: $0) }
     }
 }

@@ -39,9 +39,6 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
             stores: ["1-25", "1-28", "2-3", "2-8", "2-21-1", "2-30-0", "2-54-0", "2-67-0", "2-80-0", "2-101-0"].map {
                 "store\($0).wiredatabase"
             },
-            // The table of a many-to-many relationship of an entity to itself is named after one of its two sides;
-            // which one differs among these stores.
-            explained: ["TRUSTEDCLIENTS", "TRUSTEDBYCLIENTS", "IGNOREDCLIENTS", "IGNOREDBYCLIENTS"],
             otherOrder: ["ZMESSAGE", "ZCONVERSATION", "ZUSER"],
             // One external picture is not in any of the folders; Core Data dropped the reference where it copied the store.
             editedSince: ["store2-30-0.wiredatabase": ["User.handle"]].merging(

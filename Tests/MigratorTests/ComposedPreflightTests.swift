@@ -33,7 +33,10 @@ struct ComposedPreflightTests {
         try store.execute(rows)
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: bundle))])
-        let plan = try migrator.plan(Configuration(target: "Model 3", composes: composes), checksRows: true)
+        var configuration = Configuration(target: "Model 3", composes: composes)
+        // Straight, nothing would be asked for the version between.
+        configuration.chain = .versions(["Model 1", "Model 2", "Model 3"])
+        let plan = try migrator.plan(configuration, checksRows: true)
         #expect(plan.steps.count == (composes ? 1 : 2))
         return plan.refusals.first
     }

@@ -36,7 +36,7 @@ struct InPlaceMigrationTests {
         let original = try DatabaseDump.text(small.store)
         let mode = try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode")
         let report = try small.migrator().migrate()
-        #expect(report.mode == "inPlace" && report.outcome == .migrated && report.chain.count == 3)
+        #expect(report.mode == "inPlace" && report.outcome == .migrated && report.chain == ["App 1", "App 3"])
         #expect(report.verification.isBeforeCommit && report.verification.checked == 30)
         #expect(report.entityMappings.map(\.written) == [30])
         #expect(try files.attributes(small.store).inode == inode)
@@ -57,10 +57,13 @@ struct InPlaceMigrationTests {
     @Test("The plan says so")
     func plans() throws {
         let small = try InferredMigration()
-        let plan = try small.migrator().plan()
+        var configuration = Configuration()
+        configuration.chain = .versions(["App 1", "App 2", "App 3"])
+        let plan = try small.migrator().plan(configuration)
         #expect(plan.steps.map(\.mode) == ["inPlace"] && plan.refusals.isEmpty)
         #expect(plan.steps.first?.versions == plan.chain && plan.chain.count == 3)
-        let stepwise = try small.migrator().plan(Configuration(composes: false))
+        configuration.composes = false
+        let stepwise = try small.migrator().plan(configuration)
         #expect(stepwise.steps.map(\.mode) == ["inPlace", "inPlace"])
     }
 

@@ -77,7 +77,9 @@ struct MixedMigration {
         try FileLayer().createDirectory(folder.file("Mappings"))
         let book = #"{ "name": "BookToBook", "source": "Book", "destination": "Book""#
         let author = #"{ "name": "AuthorToAuthor", "source": "Author", "destination": "Author" }"#
-        try write(#"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#, to: "Mappings/One.json")
+        try write(
+            #"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#, to: "Mappings/One.json"
+        )
         try write(
             """
             { "source": "App 2", "destination": "App 3", "entityMappings": [

@@ -8,6 +8,7 @@ extension Inputs {
     /// - Parameters:
     ///   - configuration: What is said about it.
     ///   - hashes: The store's.
+    /// - Returns: The version that is named, else the one that follows from the store's.
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`; the cause of the latter may be
     ///   ``TargetCandidates``.
     func target(

@@ -100,7 +100,8 @@ struct JoinNames {
                 .layoutUnknown,
                 "No rule tells whether \(sides[0]) or \(sides[1]) names their join table in a store of \(version), as "
                     + "the entity's properties are others than before: Core Data looks for exactly one of the two.",
-                remedy: "Give a store of \(version) that Core Data made with --like STORE, an empty one will do; or name "
+                remedy:
+                    "Give a store of \(version) that Core Data made with --like STORE, an empty one will do; or name "
                     + "the table: "
                     + zip(sides, join.names).map { "--join-table \($0)=\($1)" }.joined(separator: " or ") + ".",
                 place: .init(entity: join.table.relationship.entity, property: join.table.relationship.property))

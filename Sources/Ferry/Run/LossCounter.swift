@@ -31,6 +31,8 @@ struct LossCounter {
     /// - Parameters:
     ///   - losses: What is lost.
     ///   - all: Whether large tables are counted, too.
+    /// - Returns: Those that some row has, or may have.
+    /// - Throws: ``DatabaseError``.
     func counted(_ losses: [ChainLoss], all: Bool) throws -> [ChainLoss] {
         try losses.compactMap { loss in
             var loss = loss

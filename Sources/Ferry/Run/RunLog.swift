@@ -57,7 +57,8 @@ struct RunLog {
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
-                source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options }, mappingModels: record.migration?.mappingModels))
+                source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
+                mappingModels: record.migration?.mappingModels))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

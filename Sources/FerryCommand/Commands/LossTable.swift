@@ -27,7 +27,7 @@ struct LossTable {
         return table.lines
     }
 
-    /// `Loses: Book.authorName, 4 values.`
+    /// The losses in one line, as in `Loses: Book.authorName, 4 values`.
     var sentence: String {
         let named = losses.prefix(Self.most).map { loss in
             let one = loss.property == nil ? "object" : "value"

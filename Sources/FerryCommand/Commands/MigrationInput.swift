@@ -16,7 +16,8 @@ struct MigrationInput {
             + "model are taken from it.")
     static let joinTable = Syntax.Option.repeated(
         "--join-table", "ENTITY.RELATIONSHIP[=TABLE]",
-        "The relationship that names the table, of two between an entity and itself, or the table's name. May be repeated.")
+        "The relationship that names the table, of two between an entity and itself, or the table's name. May be repeated."
+    )
     static let options: [Syntax.Option] = [
         .repeated(
             "--models", "PATH",

@@ -78,7 +78,9 @@ extension ModelCatalog {
         let own = members.filter { $0.home == home }
         let marked = own.last(where: \.isCurrent)
         let isUnreadable = unreadable.contains { $0.bundle == own.first?.bundle }
-        guard let hashes = (marked ?? (own.allSatisfy { $0.hashes == own[0].hashes } && !isUnreadable ? own[0] : nil))?.hashes
+        guard
+            let hashes = (marked ?? (own.allSatisfy { $0.hashes == own[0].hashes } && !isUnreadable ? own[0] : nil))?
+                .hashes
         else { return nil }
         let known = versions.filter { $0.hashes == hashes }
         return known.last { Member($0).home == home && $0.isCurrent } ?? known.last { Member($0).home == home }

@@ -64,7 +64,9 @@ struct ChainLosses {
                 if losing == living {
                     losses.append(loss(entity, name, losing, step))
                 } else {
-                    losses += losing.map { loss($0, name, [$0], lost[StoredProperty(entity: $0, property: name)] ?? step) }
+                    losses += losing.map {
+                        loss($0, name, [$0], lost[StoredProperty(entity: $0, property: name)] ?? step)
+                    }
                 }
             }
         }

@@ -97,7 +97,8 @@ struct PropertyFlow {
                 leaf == key || leaf.hasPrefix(key + ".")
             }
             let named = rest.joined(separator: ".")
-            let meant = leaves.contains { $0 == named || $0.hasPrefix(named + ".") }
+            let meant =
+                leaves.contains { $0 == named || $0.hasPrefix(named + ".") }
                 ? leaves.filter { $0 == named || $0.hasPrefix(named + ".") } : leaves
             return found + entities.flatMap { entity in meant.map { StoredProperty(entity: entity, property: $0) } }
         }

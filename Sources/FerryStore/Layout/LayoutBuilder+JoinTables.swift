@@ -27,7 +27,8 @@ extension LayoutBuilder {
                     namer, pair.relationship.property,
                     "two of the entity's join tables have columns of one name, and which of them Core Data numbers "
                         + "is not known",
-                    remedy: "Give a store of this version that Core Data made with --like; or rename the inverse of one of "
+                    remedy:
+                        "Give a store of this version that Core Data made with --like; or rename the inverse of one of "
                         + "the two, keeping the old name as renaming identifier.")
             }
             addStorage(of: table.definition)

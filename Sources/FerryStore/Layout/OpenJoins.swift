@@ -46,14 +46,16 @@ extension StoreLayout {
                     && own.contains { $0.property == sides[1] }
             })
         else { return nil }
-        let naming = open.isSideOpen ? sides.filter { ColumnPattern("Z_#", $0.uppercased()).matches(found.name) } : [sides[0]]
+        let naming =
+            open.isSideOpen ? sides.filter { ColumnPattern("Z_#", $0.uppercased()).matches(found.name) } : [sides[0]]
         guard naming.count == 1 else { return nil }
         let isTurned = found.relationship.property != naming[0]
         let (first, second) =
             isTurned ? (found.secondColumn, found.firstColumn) : (found.firstColumn, found.secondColumn)
         let other = sides[0] == naming[0] ? sides[1] : sides[0]
         let key = sides[0] == naming[0] ? open.table.relationship : open.table.inverse
-        guard let firstSuffix = Self.suffix(of: first, after: other), let secondSuffix = Self.suffix(of: second, after: naming[0])
+        guard let firstSuffix = Self.suffix(of: first, after: other),
+            let secondSuffix = Self.suffix(of: second, after: naming[0])
         else { return nil }
         return KnownJoin(
             entity: key.entity, relationship: key.property, firstSuffix: firstSuffix, secondSuffix: secondSuffix)
