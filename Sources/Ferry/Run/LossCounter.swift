@@ -52,7 +52,7 @@ struct LossCounter {
         guard !isNarrowed || loss.step == 1, let place = place(of: loss.property, in: loss.entities) else {
             return loss.count
         }
-        let size = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
+        let size = rowsToRead(loss)
         let condition = place.condition + (isNarrowed ? place.fraction : "")
         if all || size <= Self.fewRows {
             return .exactly(
@@ -60,9 +60,24 @@ struct LossCounter {
         }
         if loss.property == nil { return loss.count }
         let isThere = try connection.integer(
-            "SELECT EXISTS (SELECT 1 FROM (SELECT * FROM \(place.table) LIMIT \(Self.fewRows)) WHERE \(condition))",
+            """
+            SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(condition) AND rowid <= ifnull(
+                (SELECT rowid FROM \(place.table) ORDER BY rowid LIMIT 1 OFFSET \(Self.fewRows - 1)), \(Int64.max)))
+            """,
             place.numbers)
         return isThere == 1 ? .some : .unknown
+    }
+
+    /// Rows of the tables that counting reads: of all entities in them, and of those that a relationship leads to.
+    private func rowsToRead(_ loss: ChainLoss) -> Int64 {
+        let model = layout.model
+        var roots = Set(loss.entities.map { model.root(of: $0) })
+        if let property = loss.property, let first = loss.entities.first,
+            let relationship = model.relationship(property, of: first)
+        {
+            roots.insert(model.root(of: relationship.destinationEntity))
+        }
+        return rows.filter { roots.contains(model.root(of: $0.key)) }.values.reduce(0, +)
     }
 
     /// Where a property stands: a table, and the condition of the rows that have it.
