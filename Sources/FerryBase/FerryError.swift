@@ -94,6 +94,7 @@ extension FerryError.Code {
     public static let unknownObject = Self("unknownObject", .refused)
     public static let diskFull = Self("diskFull", .refused)
     public static let sourceChanged = Self("sourceChanged", .refused)
+    public static let destinationChanged = Self("destinationChanged", .refused)
     public static let runMoved = Self("runMoved", .refused)
     public static let runDiffers = Self("runDiffers", .refused)
     public static let runActive = Self("runActive", .refused)

@@ -1,3 +1,5 @@
+internal import CSystem
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -129,6 +131,16 @@ package struct FileLayer: Sendable {
         try perform("rename \(path) to \(destination)") { () throws(SystemError) in
             faults?.tell(.renames(path, to: destination))
             _ = try uninterrupted { Self.systemRename(path, destination) }
+        }
+    }
+
+    /// Gives a file a new name that nothing has.
+    ///
+    /// - Throws: ``FerryError`` `.fileFailed` when something has it.
+    package func renameToFree(_ path: String, to destination: String) throws(FerryError) {
+        try perform("rename \(path) to \(destination), where nothing is") { () throws(SystemError) in
+            faults?.tell(.renames(path, to: destination))
+            _ = try uninterrupted { ferry_rename_to_free(path, destination) }
         }
     }
 

@@ -37,8 +37,10 @@ struct ResumeTests {
             #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
             #expect(report.outcome == .migrated || between == expected)
             let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
+            // The dump's connection leaves its own beside a store in WAL mode.
             #expect(
-                names.sorted() == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
+                names.filter { !["-wal", "-shm"].contains($0.suffix(4)) }.sorted()
+                    == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
                 "operation \(operation)")
         }
     }

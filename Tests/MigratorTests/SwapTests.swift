@@ -8,14 +8,18 @@ import Testing
 /// One store, one finished destination in a run folder, and the command that swaps them.
 private struct SwapStage {
     let folder: TemporaryFolder
+    private let form: TinyStore.Form
+    private let inode: UInt64
     var path: String { folder.file("App.sqlite") }
     static let oldFile = "11111111-0000-4000-8000-000000000001"
     static let newFile = "22222222-0000-4000-8000-000000000002"
 
     init(_ form: TinyStore.Form) throws {
         folder = try TemporaryFolder()
-        try TinyStore.make(path, title: "old", form: form, external: [Self.oldFile])
+        self.form = form
         let files = FileLayer()
+        try TinyStore.make(folder.file("App.sqlite"), title: "old", form: form, external: [Self.oldFile])
+        inode = try files.attributes(folder.file("App.sqlite")).inode
         try files.createDirectory(external)
         try files.replace(external + "/" + Self.oldFile, with: [1, 2, 3])
         try files.setMode(0o640, of: path)
@@ -47,7 +51,7 @@ private struct SwapStage {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         guard var record = try run.load() else { return try run.remove() }
-        if try !SwapIntent.isDone(record, at: path, files: files) {
+        if try !InterruptedRun(folder: run, files: files).recover(&record, at: path) {
             let guardian = try SourceGuard(
                 path: path, purpose: .migrating, files: files, sideFiles: record.sideFiles,
                 vfs: try faults.map { try VFS(temporaryFolder: nil, faults: $0) })
@@ -55,8 +59,7 @@ private struct SwapStage {
                 var now = try guardian.fingerprint()
                 now.inputs = record.source.inputs
                 #expect(record.comparison(with: now) == .same)
-                try RecordedSwap(sourceGuard: guardian, destination: destination, folder: run, files: files).run(
-                    &record)
+                try Swap(sourceGuard: guardian, destination: destination, folder: run, files: files).run(&record)
             } catch {
                 do { try guardian.close() } catch {}
                 throw error
@@ -68,11 +71,15 @@ private struct SwapStage {
 
     func checkDone() throws {
         let files = FileLayer()
+        #expect(try files.attributes(path).inode == inode, "every client keeps its file")
+        #expect(try DatabaseHeader(files.read(path))?.usesWriteAheadLog == (form != .plain))
         #expect(try TinyStore.title(path) == "new")
         #expect(try files.attributes(path).mode == 0o640)
         #expect(try files.list(external).map(\.name) == [Self.newFile])
         #expect(try !files.exists(RunFolder.path(beside: path)))
-        let names = try files.list(folder.path).map(\.name).sorted()
+        // The client above leaves its own.
+        let names = try files.list(folder.path).map(\.name).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+            .sorted()
         #expect(names == [".App_SUPPORT", "App.sqlite", "App.sqlite.ferry-log.json"])
     }
 }

@@ -101,4 +101,12 @@ struct StoreBytes: Equatable {
         journal = try bytes("-journal")
         hasIndex = try files.exists(path + "-shm")
     }
+
+    /// The main file without what each commit counts, and without its journal mode: bytes 18 and 19, the change counter,
+    /// the schema's number, and the version that the counter is valid for.
+    var content: [UInt8]? {
+        guard var bytes = main, bytes.count >= 100 else { return main }
+        for range in [18..<20, 24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }
+        return bytes
+    }
 }

@@ -88,6 +88,8 @@ public struct Configuration: Sendable {
     /// A store of more bytes than this whose rows are written anew in place leaves WAL mode for that: below, the syncs of
     /// leaving it and coming back take longer than writing everything twice.
     package var largestLoggedStore: Int64 = 1 << 20
+    /// Bytes of a new store that at most go into the old one through its `-wal`.
+    package var largestLoggedSwap: Int64 = 1 << 30
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,

@@ -58,16 +58,25 @@ public struct StoreFiles: Sendable {
         return status
     }
 
-    /// Puts a verified snapshot back in the place of the store; the newest without a name.
+    /// Puts a verified snapshot back in the place of the store, which may be damaged or gone by now.
     ///
+    /// - Parameters:
+    ///   - snapshot: Nil for the newest that the store does not hold already.
+    ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
+    ///   - keepsReplaced: Whether a snapshot of what is replaced is taken first, if anything was written since the last
+    ///     run on the store ended.
+    ///   - stop: Ends the work early.
+    ///   - trace: Receives the statements.
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
     public func rollback(
-        to snapshot: URL? = nil, folder: URL? = nil, stop: StopRequest = StopRequest(), trace: TraceHook? = nil
+        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, stop: StopRequest = StopRequest(),
+        trace: TraceHook? = nil
     ) throws -> RollbackReport {
-        let path = try RunPlace.existing(store.filePath, files: files)
+        let path = try RunPlace.place(store.filePath, files: files)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
-        return try Rollback(store: path, snapshots: snapshots, files: files, stop: stop, trace: trace)
-            .run(to: snapshot?.filePath)
+        return try Rollback(
+            store: path, snapshots: snapshots, files: files, keepsReplaced: keepsReplaced, stop: stop, trace: trace
+        ).run(to: snapshot?.filePath)
     }
 
     /// The snapshots of the store, oldest first, as their manifests describe them.
@@ -87,13 +96,8 @@ public struct StoreFiles: Sendable {
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         do {
             let opened = try OpenedStore(sourceGuard)
-            // Without models, the cached one tells the entities; a store without it still has its hashes.
-            let version = try ModelCache.version(in: sourceGuard.connection)
-            let entities = try version.map { try opened.inspect($0, counting: .exact).0.entities } ?? []
             let snapshot = try snapshots.create(
-                opened, version: try knownVersion(opened),
-                rows: Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +), level: level, stop: stop,
-                progress: onProgress)
+                opened, knownAs: try knownVersion(opened), level: level, stop: stop, progress: onProgress)
             try sourceGuard.close()
             return SnapshotEntry(snapshot, verified: true)
         } catch {

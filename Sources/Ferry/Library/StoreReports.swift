@@ -78,4 +78,7 @@ public struct RollbackReport: Sendable {
     public var version: String?
     /// The version that was replaced, or nil when it could not be read.
     public var replaced: String?
+    /// What was replaced: a snapshot of it, or copies of the files of a damaged store; empty when nothing had been
+    /// written since the last run on the store.
+    public var kept: [URL] = []
 }

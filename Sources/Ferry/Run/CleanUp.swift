@@ -26,7 +26,8 @@ package struct CleanUp {
         }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
         do {
-            try RunLog(beside: store, files: files).add(record, hashes: OpenedStore(reader).metadata.hashes)
+            try RunLog(beside: store, files: files).add(
+                record, hashes: OpenedStore(reader).metadata.hashes, ended: reader.fingerprint().store)
         } catch {
             reader.release()
             throw FerryError.wrapping(error, on: store)

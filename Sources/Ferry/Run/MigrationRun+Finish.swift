@@ -22,6 +22,7 @@ extension MigrationRun {
         let destination = lastDestination(record, in: folder)
         if let output = place.output {
             try record.checkSource(sourceGuard.fingerprint())
+            try checkVerified(record, destination)
             try noteExternalFiles(sourceGuard, folder)
             var current = record
             try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
@@ -31,9 +32,11 @@ extension MigrationRun {
             record = current
             try sourceGuard.close()
         } else {
-            try RecordedSwap(
+            try Swap(
                 sourceGuard: sourceGuard, destination: destination, folder: folder, files: files,
-                trace: configuration.trace
+                memory: configuration.memory, largestLogged: configuration.largestLoggedSwap, stop: stop,
+                progress: relay.hook(), trace: configuration.trace,
+                checkDestination: { [record] in try self.checkVerified(record, destination) }
             ).run(&record)
         }
         record.spend(seconds(since: time), in: .swap)

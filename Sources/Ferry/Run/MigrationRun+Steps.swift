@@ -16,6 +16,11 @@ extension MigrationRun {
         for (index, step) in plan.steps.enumerated() {
             let number = index + 1
             try stop.check()
+            if index > 0, index >= (record.migration?.steps.count ?? 0) {
+                let previous = destination(ofStep: index, in: folder)
+                // A step in place may have taken it over already.
+                if try files.exists(previous) { try checkVerified(record, previous) }
+            }
             let run = try work(plan, step, number, migration, sourceGuard, folder)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
@@ -43,6 +48,7 @@ extension MigrationRun {
             if record.migration?.steps[index].isFinished == false {
                 try run.finish()
                 record.migration?.steps[index].isFinished = true
+                record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
                 try folder.save(record)
                 stop.unitIsDone()
             }
@@ -114,6 +120,18 @@ extension MigrationRun {
         } catch {
             throw FerryError.wrapping(error, on: path)
         }
+    }
+
+    /// Looks whether the last step's destination is still, to the byte, what was verified.
+    ///
+    /// - Throws: ``FerryError`` `.destinationChanged`.
+    func checkVerified(_ record: RunRecord, _ destination: String) throws {
+        guard let verified = record.migration?.steps.last?.destination else { return }
+        guard try files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
+        throw FerryError(
+            .destinationChanged,
+            "\(destination) was changed, or taken away, after it was verified. \(place.store) is as before.",
+            remedy: "Run the command again with --restart, which makes the new store anew.")
     }
 
     // MARK: Verification

@@ -48,16 +48,19 @@ final class MigrationRun {
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
             record = try found.load(restart: configuration.restart)
-            if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
+            let isSwapped = try record.map { begun in
+                var left = begun
+                defer { record = left }
+                return try InterruptedRun(folder: found, files: files, trace: configuration.trace)
+                    .recover(&left, at: place.result)
+            }
+            if let swapped = record, isSwapped == true {
                 isResumed = true
                 let report = try finish(found, swapped)
                 let target = try inputs.target(configuration)
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
                 record = nil
             } else {
-                if let unfinished = record, unfinished.isUnfinishedInPlace {
-                    record = try giveBackOldStore(unfinished, found)
-                }
                 if configuration.restart { try found.clear() }
                 folder = found
             }

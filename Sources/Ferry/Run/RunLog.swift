@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerrySQLite
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -34,6 +35,8 @@ struct RunLog {
         var entityMappings: [MigrationReport.EntityMappingReport]
         /// `now()` of the run's expressions, in seconds since 2001-01-01 UTC; logs of older versions do not have it.
         var now: Double?
+        /// What the store looked like when the run ended; logs of older versions do not have it.
+        var ended: DatabaseFingerprint?
         /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
         var source: Fingerprint?
         var options: RunRecord.Options?
@@ -45,7 +48,7 @@ struct RunLog {
     }
 
     /// Adds a finished run; a run that is in the log already is replaced, so that cleaning up twice logs it once.
-    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws {
+    func add(_ record: RunRecord, hashes: [String: [UInt8]], ended: DatabaseFingerprint) throws {
         var content = try read()
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output
@@ -55,6 +58,7 @@ struct RunLog {
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
+                ended: ended,
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options }))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
@@ -69,6 +73,14 @@ struct RunLog {
     }
 
     var last: Entry? { get throws { try read().runs.last } }
+
+    /// The last run, if nothing was written to the store since it ended.
+    func lastRun(thatLeft now: Fingerprint) throws -> Entry? {
+        guard let last = try last, let ended = last.ended,
+            Fingerprint(store: ended).compare(with: now.with(inputs: [:])) == .same
+        else { return nil }
+        return last
+    }
 
     /// The name of the version that the last migration with these hashes led to.
     func version(with hashes: [String: [UInt8]]) throws -> String? {

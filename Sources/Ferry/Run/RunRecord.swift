@@ -38,6 +38,8 @@ package struct RunRecord: Codable, Sendable {
     /// The content of the snapshot that this run took.
     var snapshotBytes: Int64?
     package var swap: SwapIntent?
+    /// What a rollback has kept of what it replaces: a snapshot, or copies of files.
+    var keptReplaced: [String]?
     /// Seconds spent per phase by all calls, in the order of the phases.
     package var phases: [PhaseSeconds] = []
     /// Nil for a rollback.
@@ -66,6 +68,22 @@ package struct RunRecord: Codable, Sendable {
         sideFiles = sourceGuard.sideFiles
         phase = .preflight
     }
+
+    /// Begins a rollback where no store is, or one that cannot be read.
+    init(rollbackOf store: String, in folder: RunFolder, files: FileLayer) throws {
+        kind = .rollback
+        tool = FerryVersion.tool
+        id = UUID().uuidString
+        self.folder = try folder.place
+        self.store = store
+        source = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
+        sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
+        phase = .preflight
+    }
+
+    /// Whether the run has begun to change what stands at its place, or kept what it is about to replace: then its
+    /// folder must be found by the next command.
+    var changesPlace: Bool { swap != nil || keptReplaced != nil }
 
     /// What only a migration has.
     package struct Migration: Codable, Sendable {
@@ -141,6 +159,8 @@ package struct RunRecord: Codable, Sendable {
     struct StepRecord: Codable, Sendable {
         /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
+        /// The finished destination; absent for a store that is changed itself, and in records of earlier tools.
+        var destination: FileState?
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
         var healed: [MigrationReport.Healed]
@@ -163,11 +183,4 @@ package struct RunRecord: Codable, Sendable {
             phases.sort { $0.phase.order < $1.phase.order }
         }
     }
-}
-
-/// Written before a swap: tells the next command whether the rename has happened.
-package struct SwapIntent: Codable, Hashable, Sendable {
-    /// The file that goes into the store's place; a rename keeps its device and inode.
-    var device: UInt64
-    var inode: UInt64
 }

@@ -24,6 +24,8 @@ struct StoreSnapshots {
         snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
     }
 
+    var folder: String { snapshots.folder }
+
     static func folder(of store: String) -> String { store + ".snapshots" }
 
     /// Oldest first.
@@ -33,11 +35,16 @@ struct StoreSnapshots {
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged as far as that shows without reading
     ///   the archive.
-    func choose(_ nameOrPath: String?) throws -> Snapshot {
+    ///
+    /// - Parameters:
+    ///   - nameOrPath: Nil for the newest.
+    ///   - present: The archive that the newest must not be, because the store holds its content; the only one there is
+    ///     taken all the same.
+    func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
         let chosen: Snapshot
         if let nameOrPath {
             chosen = try snapshots.snapshot(nameOrPath)
-        } else if let newest = try snapshots.list().first {
+        } else if let newest = try newest(butFor: present) {
             chosen = newest
         } else {
             throw FerryError(
@@ -50,6 +57,11 @@ struct StoreSnapshots {
                 remedy: "Name another one; ferry snapshot list shows those that there are.", cause: problem)
         }
         return chosen
+    }
+
+    private func newest(butFor present: String?) throws -> Snapshot? {
+        let all = try snapshots.list()
+        return all.first { $0.archivePath != present } ?? all.first
     }
 
     func named(_ nameOrPath: String) throws -> Snapshot { try snapshots.snapshot(nameOrPath) }
@@ -71,6 +83,24 @@ struct StoreSnapshots {
         try snapshots.restore(
             snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), progress: progress,
             stop: stop)
+    }
+
+    /// Takes a snapshot of a store without its models.
+    ///
+    /// The cached model tells the entities; a store without one still has its hashes, and a damaged one its pages.
+    func create(
+        _ store: OpenedStore, knownAs version: String?, level: Int, stop: StopRequest, progress: ProgressHook?
+    ) throws -> Snapshot {
+        var rows: [String: Int64] = [:]
+        do {
+            if let model = try ModelCache.version(in: store.sourceGuard.connection) {
+                let entities = try store.inspect(model, counting: .exact).0.entities
+                rows = Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+            }
+        } catch let error where RollbackPlace.isDamage(FerryError.wrapping(error, on: self.store)) {
+            rows = [:]
+        }
+        return try create(store, version: version, rows: rows, level: level, stop: stop, progress: progress)
     }
 
     /// Takes a snapshot of a store under its guard, or goes on with one of the same state.

@@ -27,8 +27,8 @@ struct Placement {
                 remedy: "Move it away and run the same command again: everything else is done.")
         }
         let attributes = try files.attributes(destination)
-        try save(SwapIntent(device: attributes.device, inode: attributes.inode))
-        try files.rename(destination, to: output)
+        try save(.place(SwapIntent.Place(device: attributes.device, inode: attributes.inode)))
+        try files.renameToFree(destination, to: output)
         try files.syncFolder(FileLayer.parent(of: output))
     }
 }

@@ -331,7 +331,7 @@ extension FerryError {
     fileprivate init(inPlace error: DatabaseError, on path: String) {
         if error.isBusy {
             self.init(
-                .storeInUseAtSwap, "\(path) is open in another program, so it was not migrated.",
+                .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
                 remedy: "Close the app and run the same command again.", cause: error)
             return
         }
