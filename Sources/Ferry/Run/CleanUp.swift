@@ -26,8 +26,7 @@ package struct CleanUp {
         }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
         do {
-            try RunLog(beside: store, files: files).add(
-                record, hashes: OpenedStore(reader).metadata.hashes, ended: reader.fingerprint().store)
+            try RunLog(beside: store, files: files).add(record, hashes: OpenedStore(reader).metadata.hashes)
         } catch {
             reader.release()
             throw FerryError.wrapping(error, on: store)

@@ -35,7 +35,7 @@ struct RunLog {
         var entityMappings: [MigrationReport.EntityMappingReport]
         /// `now()` of the run's expressions, in seconds since 2001-01-01 UTC; logs of older versions do not have it.
         var now: Double?
-        /// What the store looked like when the run ended; logs of older versions do not have it.
+        /// What the store looked like when the run let it go, where no other program can have written to it before that.
         var ended: DatabaseFingerprint?
         /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
         var source: Fingerprint?
@@ -48,7 +48,7 @@ struct RunLog {
     }
 
     /// Adds a finished run; a run that is in the log already is replaced, so that cleaning up twice logs it once.
-    func add(_ record: RunRecord, hashes: [String: [UInt8]], ended: DatabaseFingerprint) throws {
+    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws {
         var content = try read()
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output
@@ -58,7 +58,7 @@ struct RunLog {
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
-                ended: ended,
+                ended: record.ended,
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options }))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
@@ -74,7 +74,7 @@ struct RunLog {
 
     var last: Entry? { get throws { try read().runs.last } }
 
-    /// The last run, if nothing was written to the store since it ended.
+    /// The last run, if it is certain that nothing was written to the store since.
     func lastRun(thatLeft now: Fingerprint) throws -> Entry? {
         guard let last = try last, let ended = last.ended,
             Fingerprint(store: ended).compare(with: now.with(inputs: [:])) == .same

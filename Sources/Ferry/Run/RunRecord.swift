@@ -38,6 +38,8 @@ package struct RunRecord: Codable, Sendable {
     /// The content of the snapshot that this run took.
     var snapshotBytes: Int64?
     package var swap: SwapIntent?
+    /// What the swap has made of the store, seen before any other program could open it.
+    var ended: DatabaseFingerprint?
     /// What a rollback has kept of what it replaces: a snapshot, or copies of files.
     var keptReplaced: [String]?
     /// Seconds spent per phase by all calls, in the order of the phases.

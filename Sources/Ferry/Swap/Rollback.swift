@@ -28,7 +28,9 @@ struct Rollback {
     /// - Returns: What was put back.
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged: nothing was changed then.
     func run(to archive: String?) throws -> RollbackReport {
-        let folder = try RunFolder(path: RunFolder.path(beside: store), files: files)
+        let path = RunFolder.path(beside: store)
+        let isFolderLeft = try RunFolder.exists(path, files: files)
+        let folder = try RunFolder(path: path, files: files)
         let left = try takeOver(folder)
         if let left, left.isDone, let report = try report(of: left.record, if: archive) {
             try folder.remove()
@@ -50,6 +52,12 @@ struct Rollback {
             sourceGuard = opened
             guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
+            if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
+                // Killed while its folder went: that call is the one that is given again, and not to be undone.
+                try opened.close()
+                try folder.remove()
+                return try report(snapshots.choose(present.snapshot), replaced: nil, kept: [])
+            }
             let snapshot = try snapshots.choose(archive, butFor: present?.kind == .rollback ? present?.snapshot : nil)
             return try replaceStore(snapshot, opened, isUnchanged: present != nil, folder)
         } catch {
@@ -95,14 +103,13 @@ struct Rollback {
         guard record.kind == .rollback, let done = record.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
         guard snapshot.archivePath == done else { return nil }
-        return report(snapshot, replaced: nil, record)
+        return report(snapshot, replaced: nil, kept: record.keptReplaced)
     }
 
-    private func report(_ snapshot: Snapshot, replaced: String?, _ record: RunRecord) -> RollbackReport {
+    private func report(_ snapshot: Snapshot, replaced: String?, kept: [String]?) -> RollbackReport {
         RollbackReport(
             store: URL(fileURLWithPath: store), snapshot: URL(fileURLWithPath: snapshot.archivePath),
-            version: snapshot.version, replaced: replaced,
-            kept: (record.keptReplaced ?? []).map { URL(fileURLWithPath: $0) })
+            version: snapshot.version, replaced: replaced, kept: (kept ?? []).map { URL(fileURLWithPath: $0) })
     }
 
     // MARK: A store
@@ -124,7 +131,8 @@ struct Rollback {
             try folder.save(record)
         }
         try Swap(
-            sourceGuard: sourceGuard, destination: destination, folder: folder, files: files, memory: memory, stop: stop,
+            sourceGuard: sourceGuard, destination: destination, folder: folder, files: files, memory: memory,
+            stop: stop,
             trace: trace
         ).run(&record)
         return try finish(snapshot, replaced: replaced, record, folder)
@@ -161,7 +169,7 @@ struct Rollback {
     ) throws -> RollbackReport {
         try CleanUp(store: store, files: files).run(record, in: folder)
         try folder.remove()
-        return report(snapshot, replaced: replaced, record)
+        return report(snapshot, replaced: replaced, kept: record.keptReplaced)
     }
 
     // MARK: No store, or one that SQLite cannot read

@@ -27,8 +27,8 @@ package struct Swap {
 
     package init(
         sourceGuard: SourceGuard, destination: String, folder: RunFolder, files: FileLayer,
-        memory: MemoryBudget = MemoryBudget(), largestLogged: Int64 = 1 << 30, stop: StopRequest = StopRequest(), progress: ProgressHook? = nil,
-        trace: TraceHook? = nil, checkDestination: @escaping () throws -> Void = {}
+        memory: MemoryBudget = MemoryBudget(), largestLogged: Int64 = 1 << 30, stop: StopRequest = StopRequest(),
+        progress: ProgressHook? = nil, trace: TraceHook? = nil, checkDestination: @escaping () throws -> Void = {}
     ) {
         self.sourceGuard = sourceGuard
         self.destination = destination
@@ -98,6 +98,7 @@ package struct Swap {
         stop.unitIsDone()
         try connection.checkPlace()
         try journal.end(record)
+        record.ended = try journal.alone().store.withoutLog
     }
 }
 
