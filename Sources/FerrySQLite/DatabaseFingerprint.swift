@@ -7,8 +7,9 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
     /// Size and last change of the main file, which a checkpoint changes though no content does.
     package var bytes: Int64
     package var modified: Int64
-    /// Last change of the file, its attributes and names included: no program can set it back. Absent in records of
-    /// earlier tools.
+    /// Last change of the file, its attributes and names included.
+    ///
+    /// No program can set it back. Absent in records of earlier tools.
     package var changed: Int64?
     /// The first 100 bytes of the main file, in hexadecimal.
     package var header: String

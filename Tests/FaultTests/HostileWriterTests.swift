@@ -194,7 +194,7 @@ private final class Clients {
                 default:
                     // Opens, writes and closes, again and again.
                     var turn = 0
-                    while !isOver.isSet.withLock { $0 }, turn < 400 {
+                    while !isOver.isSet.withLock({ $0 }), turn < 400 {
                         HostileClient(store, ledger).write()
                         usleep(delays[turn % delays.count] / (habit == 3 ? 8 : 2))
                         turn += 1

@@ -40,7 +40,7 @@ struct RollbackTests {
             try StoreFiles(URL(fileURLWithPath: path), files: FileLayer(faults: faults)).rollback(stop: stop)
         }
 
-        func checkDone(_ form: TinyStore.Form) throws {
+        func checkDone(_ form: TinyStore.Form, _ when: String = "") throws {
             let files = FileLayer()
             let bytes = try StoreBytes(path)
             // A client that looked in between may have left an empty one.
@@ -48,7 +48,7 @@ struct RollbackTests {
             #expect(bytes.journal == nil)
             // A filled log is in the main file now; otherwise it is the original, byte for byte.
             if form != .filledLog { #expect(bytes.content == original.content) }
-            #expect(try TinyStore.title(path) == (form == .filledLog ? "old late" : "old"))
+            #expect(try TinyStore.title(path) == (form == .filledLog ? "old late" : "old"), "\(when)")
             #expect(try files.list(external).map(\.name) == [RollbackTests.oldFile])
             #expect(try files.read(external + "/" + RollbackTests.oldFile) == [1, 2, 3])
             #expect(try !files.exists(RunFolder.path(beside: path)))
@@ -74,16 +74,21 @@ struct RollbackTests {
         // Every third one, from three starts over the two forms; the swap itself is tried at each in its own test.
         for operation in stride(from: form == .plain ? 1 : 2, through: count.count, by: 3) {
             let stage = try Stage(form)
-            #expect(throws: (any Error).self, "operation \(operation)") {
-                try stage.rollback(faults: FaultPlan(trigger: operation))
-            }
+            var isDone = false
+            do {
+                // Done, if no more than the clean-up failed; then it says so.
+                let report = try stage.rollback(faults: FaultPlan(trigger: operation))
+                isDone = true
+                #expect(!report.warnings.isEmpty, "operation \(operation)")
+            } catch {}
             let title = try TinyStore.title(stage.path).replacingOccurrences(of: " late", with: "")
             #expect(title == "old" || title == "new", "operation \(operation)")
             let file = title == "new" ? Self.newFile : Self.oldFile
             #expect(try FileLayer().exists(stage.external + "/" + file), "operation \(operation)")
             seen.insert(title)
-            _ = try stage.rollback()
-            try stage.checkDone(form)
+            // Another rollback would undo one that is done.
+            if try !isDone || FileLayer().exists(RunFolder.path(beside: stage.path)) { _ = try stage.rollback() }
+            try stage.checkDone(form, "operation \(operation)")
         }
         #expect(seen == ["old", "new"])
     }

@@ -102,11 +102,12 @@ struct StoreBytes: Equatable {
         hasIndex = try files.exists(path + "-shm")
     }
 
-    /// The main file without what each commit counts, and without its journal mode: bytes 18 and 19, the change counter,
-    /// the schema's number, and the version that the counter is valid for.
+    /// The main file without what every commit counts on.
     var content: [UInt8]? {
-        guard var bytes = main, bytes.count >= 100 else { return main }
-        for range in [18..<20, 24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }
-        return bytes
+        main.map { main in
+            var bytes = main
+            DatabaseHeader.blankCounters(&bytes)
+            return bytes
+        }
     }
 }

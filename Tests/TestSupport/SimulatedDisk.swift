@@ -175,10 +175,14 @@ package final class SimulatedDisk: @unchecked Sendable {
                 let count = Int(random.next() % UInt64(state.pendingNames.count + 1))
                 for change in state.pendingNames[..<count] { for (path, file) in change.names { names[path] = file } }
             }
-            for (path, file) in state.names { try Self.keep(file, at: path, in: stash, &state) }
             let reachable = names.filter { Self.isReachable($0.key, in: names, below: root) }
-            try clear(keeping: Set(reachable.filter(\.value.isFolder).keys))
-            for (path, file) in reachable.sorted(by: { $0.key < $1.key }) {
+            // What has its name already is not touched: a new link would show in its time of last change.
+            let staying = reachable.filter { state.names[$0.key] === $0.value }
+            for (path, file) in state.names where staying[path] == nil {
+                try Self.keep(file, at: path, in: stash, &state)
+            }
+            try clear(keeping: Set(staying.keys))
+            for (path, file) in reachable.sorted(by: { $0.key < $1.key }) where staying[path] == nil {
                 if file.isFolder {
                     try FileLayer().createDirectory(path)
                 } else if let stash = file.stash {

@@ -67,6 +67,7 @@ public struct StoreFiles: Sendable {
     ///     run on the store ended.
     ///   - stop: Ends the work early.
     ///   - trace: Receives the statements.
+    /// - Returns: What was put back, and what was kept of what it replaces.
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
     public func rollback(
         to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, stop: StopRequest = StopRequest(),

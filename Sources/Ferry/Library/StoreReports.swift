@@ -81,4 +81,6 @@ public struct RollbackReport: Sendable {
     /// What was replaced: a snapshot of it, or copies of the files of a damaged store; empty when nothing had been
     /// written since the last run on the store.
     public var kept: [URL] = []
+    /// What could not be done behind the swap; the next command on the store does it.
+    public var warnings: [String] = []
 }

@@ -44,7 +44,8 @@ package struct InterruptedRun {
         _ record: inout RunRecord, at path: String, _ intent: SwapIntent.Overwrite?
     ) throws -> Bool {
         let journal = StoreFileNames(path).journal
-        let isHot = try files.attributesIfPresent(journal) != nil && files.firstByte(of: journal).map { $0 != 0 } == true
+        let first = try files.exists(journal) ? files.open(journal).read(count: 1, at: 0).first : nil
+        let isHot = first.map { $0 != 0 } ?? false
         let connection = try Connection(
             path: path, mode: .readWrite, vfs: files.faults.map { try VFS(temporaryFolder: nil, faults: $0) },
             trace: trace)
@@ -70,8 +71,4 @@ package struct InterruptedRun {
         withExtendedLifetime(connection) {}
         return isDone
     }
-}
-
-extension FileLayer {
-    fileprivate func firstByte(of path: String) throws -> UInt8? { try open(path).read(count: 1, at: 0).first }
 }

@@ -116,7 +116,7 @@ extension MigrationRun {
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
         // A journal that was rolled back gives the file the bytes that it had, at another time. Whoever writes by one
         // counts the change in the header, which is compared; whoever writes by a -wal may leave no other trace.
-        if !record.source.store.usesWriteAheadLog { 
+        if !record.source.store.usesWriteAheadLog {
             (record.source.store.modified, record.source.store.changed) = (now.store.modified, now.store.changed)
         }
         do {

@@ -40,6 +40,7 @@ struct StoreSnapshots {
     ///   - nameOrPath: Nil for the newest.
     ///   - present: The archive that the newest must not be, because the store holds its content; the only one there is
     ///     taken all the same.
+    /// - Returns: The snapshot, as its manifest describes it.
     func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
         let chosen: Snapshot
         if let nameOrPath {

@@ -49,6 +49,7 @@ extension JournalSwitch {
     /// The same after a transaction that failed.
     ///
     /// - Parameter record: The run; afterwards as it was saved last.
+    /// - Throws: ``FerryError``, ``DatabaseError``; the next call then does it.
     func abandon(_ record: inout RunRecord) throws {
         if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
         if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }

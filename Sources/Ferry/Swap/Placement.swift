@@ -11,10 +11,7 @@ struct Placement {
     let save: (SwapIntent) throws -> Void
 
     func run() throws {
-        let names = StoreFileNames(destination)
-        for side in [names.log, names.index, names.journal] { try files.removeIfPresent(side) }
-        try files.copyMetadata(from: source, to: destination)
-        try files.syncFile(destination)
+        try removeEmptyJournals(of: destination, files: files)
         let external = ExternalFiles(store: output, files: files)
         // What the old store has beyond the new one is removed with the run folder.
         if ExternalData.folder(forStore: source) != ExternalData.folder(forStore: output) {

@@ -10,8 +10,9 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     case place(Place)
 
     package struct Overwrite: Codable, Hashable, Sendable {
-        /// `PRAGMA schema_version` of the old content; the transaction makes it one more, and rows do not change it.
-        /// Nil where the file was no database.
+        /// The number of the old content's schema (`PRAGMA schema_version`); nil where the file was no database.
+        ///
+        /// The transaction makes it one more, and rows do not change it.
         var schemaVersion: Int64?
         /// The new content's version hashes, in hexadecimal.
         var hashes: [String: String]

@@ -36,12 +36,14 @@ struct RollbackCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let report = try StoreFiles(store).rollback(to: snapshot, folder: folder, keepsReplaced: keepsReplaced)
+        for warning in report.warnings { console.note("Warning: \(warning)") }
         console.result(
             [
                 ("outcome", .string("rolledBack")), ("store", .string(report.store.filePath)),
                 ("snapshot", .string(report.snapshot.filePath)), ("replaced", .string(report.replaced)),
                 ("version", .string(report.version)),
                 ("kept", .array(report.kept.map { .string($0.filePath) })),
+                ("warnings", .array(report.warnings.map { .string($0) })),
             ],
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"
