@@ -52,6 +52,7 @@ package struct Swap {
     package func run(_ record: inout RunRecord) throws {
         do {
             record.phase = .swap
+            try checkDestination()
             try removeEmptyJournals(of: destination, files: files)
             let external = ExternalFiles(store: store.main, files: files)
             try external.noteNames(on: sourceGuard.connection, workFolder: folder.path)
