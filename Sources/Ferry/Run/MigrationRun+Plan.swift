@@ -45,7 +45,7 @@ extension MigrationRun {
                 plan: plan, layout: layout, connection: store.sourceGuard.connection,
                 dropping: Set(configuration.dropUnknown)
             ).refusals()
-            report.refusals += try diskNeed(store, scratch: report.steps.map(\.scratchBytes)).refusals()
+            report.refusals += try diskNeed(plan, store, scratch: report.steps.map(\.scratchBytes)).refusals()
             report.warnings += findings.warnings
         } else {
             report.refusals += try preflight.carried.refusals()
@@ -76,13 +76,14 @@ extension MigrationRun {
             plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
         ).find()
         for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
-        report.peakDiskBytes = try diskNeed(store, scratch: scratch).bytesByFolder
+        report.peakDiskBytes = try diskNeed(plan, store, scratch: scratch).bytesByFolder
         return report
     }
 
-    func diskNeed(_ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {
+    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {
         try DiskNeed(
-            contentBytes: store.contentBytes(), scratch: scratch, runFolder: FileLayer.parent(of: place.result),
+            contentBytes: store.contentBytes(), scratch: scratch,
+            swapsStore: place.output == nil && !plan.isInPlace, runFolder: FileLayer.parent(of: place.result),
             snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
     }
 }

@@ -191,7 +191,7 @@ final class MigrationRun {
             plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown)
         ).refusals()
-        refusals += try diskNeed(store, scratch: scratch).refusals()
+        refusals += try diskNeed(plan, store, scratch: scratch).refusals()
         try Self.refuse(refusals)
         return findings
     }
