@@ -36,7 +36,7 @@ struct MigratorTests {
         let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }.sorted()
         // The connection above has side files of its own where the store is in WAL mode.
         #expect(
-            names.filter { !["-wal", "-shm"].contains($0.suffix(4)) }
+            StoreFileNames.lasting(names)
                 == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"])
 
         let phases = events.withLock { $0 }.compactMap { if case .phase(let phase, _) = $0 { phase } else { nil } }

@@ -39,7 +39,7 @@ struct ResumeTests {
             let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
             // The dump's connection leaves its own beside a store in WAL mode.
             #expect(
-                names.filter { !["-wal", "-shm"].contains($0.suffix(4)) }.sorted()
+                StoreFileNames.lasting(names).sorted()
                     == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
                 "operation \(operation)")
         }

@@ -78,8 +78,7 @@ private struct SwapStage {
         #expect(try files.list(external).map(\.name) == [Self.newFile])
         #expect(try !files.exists(RunFolder.path(beside: path)))
         // The client above leaves its own.
-        let names = try files.list(folder.path).map(\.name).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
-            .sorted()
+        let names = try StoreFileNames.lasting(files.list(folder.path).map(\.name)).sorted()
         #expect(names == [".App_SUPPORT", "App.sqlite", "App.sqlite.ferry-log.json"])
     }
 }

@@ -1,3 +1,4 @@
+import Ferry
 import FerryBase
 import FerryModel
 import FerrySQLite
@@ -110,4 +111,9 @@ struct StoreBytes: Equatable {
             return bytes
         }
     }
+}
+
+extension StoreFileNames {
+    /// The names but for those of files that each client makes beside a store in WAL mode, and removes or leaves.
+    static func lasting(_ names: [String]) -> [String] { names.filter { !["-wal", "-shm"].contains($0.suffix(4)) } }
 }
