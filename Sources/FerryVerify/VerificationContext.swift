@@ -21,6 +21,7 @@ final class VerificationContext {
     var isUnreadable = false
     /// What a migration in place may leave as it was.
     private(set) lazy var keptDamage = KeptDamage(self)
+    let conversion: ColumnConversion
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables
 
@@ -64,6 +65,7 @@ final class VerificationContext {
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
+        conversion = try ColumnConversion(on: connection)
         // What is read from here on are rows: none may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
     }
