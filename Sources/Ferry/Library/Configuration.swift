@@ -88,6 +88,8 @@ public struct Configuration: Sendable {
     /// A store of more bytes than this whose rows are written anew in place leaves WAL mode for that: below, the syncs of
     /// leaving it and coming back take longer than writing everything twice.
     package var largestLoggedStore: Int64 = 1 << 20
+    /// A check of the store's pages that takes longer is not made again by the next call, whatever stops this one.
+    package var leastMarkedSeconds = 2.0
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
