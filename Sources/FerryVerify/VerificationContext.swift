@@ -61,7 +61,7 @@ final class VerificationContext {
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         destination =
-            verification.isDestinationAsFound
+            verification.mayHaveOtherNames
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
