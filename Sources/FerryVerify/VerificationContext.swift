@@ -47,7 +47,7 @@ final class VerificationContext {
         let isOneFile = verification.sourcePath == verification.destinationPath
         // The log of a step that is not finished yet stays apart from the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
-        let hasLog = try FileLayer().exists(verification.sourcePath + "-wal")
+        let hasLog = (try FileLayer().attributesIfPresent(verification.sourcePath + "-wal")?.size ?? 0) > 0
         // An immutable file is read without its log.
         try VerificationContext.attach(
             verification.sourcePath, as: "source", isImmutable: isOneFile || verification.isSourcePrivate && !hasLog,

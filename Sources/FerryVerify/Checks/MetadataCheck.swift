@@ -67,9 +67,16 @@ struct MetadataCheck: Check {
         }
     }
 
-    /// A cached model is that of the new version, or there is none; there never is one where the source has none.
+    /// A cached model is that of the new version; there never is one where the source has none.
+    ///
+    /// A run writes one wherever the source has one and the model has a known archived form.
     private func checkModelCache(in context: VerificationContext) throws {
-        guard try ModelCache.hasModel(context.connection, schema: "destination") else { return }
+        guard try ModelCache.hasModel(context.connection, schema: "destination") else {
+            if try isModelMissing(in: context) {
+                context.report(MetadataCheck.self, entity: nil, example: "Z_MODELCACHE")
+            }
+            return
+        }
         var isRight = false
         do {
             let cached = try ModelCache.version(in: context.connection, schema: "destination")
@@ -80,6 +87,16 @@ struct MetadataCheck: Check {
             isRight = false
         }
         if !isRight { context.report(MetadataCheck.self, entity: nil, example: "Z_MODELCACHE") }
+    }
+
+    private func isModelMissing(in context: VerificationContext) throws -> Bool {
+        let connection = context.connection
+        guard !context.verification.mayHaveOtherNames, try ModelCache.hasTable(connection, schema: "source") else {
+            return false
+        }
+        if try !ModelCache.hasTable(connection, schema: "destination") { return true }
+        return try ModelCache.hasModel(connection, schema: "source")
+            && ModelCache.archive(of: context.destinationModel) != nil
     }
 
     /// What a run has written is known to the last byte; what Core Data has written need only mean the same.

@@ -15,6 +15,7 @@ struct SchemaCheck: Check {
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")
+        if !context.verification.isStoreAlone { try checkCatalog(in: context) }
         if context.verification.mayHaveOtherNames {
             // By itself a store may have what versions before its own have left.
             guard !context.verification.isStoreAlone else { return }
@@ -46,6 +47,24 @@ struct SchemaCheck: Check {
         try checkIndexes(in: context)
         try checkNumbers(in: context)
         try checkAdditions(in: context)
+    }
+
+    /// Every object of the schema is of a known type and belongs to one that is there, to the letter: SQLite itself takes
+    /// names for equal that differ in case.
+    private func checkCatalog(in context: VerificationContext) throws {
+        let wrong = try context.connection.rows(
+            """
+            SELECT name FROM destination.sqlite_master AS m
+            WHERE type NOT IN ('table', 'index', 'view', 'trigger')
+                OR CASE WHEN type IN ('table', 'view') THEN tbl_name IS NOT name
+                    ELSE tbl_name NOT IN (
+                        SELECT name FROM destination.sqlite_master WHERE type IN ('table', 'view')) END
+                OR type = 'index' AND sql IS NULL
+                    AND substr(name, 1, 18 + length(tbl_name)) IS NOT 'sqlite_autoindex_' || tbl_name || '_'
+            """)
+        context.report(
+            SchemaCheck.self, entity: nil, count: Int64(wrong.count),
+            example: wrong.first?[0].text.map { "object \($0)" })
     }
 
     private func check(

@@ -1,5 +1,6 @@
 import Ferry
 import FerryBase
+import FerryModel
 import FerrySQLite
 import FerryStore
 import Foundation
@@ -56,8 +57,11 @@ struct ChangeSweepTests {
         try FileLayer().createDirectory(ExternalData.supportFolder(forStore: store.store))
         try FileLayer().createDirectory(folder)
         try FileLayer().replace(folder + "/" + Self.file, with: (0..<9000).map { UInt8(truncatingIfNeeded: $0 * 7) })
-        try Connection(path: store.store, mode: .readWrite).run(
+        let connection = try Connection(path: store.store, mode: .readWrite)
+        try connection.run(
             "UPDATE ZCOVER SET ZPHOTO = ? WHERE Z_PK = 2", [.blob(ExternalData.reference(to: Self.file))])
+        let version = try ModelCatalog(paths: [store.folder.file("App.xcdatamodeld")]).version(named: "App 1")
+        #expect(try ModelCache.write(version.model, on: connection))
         return store
     }
 
