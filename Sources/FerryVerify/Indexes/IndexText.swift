@@ -11,7 +11,8 @@ struct IndexText {
         let text = Array(sql.utf8)
         var depth = 0
         var start: Int?
-        var end: Int?
+        // Whether the list of keys is at its end.
+        var isClosed = false
         // Where the key at hand ends, if its direction is left out.
         var last: (range: Range<Int>, isDirection: Bool)?
         func key(_ range: Range<Int>) -> String {
@@ -19,12 +20,11 @@ struct IndexText {
             return String(decoding: text[range.lowerBound..<stop], as: UTF8.self)
         }
         for (kind, range) in Self.tokens(of: text) {
-            if let end {
+            if isClosed {
                 guard case .word = kind, String(decoding: text[range], as: UTF8.self).uppercased() == "WHERE" else {
                     return nil
                 }
                 filter = String(decoding: text[range.upperBound...], as: UTF8.self)
-                _ = end
                 return
             }
             switch kind {
@@ -35,7 +35,7 @@ struct IndexText {
                 depth -= 1
                 if depth == 0, let begin = start {
                     keys.append(key(begin..<range.lowerBound))
-                    end = range.upperBound
+                    isClosed = true
                 }
             case .sign(UInt8(ascii: ",")) where depth == 1:
                 if let begin = start { keys.append(key(begin..<range.lowerBound)) }
@@ -48,7 +48,7 @@ struct IndexText {
             }
             last = (range, isDirection)
         }
-        if end == nil { return nil }
+        if !isClosed { return nil }
     }
 
     /// Words, quoted texts and signs, without blanks and comments.
@@ -65,8 +65,8 @@ struct IndexText {
                 index += 2
                 while index < text.count, !starts("*/") { index += 1 }
                 index = min(index + 2, text.count)
-            } else if let quote = [UInt8](" \"'`[".utf8).dropFirst().first(where: { $0 == byte }) {
-                let close = quote == UInt8(ascii: "[") ? UInt8(ascii: "]") : quote
+            } else if "\"'`[".utf8.contains(byte) {
+                let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
                 index += 1
                 // A doubled quote ends one text and begins the next, which comes to the same here.
                 while index < text.count, text[index] != close { index += 1 }
