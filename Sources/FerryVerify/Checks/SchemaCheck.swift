@@ -99,30 +99,22 @@ struct SchemaCheck: Check {
             .sorted { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
         if actualKey != key { differs("PRIMARY KEY") }
         // What is said already is not said twice.
-        if isAsAsked { try checkText(of: table, sql, dead: dead, entity: entity, in: context) }
+        if isAsAsked { try checkText(of: table, sql, entity: entity, in: context) }
     }
 
-    /// The statement of a table that the run has made; of an altered one what stands for its columns, in any order.
+    /// The statement of a table that the run has made; of a store that was altered only those of Core Data's own tables,
+    /// which stay: what ALTER TABLE leaves of the others is not known to the letter.
     private func checkText(
-        of table: String, _ sql: String?, dead: Set<String> = [], entity: String?, in context: VerificationContext
+        of table: String, _ sql: String?, entity: String?, in context: VerificationContext
     ) throws {
+        if context.verification.isInPlace, entity != nil { return }
         let found = try context.connection.rows(
             "SELECT sql FROM destination.sqlite_master WHERE type = 'table' AND name = ?", [.text(table)])
         guard let found = found.first?[0].text, let sql else { return }
         let isSame =
             context.verification.isInPlace
-            ? Self.parts(of: found, without: dead) == Self.parts(of: sql, without: []) : found == sql
+            ? Self.withoutQuotes(found) == Self.withoutQuotes(sql) : found == sql
         if !isSame { context.report(SchemaCheck.self, entity: entity, example: "\(table) CREATE TABLE") }
-    }
-
-    /// What stands between the commas of a statement, without quotes and blanks, in alphabetical order.
-    private static func parts(of sql: String, without dead: Set<String>) -> [String] {
-        let text = String(withoutQuotes(sql) ?? [])
-        guard let open = text.firstIndex(of: "("), text.last == ")" else { return [text] }
-        let columns = text[text.index(after: open)...].dropLast().split(
-            separator: ",", omittingEmptySubsequences: false)
-        return [String(text[...open])]
-            + columns.map(String.init).filter { part in !dead.contains { part.hasPrefix($0) } }.sorted()
     }
 
     /// Columns that no property had before either, in the source tables whose objects come into a root table.
