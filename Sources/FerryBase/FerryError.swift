@@ -91,6 +91,8 @@ extension FerryError.Code {
     public static let mandatoryValue = Self("mandatoryValue", .refused)
     public static let notUnique = Self("notUnique", .refused)
     public static let damagedSource = Self("damagedSource", .refused)
+    /// Pages of the store's file do not fit together.
+    public static let storeDamaged = Self("storeDamaged", .refused)
     public static let unknownObject = Self("unknownObject", .refused)
     public static let diskFull = Self("diskFull", .refused)
     public static let sourceChanged = Self("sourceChanged", .refused)

@@ -90,6 +90,8 @@ public struct Configuration: Sendable {
     package var largestLoggedStore: Int64 = 1 << 20
     /// Bytes of a new store that at most go into the old one through its `-wal`.
     package var largestLoggedSwap: Int64 = 1 << 30
+    /// A check of the store's pages that takes longer is not made again by the next call, whatever stops this one.
+    package var leastMarkedSeconds = 2.0
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,

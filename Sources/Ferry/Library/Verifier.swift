@@ -1,6 +1,8 @@
 public import FerryBase
+internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
 
@@ -83,15 +85,18 @@ public struct Verifier: Sendable {
             try withStore(store) { new in
                 let step = try step(from: old, to: new)
                 let hashes = new.metadata.hashes
-                let log = RunLog(beside: new.path, files: files)
-                let now = try log.time(ofRunTo: hashes)
+                let run = try RunLog(beside: new.path, files: files).migration(to: hashes)
                 return try withWorkFolder { folder in
                     var verification = Verification(
                         mode: .full, step: step.resolved, sourcePath: old.path,
                         isSourcePrivate: old.sourceGuard.access == .immutable, destinationPath: new.path,
-                        workFolder: folder, counts: nil, now: now,
+                        workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
+                    // What Ferry has made is as a run's own verification asks for; what Core Data has made may have
+                    // names of its own.
+                    verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
+                    verification.isKnownRun = try run?.isInPlace != nil && hasNamesOfNew(new, step.resolved, old)
                     verification.isDestinationImmutable = new.sourceGuard.access == .immutable
                     verification.isThorough = options.checksIntegrity
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
@@ -99,6 +104,17 @@ public struct Verifier: Sendable {
                 }
             }
         }
+    }
+
+    /// Whether the tables of a migrated store have the names of a new one.
+    private func hasNamesOfNew(_ new: OpenedStore, _ step: ResolvedStep, _ old: OpenedStore) throws -> Bool {
+        let source = try StoreLayout.actual(for: step.source.model, on: old.sourceGuard.connection)
+        let model = step.destination.model
+        guard StoreLayout.refusals(for: model, foundTriggers: .of(source)).isEmpty else { return false }
+        let canonical = try StoreLayout.canonical(for: model, foundTriggers: .of(source))
+        let names = try new.sourceGuard.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+        let found = Set(names.compactMap { $0[0].text })
+        return found.isSuperset(of: canonical.tables.values.map(\.name) + canonical.joinTables.map(\.name))
     }
 
     // MARK: Stores

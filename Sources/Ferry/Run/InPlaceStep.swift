@@ -29,7 +29,7 @@ struct InPlaceStep: StepWork {
         guard let previous else { return sourceGuard.store.main }
         return isCopied ? previous : destinationPath
     }
-    var isSourcePrivate: Bool { previous != nil }
+    var isSourcePrivate: Bool { previous != nil || sourceGuard.access == .immutable }
 
     // MARK: Running
 

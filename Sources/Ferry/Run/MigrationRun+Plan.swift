@@ -22,7 +22,13 @@ extension MigrationRun {
         guard version.hashes != target.hashes else {
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
-        let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
+        let inspection: StoreInspection
+        let layout: StoreLayout
+        do {
+            (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
+        } catch {
+            throw FerryError.beforeRun(error, on: place.store)
+        }
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = planner.plan(
             from: version, to: target, rows: rows,

@@ -79,8 +79,10 @@ extension MigrationRun {
             try files.syncFolder(folder.path)
         }
         guard step.mode == .inPlace else {
+            // Where SQLite can take no lock, opening the store with one fails: the fingerprint tells of changes.
             return StepRun(
-                step: step, sourcePath: previous ?? place.store, isSourcePrivate: previous != nil, folder: stepFolder,
+                step: step, sourcePath: previous ?? place.store,
+                isSourcePrivate: previous != nil || sourceGuard.access == .immutable, folder: stepFolder,
                 options: options, policies: inputs.policies)
         }
         return InPlaceStep(

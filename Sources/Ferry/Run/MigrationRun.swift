@@ -100,8 +100,14 @@ final class MigrationRun {
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
-        let planned = try planned(
-            store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+        let planned: Planned
+        do {
+            planned = try self.planned(
+                store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+        } catch {
+            guard known == nil else { throw error }
+            throw FerryError.beforeRun(error, on: place.store)
+        }
         let (plan, rows) = (planned.plan, planned.rows)
         releaseUnusedMemory()
         let scratch = try announce(planned, store)
@@ -123,17 +129,20 @@ final class MigrationRun {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
             let findings: Findings
+            var begun = found
             do {
                 try place.checkOutput(files: files)
                 findings = try sourceGuard.connection.abandoning(on: stop) {
-                    try preflight(store, planned, scratch: scratch)
+                    try preflight(store, planned, scratch: scratch, &begun)
                 }
             } catch {
-                // A kill can leave the folder of a run that had not begun yet, or of one that was done.
-                if let found, found.record == nil { try found.remove() }
+                // A kill can leave the folder of a run that had not begun yet, or of one that was done. What a call that
+                // was stopped leaves there spares the next one its work.
+                let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
+                if let begun, begun.record == nil, !isStopped { try begun.remove() }
                 throw error
             }
-            folder = try found ?? RunFolder(path: place.runFolder, files: files)
+            folder = try begun ?? RunFolder(path: place.runFolder, files: files)
             do {
                 record = try newRecord(plan, findings, rows, sourceGuard, folder)
             } catch {
@@ -172,7 +181,9 @@ final class MigrationRun {
         return report.steps.map(\.scratchBytes)
     }
 
-    private func preflight(_ store: OpenedStore, _ planned: Planned, scratch: [Int64]) throws -> Findings {
+    private func preflight(
+        _ store: OpenedStore, _ planned: Planned, scratch: [Int64], _ folder: inout RunFolder?
+    ) throws -> Findings {
         let plan = planned.plan
         guard
             var preflight = Preflight(
@@ -180,6 +191,7 @@ final class MigrationRun {
         else { return Findings() }
         preflight.writesRows = planned.writesRows
         preflight.soundTables = planned.soundTables
+        if planned.writesRows { preflight.damagedPages = try checkPages(store, &folder) }
         var (refusals, findings) = try preflight.check()
         findings.warnings = plan.warnings + findings.warnings
         if !planned.writesRows {

@@ -52,7 +52,10 @@ package final class RunFolder {
         return nil
     }
 
-    private static let ownNames: Set = ["lock", "run.json", "run.json.new", "progress.json", "progress.json.new"]
+    private static let ownNames: Set = [
+        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageMark.fileName,
+        PageMark.fileName + ".new",
+    ]
 
     /// Reads the record of the run that the folder holds.
     ///

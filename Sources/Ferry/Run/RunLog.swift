@@ -40,6 +40,8 @@ struct RunLog {
         /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
         var source: Fingerprint?
         var options: RunRecord.Options?
+        /// Whether all of it was done in place, on the store or on a copy; logs of older versions do not have it.
+        var isInPlace: Bool?
     }
 
     private struct Content: Codable {
@@ -59,7 +61,8 @@ struct RunLog {
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
                 ended: record.ended,
-                source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options }))
+                source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
+                isInPlace: record.migration?.isInPlace))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -88,10 +91,10 @@ struct RunLog {
         return try read().runs.last { $0.hashes == hashes && $0.to != nil }?.to
     }
 
-    /// What `now()` was in the last migration that led to these hashes.
-    func time(ofRunTo hashes: [String: [UInt8]]) throws -> Double? {
+    /// The last migration that led to these hashes.
+    func migration(to hashes: [String: [UInt8]]) throws -> Entry? {
         let hashes = hashes.mapValues(\.hexadecimal)
-        return try read().runs.last { $0.hashes == hashes && $0.to != nil }?.now
+        return try read().runs.last { $0.hashes == hashes && $0.to != nil }
     }
 
     private func read() throws -> Content {

@@ -65,7 +65,8 @@ struct RunDatabase {
         // This connection's journal is deleted at the commit; only EXTRA syncs the folder then, so that a power cut does
         // not bring the journal back, and with it the table, into a step that is recorded as finished.
         try connection.execute("PRAGMA main.synchronous = EXTRA")
-        try connection.execute("DROP TABLE IF EXISTS main.\(ProgressTable.name)")
+        try attachSource(to: connection)
+        try ProgressTable.drop(on: connection)
         try connection.execute("PRAGMA main.journal_mode = DELETE")
     }
 

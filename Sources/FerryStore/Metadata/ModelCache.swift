@@ -1,5 +1,5 @@
 internal import CZlib
-internal import FerryBase
+package import FerryBase
 package import FerryModel
 package import FerrySQLite
 
@@ -82,7 +82,8 @@ package enum ModelCache {
         return true
     }
 
-    private static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
+    /// The keyed archive that ``write(_:on:schema:)`` makes of a model, before it is deflated; nil when it has none.
+    package static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
         do {
             return try ArchivedModel.encode(model)
         } catch  where error.code == .unsupported {
