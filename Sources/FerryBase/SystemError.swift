@@ -14,6 +14,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
     static var last: SystemError { SystemError(errno) }
     static let inputOutput = SystemError(EIO)
+    static let existing = SystemError(EEXIST)
 
     package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
     package var isExisting: Bool { number == EEXIST }

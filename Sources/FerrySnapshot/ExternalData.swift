@@ -28,6 +28,7 @@ struct ExternalData {
                 remedy: "Check what is in the folder beside the store.")
         }
         try files.createDirectory(destination, mode: 0o700)
+        try files.removeUnfinishedCopies(in: destination)
         try files.forEachEntry(in: source) { entry in
             try stop.check()
             let (from, to) = (source + "/" + entry.name, destination + "/" + entry.name)
@@ -41,23 +42,16 @@ struct ExternalData {
         try files.syncFolder(destination)
     }
 
-    /// Puts one file at its place.
+    /// Puts one file at its place, whole or not at all; what stands there under its name is kept if it is the same.
     ///
     /// - Returns: False when it is gone: an app that could not save takes back what it had written.
     private func place(_ source: String, at destination: String) throws(FerryError) -> Bool {
-        if let there = try files.attributesIfPresent(destination) {
-            let here = try files.attributes(source)
-            if here.device == there.device, here.inode == there.inode { return true }
-            if here.size == there.size, try hash(source) == hash(destination) { return true }
-            // Cut off, or damaged; replaced in one step, in case that a store names it.
-            let aside = destination + ".new"
-            try files.removeIfPresent(aside)
-            try files.copy(source, to: aside, allowsLink: true)
-            try files.rename(aside, to: destination)
-            return true
-        }
         do {
-            try files.copy(source, to: destination, allowsLink: true)
+            let isThere = try files.exists(destination)
+            if isThere, try files.compare(destination, with: source) == .same { return true }
+            // Else what is there is cut off or damaged: the name of such a file stands for one content. It is replaced in
+            // one step, in case that a store names it.
+            try files.copy(source, to: destination, allowsLink: true, isReplacing: isThere)
             return true
         } catch {
             if error.code == .notFound, try !files.exists(source) { return false }

@@ -58,7 +58,7 @@ extension SnapshotStore {
                     _ = try Manifest.read(snapshot.manifestPath, files: files) {
                         try external.restore($0, from: snapshot.externalPath, to: externalFolder)
                     }
-                    try syncFolders(below: externalFolder)
+                    try tidyFolders(below: externalFolder)
                 }
                 try files.rename(aside, to: path)
                 try files.syncFolder(FileLayer.parent(of: path))
@@ -107,10 +107,12 @@ extension SnapshotStore {
         }
     }
 
-    private func syncFolders(below folder: String) throws {
+    /// Removes what a killed call has left of a copy, and makes the names durable.
+    private func tidyFolders(below folder: String) throws {
         guard try files.exists(folder) else { return }
+        try files.removeUnfinishedCopies(in: folder)
         try files.forEachEntry(in: folder) { entry in
-            if entry.isDirectory { try syncFolders(below: folder + "/" + entry.name) }
+            if entry.isDirectory { try tidyFolders(below: folder + "/" + entry.name) }
         }
         try files.syncFolder(folder)
     }

@@ -36,6 +36,7 @@ let allChecks: [any Check.Type] = [
     DerivedAttributesCheck.self,
     RTreesCheck.self,
     ExternalFilesCheck.self,
+    ExternalContentsCheck.self,
     CarriedObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,

@@ -11,8 +11,10 @@
 #ifdef __linux__
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #else
+#include <stdio.h>
 #include <sys/clonefile.h>
 #endif
 
@@ -72,6 +74,18 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
 #else
     (void)mode;
     return clonefile(source, destination, 0);
+#endif
+}
+
+/// Renames a file; fails with EEXIST when something has the new name.
+///
+/// Returns 0, or -1 and `errno`: EINVAL or ENOSYS where the system or the file system cannot do it in one step.
+static inline int ferry_rename_exclusively(const char *path, const char *destination) {
+#ifdef __linux__
+    // RENAME_NOREPLACE of <linux/fs.h>; not every C library has renameat2.
+    return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, destination, 1U);
+#else
+    return renamex_np(path, destination, RENAME_EXCL);
 #endif
 }
 

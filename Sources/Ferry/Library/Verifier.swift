@@ -161,20 +161,9 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// A folder for lookups, which are about as large as the store's keys; gone afterwards.
+    /// A folder for lookups, which are about as large as the store's keys, and hold values; gone afterwards.
     private func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "ferry-verify-\(UUID().uuidString)")
-            .filePath
-        try files.createDirectory(folder)
-        do {
-            let result = try body(folder)
-            try files.removeTree(folder)
-            return result
-        } catch {
-            // The first error is the one to report.
-            do { try files.removeTree(folder) } catch {}
-            throw error
-        }
+        try files.withWorkFolder(named: "ferry-verify", in: FileManager.default.temporaryDirectory.filePath, body)
     }
 }
 

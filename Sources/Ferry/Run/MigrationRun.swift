@@ -24,6 +24,10 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
+    /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
+    var copiesInferred: Bool?
+    /// What the report is to say beside what was found before the run.
+    var warnings: [String] = []
 
     init(
         store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
@@ -62,6 +66,7 @@ final class MigrationRun {
                 folder = found
             }
         }
+        if configuration.recovers { try recover() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             memory: configuration.memory, trace: configuration.trace)
@@ -79,6 +84,7 @@ final class MigrationRun {
         _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
+        copiesInferred = known?.migration.flatMap { $0.copiesInferred ?? ($0.isInPlace ? false : nil) }
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
@@ -145,15 +151,26 @@ final class MigrationRun {
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseUnusedMemory()
+        var problem: (any Error)?
         if plan.isInPlace, place.output == nil {
-            try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
+            do {
+                try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
+            } catch {
+                record = try done(despite: error, folder, sourceGuard)
+                problem = error
+            }
         } else {
             var plan = plan
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             try runSteps(plan, sourceGuard, &record, folder)
-            try putInPlace(sourceGuard, &record, folder)
+            do {
+                try putInPlace(sourceGuard, &record, folder)
+            } catch {
+                record = try done(despite: error, folder, sourceGuard)
+                problem = error
+            }
         }
-        guard let report = try finish(folder, record) else {
+        guard let report = try finish(folder, record, after: problem) else {
             throw FerryError(.internalError, "The record of the run lacks the migration.")
         }
         return report
@@ -222,8 +239,15 @@ final class MigrationRun {
             outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: "none")
         report.wallSeconds = seconds(since: start)
         report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.warnings = warnings
         relay.send(.finished(report))
         return report
+    }
+
+    /// Tells something at once, and in the report.
+    func warn(_ warning: String) {
+        warnings.append(warning)
+        relay.send(.warning(warning))
     }
 
     // MARK: Options that several parts ask for
@@ -237,5 +261,5 @@ final class MigrationRun {
         return try VFS(temporaryFolder: temporaryFolder, faults: faults)
     }
 
-    func seconds(since time: UInt64) -> Double { Double(Clock.nanoseconds() - time) / 1e9 }
+    func seconds(since time: UInt64) -> Double { Clock.seconds(since: time) }
 }

@@ -24,6 +24,7 @@ package final class RunFolder {
     package init(path: String, files: FileLayer) throws {
         self.path = path
         self.files = files
+        try files.refuseLink(path)
         if let attributes = try files.attributesIfPresent(path), !attributes.isDirectory {
             throw FerryError(
                 .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
@@ -127,7 +128,7 @@ package final class RunFolder {
         } catch {
             throw FerryError(.internalError, "The record of the run cannot be written as JSON.", cause: error)
         }
-        try files.replace(path + "/run.json", with: bytes)
+        try files.replace(path + "/run.json", with: bytes, mode: 0o600)
         self.record = record
     }
 
@@ -179,5 +180,17 @@ package final class RunFolder {
         try clear()
         try files.removeTree(path)
         try files.syncFolder(FileLayer.parent(of: path))
+    }
+}
+
+extension FileLayer {
+    /// Refuses a symbolic link where a folder is to be worked in, and emptied: what it leads to may be anything.
+    ///
+    /// - Throws: ``FerryError`` `.runDiffers`.
+    func refuseLink(_ path: String) throws(FerryError) {
+        guard try isSymbolicLink(path) else { return }
+        throw FerryError(
+            .runDiffers, "\(path) is a symbolic link, but Ferry needs a folder of its own there.",
+            remedy: "Remove the link; what it leads to was not touched.")
     }
 }

@@ -52,6 +52,34 @@ struct StoreSnapshots {
         return chosen
     }
 
+    /// Why ``choose(_:)`` takes this snapshot, for the report.
+    ///
+    /// - Parameters:
+    ///   - snapshot: What it took.
+    ///   - nameOrPath: What it was given.
+    ///   - all: The snapshots that there were, oldest first.
+    /// - Returns: A part of a sentence.
+    static func reason(for snapshot: Snapshot, named nameOrPath: String?, among all: [Snapshot]) -> String {
+        guard nameOrPath == nil else { return "it was asked for" }
+        let damaged = all.filter { !$0.isDescribed }.map(\.name)
+        let others = all.count - damaged.count
+        let which = others == 1 ? "it is the only one" : "it is the newest of \(others)"
+        let by = snapshot.sequence == nil ? "by its time" : "by its number"
+        let passedOver =
+            damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and tells no order"
+        return (others == 1 ? which : "\(which), \(by)") + passedOver
+    }
+
+    /// Removes old snapshots, but never one that verifies when it is the last, nor those that are protected by name.
+    func prune(
+        keep: Int, minimumAge: Int64, protecting archives: [String], stop: StopRequest
+    ) throws -> SnapshotStore.Pruned {
+        try snapshots.prune(
+            keep: keep, minimumAge: minimumAge, now: Int64(Date().timeIntervalSince1970),
+            // By their names: the store may have been moved since.
+            protecting: Set(archives.map { FileLayer.name(of: $0) }), stop: stop)
+    }
+
     func named(_ nameOrPath: String) throws -> Snapshot { try snapshots.snapshot(nameOrPath) }
 
     /// Reads a whole snapshot.
@@ -106,7 +134,7 @@ extension Fingerprint {
 extension SnapshotEntry {
     init(_ snapshot: Snapshot, verified: Bool? = nil, problem: FerryError? = nil) {
         self.init(
-            url: URL(fileURLWithPath: snapshot.archivePath),
+            url: URL(fileURLWithPath: snapshot.archivePath), sequence: snapshot.sequence,
             created: Date(timeIntervalSince1970: Double(snapshot.created)).formatted(.iso8601),
             version: snapshot.version, bytes: snapshot.bytes, compressedBytes: snapshot.compressedBytes,
             verified: verified, problem: problem ?? snapshot.problem)

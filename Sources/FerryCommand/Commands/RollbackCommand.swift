@@ -11,7 +11,7 @@ struct RollbackCommand: Command {
     static let syntax = Syntax(
         "rollback", summary: "Puts a snapshot back in the place of the store.",
         discussion: "Reads the snapshot through first: a damaged one is refused (exit 2) and the store stays as it is. "
-            + "Without a name the newest snapshot is taken. What is replaced is kept until the swap has succeeded.",
+            + "Without a name the newest snapshot is taken, by its number. What is replaced is kept until the swap has succeeded.",
         operands: [MigrationInput.store, SnapshotOptions.snapshot], options: [SnapshotOptions.folder],
         example: "ferry rollback App.sqlite")
 
@@ -31,13 +31,18 @@ struct RollbackCommand: Command {
             [
                 ("outcome", .string("rolledBack")), ("store", .string(report.store.filePath)),
                 ("snapshot", .string(report.snapshot.filePath)), ("replaced", .string(report.replaced)),
-                ("version", .string(report.version)),
+                ("version", .string(report.version)), ("sequence", .integer(report.sequence)),
+                ("reason", .string(report.reason)),
             ],
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
                 "From \(report.snapshot.filePath), which is kept.",
-            ])
+            ] + (report.reason.map { ["\(number(report)) was taken: \($0)."] } ?? []))
         return .success
+    }
+
+    private func number(_ report: RollbackReport) -> String {
+        report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
     }
 }
