@@ -76,6 +76,7 @@ final class MigrationRun {
             relay.measure(by: nil)
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard.close() } catch {}
+            removeSideFiles(notIn: sourceGuard.sideFiles)
             throw stopped(FerryError.wrapping(error, on: place.store))
         }
     }
@@ -242,6 +243,19 @@ final class MigrationRun {
         report.warnings = warnings
         relay.send(.finished(report))
         return report
+    }
+
+    /// Removes empty side files that were not there before Ferry came.
+    ///
+    /// A store that was given WAL mode back, after its guard had let it go, has them again.
+    private func removeSideFiles(notIn before: SideFiles) {
+        do {
+            let now = try SideFiles(of: StoreFileNames(place.store), files: files)
+            guard (now.hadLog && !before.hadLog) || (now.hadIndex && !before.hadIndex) else { return }
+            try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: before).close()
+        } catch {
+            // Another error is to be reported, and empty files are in nobody's way.
+        }
     }
 
     /// Tells something at once, and in the report.
