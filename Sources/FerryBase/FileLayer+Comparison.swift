@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
 extension FileLayer {
     /// How the content of a file stands to that of another one.
     package enum Comparison: Sendable {
@@ -24,7 +32,7 @@ extension FileLayer {
         while true {
             let count = try own.read(into: ownPiece, at: offset)
             let otherCount = try other.read(into: otherPiece, at: offset)
-            guard count <= otherCount, ownPiece[..<count].elementsEqual(otherPiece[..<count]) else {
+            guard count <= otherCount, memcmp(ownPiece.baseAddress!, otherPiece.baseAddress!, count) == 0 else {
                 return .different
             }
             if count < otherCount { return .cutOff }
