@@ -22,7 +22,8 @@ public enum FerryCommand {
             InspectCommand.self, DiffCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self,
             StatusCommand.self, VerifyCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
-            SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self, MappingInitCommand.self,
+            SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
+            MappingInitCommand.self,
             MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
             DemoCommand.self, HelpCommand.self, VersionCommand.self,
         ]

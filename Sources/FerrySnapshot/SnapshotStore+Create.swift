@@ -148,7 +148,8 @@ extension SnapshotStore {
         if let given = description.externalFolder, try files.exists(given) { externalFolder = given }
         let head = Manifest.Head(
             sequence: try nextSequence(), created: SnapshotNames.time(result.state.createdSeconds),
-            createdSeconds: result.state.createdSeconds, tool: description.tool, store: description.store, version: description.version,
+            createdSeconds: result.state.createdSeconds, tool: description.tool, store: description.store,
+            version: description.version,
             versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },
             rows: description.rows,
             archive: .init(

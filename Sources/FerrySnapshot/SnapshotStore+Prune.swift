@@ -15,8 +15,8 @@ extension SnapshotStore {
     /// - Parameters:
     ///   - keep: How many of the newest whole ones stay whatever their age.
     ///   - minimumAge: Seconds that one must be old to be removed.
-    ///   - protected: Names of archives, without a folder, that stay.
     ///   - now: Seconds since 1970.
+    ///   - protected: Names of archives, without a folder, that stay.
     ///   - stop: Ends it between two snapshots.
     /// - Returns: Both lists, newest first.
     /// - Throws: ``FerryError`` `.fileFailed`, or the reason of the stop request.

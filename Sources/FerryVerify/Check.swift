@@ -26,6 +26,7 @@ enum CheckScope: Sendable {
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
     MetadataCheck.self,
+    HeaderNumbersCheck.self,
     IntegrityCheck.self,
     IndexesCheck.self,
     KeysCheck.self,

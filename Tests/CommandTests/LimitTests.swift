@@ -30,10 +30,13 @@ struct LimitTests {
     @Test("A limit on the size of files is told as an error, and the same command goes on without it")
     func fileSize() throws {
         let before = try library.digest()
-        let stopped = try shell("ulimit -f 400; exec \"$@\"", migrate)
-        #expect(stopped.exitCode == 1, "\(stopped.diagnostics)")
-        #expect(stopped.diagnostics.contains("ferry: ") && stopped.diagnostics.contains("as before"))
-        #expect(try library.digest() == before)
+        // With one limit SQLite's file is too large, with the other one the snapshot.
+        for limit in [3000, 400] {
+            let stopped = try shell("ulimit -f \(limit); exec \"$@\"", migrate)
+            #expect(stopped.exitCode == 1, "\(stopped.diagnostics)")
+            #expect(stopped.diagnostics.contains("ferry: ") && stopped.diagnostics.contains("again"))
+            #expect(try library.digest() == before)
+        }
         let again = try FerryBinary.run(migrate, in: folder.path)
         #expect(again.exitCode == 0, "\(again.diagnostics)")
     }
@@ -45,7 +48,7 @@ struct LimitTests {
             try store.execute("PRAGMA journal_mode = WAL; UPDATE ZBOOK SET Z_OPT = Z_OPT WHERE Z_PK = 1")
         }
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
-        let before = try library.digest()
+        let before = try DatabaseDump.text(library.store)
         let blocks = try FileLayer().attributes(library.store).size / 512 + 100
         let words = [
             "migrate", library.store, "--models", library.models, "--to", "Library2", "--no-snapshot", "--progress",
@@ -60,7 +63,9 @@ struct LimitTests {
                 try library.files() == [
                     "Library.sqlite", "Library.sqlite.ferry", "Library.xcdatamodeld", "Mappings",
                 ])
-            #expect(try library.digest() == before)
+            let connection = try Connection(path: library.store, mode: .readOnly)
+            #expect(try connection.pragma("journal_mode")?.text == "wal")
+            #expect(try DatabaseDump.text(library.store) == before)
             return
         }
         Issue.record("No limit has stopped the migration.")

@@ -16,7 +16,7 @@ struct JournalRecoveryTests {
         var folder: String { small.store + ".snapshots" }
 
         init() throws {
-            small = try SmallMigration(rows: 200)
+            small = try SmallMigration(rows: 40)
             original = try DatabaseDump.text(small.store)
             let files = FileLayer()
             do {
@@ -65,6 +65,7 @@ struct JournalRecoveryTests {
         _ = try StoreFiles(URL(fileURLWithPath: stage.small.store)).rollback()
         #expect(try DatabaseDump.text(stage.small.store) == stage.original)
         // The copies are no snapshot, but a store that any program repairs.
+        _ = try Connection(path: copies + "/App.sqlite", mode: .readWrite).integer("SELECT count(*) FROM ZBOOK")
         #expect(try DatabaseDump.text(copies + "/App.sqlite") == stage.original)
     }
 
@@ -73,7 +74,9 @@ struct JournalRecoveryTests {
         let count = FaultPlan(keepsNames: true)
         _ = try Stage().migrate(count)
         let end = try #require(count.names.lastIndex { $0.contains("-hot-journal") }) + 12
-        for operation in stride(from: 1, through: end, by: 3) {
+        // `FERRY_SWEEP` tries each.
+        let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 11 : 1
+        for operation in stride(from: 1, through: end, by: step) {
             let stage = try Stage()
             #expect(throws: (any Error).self) { try stage.migrate(FaultPlan(trigger: operation)) }
             let whole = try stage.copies().filter { try StoreBytes($0 + "/App.sqlite") == stage.hot }

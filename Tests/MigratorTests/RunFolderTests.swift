@@ -52,7 +52,8 @@ struct RunFolderTests {
         #expect(try small.migrator().migrate().outcome == .migrated)
     }
 
-    @Test("Nobody else may read what a run keeps", arguments: [Scenario.Kind.copy, .mixed, .policies, .inPlaceToOutput])
+    @Test(
+        "Nobody else may read what a run keeps", arguments: [Scenario.Kind.copy, .mixed, .policies, .inPlaceToOutput])
     func isPrivate(_ kind: Scenario.Kind) throws {
         let scenario = try Scenario(kind, form: .plain)
         #expect(throws: FerryError.self) { try scenario.run { $0.holdsSwap = true } }

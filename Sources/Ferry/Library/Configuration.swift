@@ -97,7 +97,8 @@ public struct Configuration: Sendable {
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil, holdsSwap: Bool = false,
+        composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
+        holdsSwap: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target

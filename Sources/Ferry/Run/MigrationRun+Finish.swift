@@ -57,7 +57,7 @@ extension MigrationRun {
     /// - Returns: The report; nil when the record is that of a rollback.
     func finish(
         _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
-    ) throws -> MigrationReport? {
+    ) -> MigrationReport? {
         relay.begin(.cleanUp)
         let time = Clock.nanoseconds()
         var record = record

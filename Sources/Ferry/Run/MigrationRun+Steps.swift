@@ -65,7 +65,9 @@ extension MigrationRun {
         if try !files.exists(stepFolder) {
             try files.createDirectory(stepFolder, mode: 0o700)
             if step.mode == .copy, number > migration.steps.count {
-                for name in ["destination.sqlite", "scratch.sqlite"] { try files.createPrivately(stepFolder + "/" + name) }
+                for name in ["destination.sqlite", "scratch.sqlite"] {
+                    try files.createPrivately(stepFolder + "/" + name)
+                }
             }
             // Before a step in place takes over the file of the step before: a power cut would take both.
             try files.syncFolder(folder.path)

@@ -54,9 +54,10 @@ final class MigrationRun {
             record = try found.load(restart: configuration.restart)
             if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
                 isResumed = true
-                let report = try finish(found, swapped)
+                let report = finish(found, swapped)
                 let target = try inputs.target(configuration)
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
+                try found.requireEmpty()
                 record = nil
             } else {
                 if let unfinished = record, unfinished.isUnfinishedInPlace {
@@ -97,7 +98,7 @@ final class MigrationRun {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
                 isResumed = true
-                if let report = try finish(found, known) { return report }
+                if let report = finish(found, known) { return report }
             }
             return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
         }
@@ -171,7 +172,7 @@ final class MigrationRun {
                 problem = error
             }
         }
-        guard let report = try finish(folder, record, after: problem) else {
+        guard let report = finish(folder, record, after: problem) else {
             throw FerryError(.internalError, "The record of the run lacks the migration.")
         }
         return report

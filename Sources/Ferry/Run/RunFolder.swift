@@ -165,6 +165,16 @@ package final class RunFolder {
         return nil
     }
 
+    /// Looks whether a run that was finished has left anything that another one would take for its own.
+    ///
+    /// - Throws: ``FerryError`` `.fileFailed`.
+    func requireEmpty() throws {
+        guard try Self.read(path, files: files) != nil else { return }
+        throw FerryError(
+            .fileFailed, "\(path) still holds what a finished run has left, and cleaning up behind it failed.",
+            remedy: "Look at the warning before this, and run the command again.")
+    }
+
     /// Takes everything but the lock out of the folder.
     package func clear() throws {
         // The record goes last: until then the leftovers are known as a run's.

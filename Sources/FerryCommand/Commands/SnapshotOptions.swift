@@ -49,7 +49,8 @@ struct SnapshotRendering {
         for entry in entries {
             let state = entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read"
             table.add([
-                entry.sequence.map(String.init) ?? "", entry.created, entry.version ?? "?", Quantity.sizeText(entry.bytes),
+                entry.sequence.map(String.init) ?? "", entry.created, entry.version ?? "?",
+                Quantity.sizeText(entry.bytes),
                 Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
             ])
         }

@@ -10,7 +10,8 @@ internal import FerryBase
 struct SnapshotPruneCommand: Command {
     static let syntax = Syntax(
         "snapshot prune", summary: "Removes old snapshots of a store.",
-        discussion: "Removes those that are neither among the newest nor younger than --min-age. Three are never removed, "
+        discussion:
+            "Removes those that are neither among the newest nor younger than --min-age. Three are never removed, "
             + "whatever is asked for: the last one that can be read, the one that the store's ferry-log.json names as the "
             + "way back, and the one of an unfinished run. One whose manifest is damaged stays, too.",
         operands: [MigrationInput.store],

@@ -91,8 +91,8 @@ struct ExternalFilesFaultTests {
         }
         #expect(operations.count > 20)
         // All of them together, from other starts; `FERRY_SWEEP` tries each.
-        let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 17 : 1
-        let start = step == 1 ? 0 : 5 * (Fault.allCases.firstIndex(of: fault) ?? 0) + kind
+        let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 31 : 1
+        let start = step == 1 ? 0 : 9 * (Fault.allCases.firstIndex(of: fault) ?? 0) + kind
         for index in stride(from: start, to: operations.count, by: step) {
             let (stage, operation) = (try make(), operations[index] + 1)
             let disk = try SimulatedDisk(stage.folder)
