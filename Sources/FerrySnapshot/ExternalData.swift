@@ -71,18 +71,26 @@ struct ExternalData {
 
     /// - Throws: ``FerryError`` `.snapshotDamaged` when a file is not what the manifest says.
     func check(_ file: Manifest.ExternalFile, in folder: String) throws {
+        let path = folder + "/" + file.name
+        switch try matches(file, in: folder) {
+        case .none: throw ArchiveReader.damaged(path, "it is missing")
+        case .some(false): throw ArchiveReader.damaged(path, "it is not the file that was copied")
+        case .some(true): break
+        }
+    }
+
+    /// Whether a file is what the manifest says; nil when it is not there.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when the manifest names a file outside of the folder.
+    func matches(_ file: Manifest.ExternalFile, in folder: String) throws -> Bool? {
         try stop.check()
         let parts = file.name.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }), !file.name.utf8.contains(0) else {
             throw ArchiveReader.damaged(folder, "its manifest names a file outside of it")
         }
         let path = folder + "/" + file.name
-        guard let attributes = try files.attributesIfPresent(path) else {
-            throw ArchiveReader.damaged(path, "it is missing")
-        }
-        guard attributes.size == file.bytes, try hash(path).hexadecimal == file.sha256 else {
-            throw ArchiveReader.damaged(path, "it is not the file that was copied")
-        }
+        guard let attributes = try files.attributesIfPresent(path) else { return nil }
+        return try attributes.isRegularFile && attributes.size == file.bytes && hash(path).hexadecimal == file.sha256
     }
 
     private func described(_ path: String, as name: String) throws -> Manifest.ExternalFile {

@@ -13,7 +13,11 @@ struct LimitTests {
     init() throws {
         folder = try TemporaryFolder()
         library = ProgramTests.Library(folder: folder.path)
-        let made = try FerryBinary.run(["demo", library.path, "--books", "9000", "--prepare"], in: folder.path)
+        try prepare(library, books: 300)
+    }
+
+    private func prepare(_ library: ProgramTests.Library, books: Int) throws {
+        let made = try FerryBinary.run(["demo", library.path, "--books", "\(books)", "--prepare"], in: folder.path)
         try #require(made.exitCode == 0, "\(made.diagnostics)")
     }
 
@@ -31,7 +35,7 @@ struct LimitTests {
     func fileSize() throws {
         let before = try library.digest()
         // With one limit SQLite's file is too large, with the other one the snapshot.
-        for limit in [3000, 400] {
+        for limit in [150, 40] {
             let stopped = try shell("ulimit -f \(limit); exec \"$@\"", migrate)
             #expect(stopped.exitCode == 1, "\(stopped.diagnostics)")
             #expect(stopped.diagnostics.contains("ferry: ") && stopped.diagnostics.contains("again"))
@@ -43,6 +47,10 @@ struct LimitTests {
 
     @Test("A store in place that fails is left without side files that it did not have")
     func sideFiles() throws {
+        // Above a MiB it leaves WAL mode for its transaction.
+        try FileLayer().createDirectory(folder.file("large"))
+        let library = ProgramTests.Library(folder: folder.file("large"))
+        try prepare(library, books: 9_000)
         do {
             let store = try Connection(path: library.store, mode: .readWrite)
             try store.execute("PRAGMA journal_mode = WAL; UPDATE ZBOOK SET Z_OPT = Z_OPT WHERE Z_PK = 1")

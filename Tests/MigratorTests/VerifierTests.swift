@@ -55,6 +55,23 @@ struct VerifierTests {
         #expect(try stage.verify().notRecomputed == 1)
     }
 
+    @Test("Of a store by itself they are compared with what its newest snapshot says")
+    func snapshotContents() throws {
+        let (store, files) = (try Stage().store, FileLayer())
+        let file = ExternalData.folder(forStore: store.store) + "/" + Self.name
+        let url = URL(fileURLWithPath: store.store)
+        let verifier = try Verifier(
+            store: url, models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))])
+        _ = try StoreFiles(url).createSnapshot()
+        #expect(try verifier.verifyStore().differences == [])
+        for damaged in ["largf", ""] {
+            try files.replace(file, with: Array(damaged.utf8))
+            let differences = try verifier.verifyStore().differences
+            #expect(differences.map(\.check) == ["externalContents"] && differences.first?.count == 1, "\(damaged)")
+            #expect(differences.first?.example == "_EXTERNAL_DATA/\(Self.name)")
+        }
+    }
+
     @Test("Its work folder is its user's alone, and no file with values has a name in it")
     func isPrivate() throws {
         let files = FileLayer()

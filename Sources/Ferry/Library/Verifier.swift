@@ -41,7 +41,8 @@ public struct Verifier: Sendable {
     }
 
     /// Checks what holds for every sound store of its model: metadata, numbers, keys, references, inverses, mandatory and
-    /// unique values, derived values, index entries, external files.
+    /// unique values, derived values, index entries, external files; and the contents of those that the newest snapshot in
+    /// `STORE.snapshots` has too.
     ///
     /// - Parameters:
     ///   - options: How much is looked at.
@@ -54,7 +55,7 @@ public struct Verifier: Sendable {
     ) throws -> VerificationSummary {
         try withStore(store) { opened in
             let version = try version(of: opened)
-            return try withWorkFolder { folder in
+            var summary = try withWorkFolder { folder in
                 let report = try StoreVerification(
                     version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
                     isImmutable: opened.sourceGuard.access == .immutable, workFolder: folder, progress: onProgress,
@@ -62,6 +63,12 @@ public struct Verifier: Sendable {
                 ).run()
                 return VerificationSummary(report)
             }
+            let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
+            if let changed = try snapshots.changedExternalFiles(stop: stop) {
+                summary.differences.append(
+                    .init(check: "externalContents", entity: nil, count: changed.count, example: changed.example))
+            }
+            return summary
         }
     }
 

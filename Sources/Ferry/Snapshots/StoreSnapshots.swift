@@ -70,6 +70,18 @@ struct StoreSnapshots {
         return (others == 1 ? which : "\(which), \(by)") + passedOver
     }
 
+    /// The external files beside the store that are not what the newest snapshot says of them: how many, and one of them.
+    func changedExternalFiles(stop: StopRequest) throws -> (count: Int64, example: String)? {
+        guard let newest = try list().last(where: { $0.isDescribed && $0.hasExternalData }) else { return nil }
+        var changed: (count: Int64, example: String)?
+        try snapshots.compareExternalFiles(
+            of: newest, with: ExternalData.supportFolder(forStore: store), stop: stop
+        ) { name in
+            changed = ((changed?.count ?? 0) + 1, changed?.example ?? name)
+        }
+        return changed
+    }
+
     /// Removes old snapshots, but never one that verifies when it is the last, nor those that are protected by name.
     func prune(
         keep: Int, minimumAge: Int64, protecting archives: [String], stop: StopRequest
