@@ -27,9 +27,11 @@ extension MigrationRun {
         guard record.isUnfinishedInPlace else {
             return try SwapIntent.isDone(record, at: place.result, files: files)
         }
-        let reader = try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles)
-        defer { reader.release() }
+        // First, since opening a store in WAL mode makes side files.
         guard let target = record.migration?.to, record.isCommitted(to: target) else { return false }
-        return try OpenedStore(reader).metadata.hashes == inputs.target(configuration).hashes
+        let reader = try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles)
+        let hashes = try OpenedStore(reader).metadata.hashes
+        try reader.close()
+        return try hashes == inputs.target(configuration).hashes
     }
 }
