@@ -1,5 +1,3 @@
-internal import CSystem
-
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -35,7 +33,7 @@ package struct FileLayer: Sendable {
         do throws(SystemError) {
             let result = try body()
             if let trace {
-                trace(TraceEvent(kind: .file, text: operation(), nanoseconds: Clock.nanoseconds() - start))
+                trace(TraceEvent(kind: .file, text: operation(), nanoseconds: Clock.nanoseconds(since: start)))
             }
             return result
         } catch {
@@ -60,6 +58,20 @@ package struct FileLayer: Sendable {
         } catch {
             if error.code == .notFound { return nil }
             throw error
+        }
+    }
+
+    /// Whether a symbolic link is at the path, wherever it leads.
+    package func isSymbolicLink(_ path: String) throws(FerryError) -> Bool {
+        try perform("look at \(path)") { () throws(SystemError) in
+            var info = stat()
+            do throws(SystemError) {
+                _ = try uninterrupted { lstat(path, &info) }
+            } catch {
+                if error.isNotFound { return false }
+                throw error
+            }
+            return UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFLNK)
         }
     }
 
@@ -131,16 +143,6 @@ package struct FileLayer: Sendable {
         try perform("rename \(path) to \(destination)") { () throws(SystemError) in
             faults?.tell(.renames(path, to: destination))
             _ = try uninterrupted { Self.systemRename(path, destination) }
-        }
-    }
-
-    /// Gives a file a new name that nothing has.
-    ///
-    /// - Throws: ``FerryError`` `.fileFailed` when something has it.
-    package func renameToFree(_ path: String, to destination: String) throws(FerryError) {
-        try perform("rename \(path) to \(destination), where nothing is") { () throws(SystemError) in
-            faults?.tell(.renames(path, to: destination))
-            _ = try uninterrupted { ferry_rename_to_free(path, destination) }
         }
     }
 

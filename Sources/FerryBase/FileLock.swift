@@ -31,7 +31,8 @@ extension FileLayer {
         try perform("lock \(path)") { () throws(SystemError) in
             while true {
                 let descriptor = try uninterrupted {
-                    systemOpen(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                    // Never through a link: what it leads to would be emptied.
+                    systemOpen(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
                 }
                 do throws(SystemError) {
                     _ = try uninterrupted { flock(descriptor, LOCK_EX | LOCK_NB) }

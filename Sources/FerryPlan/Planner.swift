@@ -12,6 +12,10 @@ package struct Planner: Sendable {
     /// The migration policies that are registered in code.
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
+    /// Whether inferred steps are copies even where they could be taken in place: what the row executor is asked for.
+    ///
+    /// A run that goes on keeps to what its first call did.
+    package var copiesInferred: Bool
     /// Whether steps become one where they can; otherwise each runs by itself, in the mode that they would have as one.
     package var composes: Bool
     /// Which way the chain may take.
@@ -25,6 +29,7 @@ package struct Planner: Sendable {
         self.mappingModels = mappingModels
         self.policies = policies
         self.executor = executor
+        copiesInferred = executor == .row
         self.composes = composes
     }
 
@@ -134,7 +139,7 @@ package struct Planner: Sendable {
         }
         if step.isInferred {
             step.needsCopyBecause =
-                executor == .row ? "the row executor was asked for" : step.obstacleInPlace(&layouts)
+                copiesInferred ? "the row executor was asked for" : step.obstacleInPlace(&layouts)
         }
         return (step, [])
     }

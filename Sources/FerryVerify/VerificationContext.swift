@@ -39,6 +39,7 @@ final class VerificationContext {
         // What is not gone on with is worth nothing after a kill, so nothing protects it.
         try connection.execute(
             "PRAGMA main.journal_mode = \(key == nil ? "OFF" : "TRUNCATE"); PRAGMA main.synchronous = OFF")
+        if key == nil { try lookups.unlink() }
         progress = try VerificationProgress(
             on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         report.checked = progress.state.checked

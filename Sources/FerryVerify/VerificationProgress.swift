@@ -98,7 +98,7 @@ final class VerificationProgress {
         try body()
         state.done.insert(unit)
         (state.rows, state.object) = (nil, nil)
-        guard isKept, stop.isDue || Clock.nanoseconds() - lastCommit >= Self.interval else { return }
+        guard isKept, stop.isDue || Clock.nanoseconds(since: lastCommit) >= Self.interval else { return }
         try commit(context)
     }
 
@@ -113,7 +113,7 @@ final class VerificationProgress {
         guard sinceLook >= Self.lookEvery else { return }
         sinceLook = 0
         guard isKept else { return }
-        let worked = Clock.nanoseconds() - lastCommit
+        let worked = Clock.nanoseconds(since: lastCommit)
         guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
         position(&state)
         try commit(context)

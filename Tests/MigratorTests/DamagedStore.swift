@@ -128,11 +128,11 @@ struct DamagedStore {
         }
     }
 
-    func migrator() throws -> Migrator {
+    func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : [],
-            policies: ["Policy": { Policy() }])
+            policies: ["Policy": { Policy() }], files: files)
     }
 
     /// Migrates, fully verified, without a snapshot.

@@ -71,9 +71,13 @@ struct MixedChainTests {
         let start = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0) * Self.stride / 3
         for operation in Swift.stride(from: start, through: count.count, by: Self.stride) {
             let mixed = try MixedMigration(form: form)
-            #expect(throws: (any Error).self, "operation \(operation)") {
-                try mixed.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
-            }
+            // What fails behind the swap is a warning.
+            var warnings: [String]?
+            do {
+                warnings = try mixed.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
+                    .warnings
+            } catch {}
+            #expect(warnings?.contains { $0.contains("finishes") } != false, "operation \(operation)")
             let between = try DatabaseDump.text(mixed.store)
             #expect(between == original || between == expected, "operation \(operation)")
             let report = try mixed.migrator().migrate(quick)

@@ -28,9 +28,13 @@ struct ResumeTests {
             + Array(stride(from: swap + first % 3, through: count.count, by: 3))
         {
             let small = try SmallMigration(form: form)
-            #expect(throws: (any Error).self, "operation \(operation)") {
-                try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
-            }
+            // What fails behind the swap is a warning.
+            var warnings: [String]?
+            do {
+                warnings = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
+                    .warnings
+            } catch {}
+            #expect(warnings?.contains { $0.contains("finishes") } != false, "operation \(operation)")
             let between = try DatabaseDump.text(small.store)
             #expect(between == original || between == expected, "operation \(operation)")
             let report = try small.migrator().migrate(quick)

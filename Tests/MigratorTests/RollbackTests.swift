@@ -113,6 +113,32 @@ struct RollbackTests {
         #expect(try store.verifySnapshots().map(\.verified) == [false])
     }
 
+    @Test("It takes the snapshot that was made last, whatever the clock said then, and says why")
+    func takesNewest() throws {
+        let stage = try Stage(.plain)
+        let store = StoreFiles(URL(fileURLWithPath: stage.path))
+        let first = try #require(try store.snapshots().first?.url)
+        // Its clock was a year ahead.
+        let manifest = first.path.replacing(".sqlite.zst", with: ".json")
+        let files = FileLayer()
+        var lines = try String(decoding: files.read(manifest), as: UTF8.self).split(separator: "\n").map(String.init)
+        let created = try #require(lines[0].firstMatch(of: /"createdSeconds":(\d+)/)?.1)
+        let later = (try #require(Int64(created))) + 365 * 86_400
+        lines[0] = lines[0].replacing("\"createdSeconds\":\(created)", with: "\"createdSeconds\":\(later)")
+        let head = lines.dropLast().joined(separator: "\n") + "\n"
+        try files.replace(
+            manifest, with: Array((head + "\"sha256\":\"\(SHA256.hash(Array(head.utf8)).hexadecimal)\"}\n").utf8))
+        let second = try store.createSnapshot()
+        #expect(try store.snapshots().map(\.sequence) == [1, 2])
+        let report = try stage.rollback()
+        #expect(report.snapshot.path == second.url.path && report.sequence == 2)
+        #expect(report.reason == "it is the newest of 2, by its number")
+        #expect(try TinyStore.title(stage.path) == "new")
+        // One that tells nothing is passed over, and named.
+        try files.replace(manifest, with: [1])
+        #expect(try stage.rollback().reason?.hasPrefix("it is the only one; the manifest of 2") == true)
+    }
+
     @Test("Without a snapshot there is nothing to go back to")
     func refusesWithoutSnapshot() throws {
         let folder = try TemporaryFolder()

@@ -12,13 +12,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #else
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/clonefile.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 /// The names of a file's extended attributes, each ended by a NUL; -1 and `errno` on failure.
@@ -91,8 +91,7 @@ static inline int ferry_rename_to_free(const char *source, const char *destinati
     int result = renamex_np(source, destination, RENAME_EXCL);
 #endif
     if (result == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return result;
-    struct stat found;
-    if (lstat(destination, &found) == 0) {
+    if (faccessat(AT_FDCWD, destination, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         errno = EEXIST;
         return -1;
     }

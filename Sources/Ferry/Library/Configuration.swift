@@ -75,6 +75,9 @@ public struct Configuration: Sendable {
     public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
+    /// Whether a hot journal is rolled back first, by SQLite, after a raw copy of it and the store was put into the
+    /// snapshots' folder; else such a store is refused.
+    public var recovers: Bool
     /// How long a call works before it stops, to be gone on with by the next one; nil for as long as it takes.
     ///
     /// Each call does at least one unit of work, even one that takes longer.
@@ -98,7 +101,8 @@ public struct Configuration: Sendable {
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false, budget: Duration? = nil, holdsSwap: Bool = false,
+        composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
+        holdsSwap: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -116,6 +120,7 @@ public struct Configuration: Sendable {
         self.dropUnknown = dropUnknown
         self.composes = composes
         self.restart = restart
+        self.recovers = recovers
         self.budget = budget
         self.holdsSwap = holdsSwap
         self.now = now

@@ -1,4 +1,5 @@
 public import FerryBase
+internal import FerrySnapshot
 internal import FerryStore
 
 #if canImport(FoundationEssentials)
@@ -75,9 +76,16 @@ public struct StoreFiles: Sendable {
     ) throws -> RollbackReport {
         let path = try RunPlace.place(store.filePath, files: files)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
-        return try Rollback(
+        // A rollback may add one.
+        let all = try snapshots.list()
+        var report = try Rollback(
             store: path, snapshots: snapshots, files: files, keepsReplaced: keepsReplaced, stop: stop, trace: trace
         ).run(to: snapshot?.filePath)
+        if let taken = all.first(where: { $0.archivePath == report.snapshot.filePath }) {
+            report.sequence = taken.sequence
+            report.reason = StoreSnapshots.reason(for: taken, named: snapshot?.filePath, among: all)
+        }
+        return report
     }
 
     /// The snapshots of the store, oldest first, as their manifests describe them.
@@ -132,6 +140,38 @@ public struct StoreFiles: Sendable {
         let path = store.filePath
         if try files.exists(path) { try files.copyMetadata(from: path, to: output.filePath) }
         return SnapshotEntry(whole, verified: true)
+    }
+
+    /// Removes snapshots that are old and not among the newest; those that could not be read stay.
+    ///
+    /// Never removed: the last one that verifies, the one that the log names as the way back, the one of an unfinished
+    /// run.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
+    ///   - keep: How many of the newest whole ones stay whatever their age.
+    ///   - minimumAge: What is younger stays.
+    ///   - stop: Ends it between two snapshots.
+    /// - Returns: What was removed, and what was kept.
+    /// - Throws: ``FerryError`` `.runActive` while a run on the store is at work, `.badLog` when nothing tells the way
+    ///   back, `.fileFailed`.
+    public func pruneSnapshots(
+        in folder: URL? = nil, keep: Int, minimumAge: Duration, stop: StopRequest = StopRequest()
+    ) throws -> PruneReport {
+        let snapshots = try snapshotStore(folder)
+        let runFolder = RunFolder.path(beside: snapshots.store)
+        guard try !files.isLocked(runFolder + "/lock") else {
+            throw FerryError(
+                .runActive, "A run on \(snapshots.store) is active, and may need any of its snapshots.",
+                remedy: "Wait for it to end, or stop it.")
+        }
+        let unfinished = try RunFolder.read(runFolder, files: files)?.snapshot
+        let wayBack = try RunLog(beside: snapshots.store, files: files).wayBack()
+        let pruned = try snapshots.prune(
+            keep: keep, minimumAge: minimumAge.components.seconds,
+            protecting: [unfinished, wayBack].compactMap { $0 }, stop: stop)
+        return PruneReport(
+            removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
     }
 
     /// The version of the store by name, as far as the log of its runs tells.

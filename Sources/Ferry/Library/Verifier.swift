@@ -43,7 +43,8 @@ public struct Verifier: Sendable {
     }
 
     /// Checks what holds for every sound store of its model: metadata, numbers, keys, references, inverses, mandatory and
-    /// unique values, derived values, index entries, external files.
+    /// unique values, derived values, index entries, external files; and the contents of those that the newest snapshot in
+    /// `STORE.snapshots` has too.
     ///
     /// - Parameters:
     ///   - options: How much is looked at.
@@ -56,7 +57,7 @@ public struct Verifier: Sendable {
     ) throws -> VerificationSummary {
         try withStore(store) { opened in
             let version = try version(of: opened)
-            return try withWorkFolder { folder in
+            var summary = try withWorkFolder { folder in
                 let report = try StoreVerification(
                     version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
                     isImmutable: opened.sourceGuard.access == .immutable, workFolder: folder, progress: onProgress,
@@ -64,6 +65,12 @@ public struct Verifier: Sendable {
                 ).run()
                 return VerificationSummary(report)
             }
+            let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
+            if let changed = try snapshots.changedExternalFiles(stop: stop) {
+                summary.differences.append(
+                    .init(check: "externalContents", entity: nil, count: changed.count, example: changed.example))
+            }
+            return summary
         }
     }
 
@@ -177,20 +184,9 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// A folder for lookups, which are about as large as the store's keys; gone afterwards.
+    /// A folder for lookups, which are about as large as the store's keys, and hold values; gone afterwards.
     private func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "ferry-verify-\(UUID().uuidString)")
-            .filePath
-        try files.createDirectory(folder)
-        do {
-            let result = try body(folder)
-            try files.removeTree(folder)
-            return result
-        } catch {
-            // The first error is the one to report.
-            do { try files.removeTree(folder) } catch {}
-            throw error
-        }
+        try files.withWorkFolder(named: "ferry-verify", in: FileManager.default.temporaryDirectory.filePath, body)
     }
 }
 

@@ -51,24 +51,29 @@ extension MigrationRun {
 
     /// Cleans up behind a swap: external files that nobody names, the log, the run folder.
     ///
+    /// The migration has happened: what fails here is a warning, and left to the next command.
+    ///
+    /// - Parameters:
+    ///   - folder: The run folder.
+    ///   - record: The run.
+    ///   - problem: What has failed behind the swap already; then nothing is cleaned up.
     /// - Returns: The report; nil when the record is that of a rollback.
-    func finish(_ folder: RunFolder, _ record: RunRecord) throws -> MigrationReport? {
+    func finish(
+        _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
+    ) -> MigrationReport? {
         relay.begin(.cleanUp)
         let time = Clock.nanoseconds()
         var record = record
         record.phase = .cleanUp
-        try folder.save(record)
-        let external = try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
-            .run(record, in: folder)
+        let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
+        let done = cleanUp.finish(record, in: folder, after: problem)
         record.spend(seconds(since: time), in: .cleanUp)
         relay.measure(by: nil)
-        guard let migration = record.migration else {
-            try folder.remove()
-            return nil
-        }
+        for warning in done.warnings { warn(warning) }
+        guard let migration = record.migration else { return nil }
         var report = report(record, migration)
-        report.externalFiles = external
-        try folder.remove()
+        report.externalFiles = done.external
+        report.warnings += warnings
         relay.send(.finished(report))
         return report
     }

@@ -70,6 +70,8 @@ extension MigrationRun {
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
             executor: executor, composes: configuration.composes)
         planner.route = configuration.route
+        // The executor may be another one from call to call; what a step is, may not.
+        if let copiesInferred { planner.copiesInferred = copiesInferred }
         return planner
     }
 

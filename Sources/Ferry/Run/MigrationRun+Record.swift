@@ -29,6 +29,7 @@ extension MigrationRun {
                 now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                 findings: findings))
         record.migration?.rows = rows
+        record.migration?.copiesInferred = planner.copiesInferred
         try folder.save(record)
         return record
     }

@@ -74,7 +74,12 @@ extension MigrationRun {
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         if try !files.exists(stepFolder) {
-            try files.createDirectory(stepFolder)
+            try files.createDirectory(stepFolder, mode: 0o700)
+            if step.mode == .copy, number > migration.steps.count {
+                for name in ["destination.sqlite", "scratch.sqlite"] {
+                    try files.createPrivately(stepFolder + "/" + name)
+                }
+            }
             // Before a step in place takes over the file of the step before: a power cut would take both.
             try files.syncFolder(folder.path)
         }
@@ -150,7 +155,7 @@ extension MigrationRun {
         relay.begin(.verify, step: number)
         let time = Clock.nanoseconds()
         let workFolder = run.folder + "/verify"
-        try files.createDirectory(workFolder)
+        try files.createDirectory(workFolder, mode: 0o700)
         // What a step in place has deleted first is to be missed as what a copy leaves out.
         let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
         let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved

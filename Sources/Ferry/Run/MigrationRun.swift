@@ -24,6 +24,10 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
+    /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
+    var copiesInferred: Bool?
+    /// What the report is to say beside what was found before the run.
+    var warnings: [String] = []
 
     init(
         store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
@@ -56,15 +60,17 @@ final class MigrationRun {
             }
             if let swapped = record, isSwapped == true {
                 isResumed = true
-                let report = try finish(found, swapped)
+                let report = finish(found, swapped)
                 let target = try inputs.target(configuration)
                 if let report, report.to == inputs.catalog.displayName(of: target) { return report }
+                try found.requireEmpty()
                 record = nil
             } else {
                 if configuration.restart { try found.clear() }
                 folder = found
             }
         }
+        if configuration.recovers { try recover() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             memory: configuration.memory, trace: configuration.trace)
@@ -74,6 +80,7 @@ final class MigrationRun {
             relay.measure(by: nil)
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard.close() } catch {}
+            removeSideFiles(notIn: sourceGuard.sideFiles)
             throw stopped(FerryError.wrapping(error, on: place.store))
         }
     }
@@ -82,6 +89,7 @@ final class MigrationRun {
         _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
+        copiesInferred = known?.migration.flatMap { $0.copiesInferred ?? ($0.isInPlace ? false : nil) }
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
@@ -93,7 +101,7 @@ final class MigrationRun {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
                 isResumed = true
-                if let report = try finish(found, known) { return report }
+                if let report = finish(found, known) { return report }
             }
             return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
         }
@@ -157,15 +165,26 @@ final class MigrationRun {
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseUnusedMemory()
+        var problem: (any Error)?
         if plan.isInPlace, place.output == nil {
-            try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
+            do {
+                try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
+            } catch {
+                record = try done(despite: error, folder, sourceGuard)
+                problem = error
+            }
         } else {
             var plan = plan
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             try runSteps(plan, sourceGuard, &record, folder)
-            try putInPlace(sourceGuard, &record, folder)
+            do {
+                try putInPlace(sourceGuard, &record, folder)
+            } catch {
+                record = try done(despite: error, folder, sourceGuard)
+                problem = error
+            }
         }
-        guard let report = try finish(folder, record) else {
+        guard let report = finish(folder, record, after: problem) else {
             throw FerryError(.internalError, "The record of the run lacks the migration.")
         }
         return report
@@ -237,8 +256,28 @@ final class MigrationRun {
             outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: "none")
         report.wallSeconds = seconds(since: start)
         report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.warnings = warnings
         relay.send(.finished(report))
         return report
+    }
+
+    /// Removes empty side files that were not there before Ferry came.
+    ///
+    /// A store that was given WAL mode back, after its guard had let it go, has them again.
+    private func removeSideFiles(notIn before: SideFiles) {
+        do {
+            let now = try SideFiles(of: StoreFileNames(place.store), files: files)
+            guard (now.hadLog && !before.hadLog) || (now.hadIndex && !before.hadIndex) else { return }
+            try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: before).close()
+        } catch {
+            // Another error is to be reported, and empty files are in nobody's way.
+        }
+    }
+
+    /// Tells something at once, and in the report.
+    func warn(_ warning: String) {
+        warnings.append(warning)
+        relay.send(.warning(warning))
     }
 
     // MARK: Options that several parts ask for
@@ -252,5 +291,5 @@ final class MigrationRun {
         return try VFS(temporaryFolder: temporaryFolder, faults: faults)
     }
 
-    func seconds(since time: UInt64) -> Double { Double(Clock.nanoseconds() - time) / 1e9 }
+    func seconds(since time: UInt64) -> Double { Clock.seconds(since: time) }
 }

@@ -12,11 +12,13 @@ struct RunLog {
     /// As many as the file keeps.
     private static let limit = 20
 
+    private static let ending = ".ferry-log.json"
+
     let path: String
     private let files: FileLayer
 
     init(beside store: String, files: FileLayer) {
-        path = store + ".ferry-log.json"
+        path = store + Self.ending
         self.files = files
     }
 
@@ -50,8 +52,20 @@ struct RunLog {
     }
 
     /// Adds a finished run; a run that is in the log already is replaced, so that cleaning up twice logs it once.
-    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws {
-        var content = try read()
+    ///
+    /// A log that cannot be read is set aside, and another one begun.
+    ///
+    /// - Returns: What is to be told, if anything.
+    /// - Throws: ``FerryError`` `.fileFailed` when the log cannot be written.
+    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws -> String? {
+        var (content, warning) = (Content(), String?.none)
+        do {
+            content = try decoded() ?? content
+        } catch {
+            let aside = path + ".unreadable"
+            try files.rename(path, to: aside)
+            warning = "The log \(path) could not be read; it is \(aside) now."
+        }
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output
         content.runs.append(
@@ -72,7 +86,10 @@ struct RunLog {
         } catch {
             throw FerryError(.internalError, "The log of runs cannot be written as JSON.", cause: error)
         }
-        try files.replace(path, with: bytes)
+        // It names entities and counts their rows: for those to read who may read the store.
+        let store = String(path.dropLast(Self.ending.count))
+        try files.replace(path, with: bytes, mode: (files.attributesIfPresent(store)?.mode ?? 0o600) & 0o666)
+        return warning
     }
 
     var last: Entry? { get throws { try read().runs.last } }
@@ -97,13 +114,36 @@ struct RunLog {
         return try read().runs.last { $0.hashes == hashes && $0.to != nil }
     }
 
-    private func read() throws -> Content {
-        guard try files.exists(path) else { return Content() }
+    /// The archive that the last run to have one names: the way back from it, or what it has put back.
+    ///
+    /// - Throws: ``FerryError`` `.badLog` when nothing tells.
+    func wayBack() throws -> String? {
         do {
-            return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
+            return try decoded()?.runs.last { $0.snapshot != nil }?.snapshot
+        } catch {
+            throw FerryError(
+                .badLog, "\(path) cannot be read, and only it tells which snapshot is the way back.",
+                remedy: "Move it away if the store needs no way back.", cause: error)
+        }
+    }
+
+    private func read() throws -> Content {
+        do {
+            return try decoded() ?? Content()
         } catch is DecodingError {
-            // A log that is no log of ours says nothing; it is only read by people.
+            // A log that is no log of ours says nothing of the runs.
             return Content()
         }
     }
+
+    /// Nil when there is no log.
+    private func decoded() throws -> Content? {
+        guard try files.exists(path) else { return nil }
+        return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
+    }
+}
+
+extension FerryError.Code {
+    /// The log of runs cannot be read where it decides what may be removed.
+    static let badLog = Self("badLog", .refused)
 }

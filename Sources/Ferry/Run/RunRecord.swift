@@ -98,6 +98,8 @@ package struct RunRecord: Codable, Sendable {
         var now: Double
         /// Whether no step is a copy; without an output the store itself is changed then, in one transaction.
         var isInPlace = false
+        /// Whether steps that could be taken in place are copies; absent in records of earlier tools.
+        var copiesInferred: Bool?
         /// The steps that are verified, in order; the next one is at work.
         ///
         /// Those of a store that is changed itself are recorded before COMMIT.

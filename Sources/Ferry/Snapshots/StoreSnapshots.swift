@@ -65,6 +65,49 @@ struct StoreSnapshots {
         return all.first { $0.archivePath != present } ?? all.first
     }
 
+    /// Why ``choose(_:)`` takes this snapshot, for the report.
+    ///
+    /// - Parameters:
+    ///   - snapshot: What it took.
+    ///   - nameOrPath: What it was given.
+    ///   - all: The snapshots that there were, oldest first.
+    /// - Returns: A part of a sentence.
+    static func reason(for snapshot: Snapshot, named nameOrPath: String?, among all: [Snapshot]) -> String {
+        guard nameOrPath == nil else { return "it was asked for" }
+        let damaged = all.filter { !$0.isDescribed }.map(\.name)
+        let others = all.count - damaged.count
+        let isNewest = all.last { $0.isDescribed }?.archivePath == snapshot.archivePath
+        let which =
+            others == 1
+            ? "it is the only one" : "it is the newest of \(others)\(isNewest ? "" : " that the store does not hold already")"
+        let by = snapshot.sequence == nil ? "by its time" : "by its number"
+        let passedOver =
+            damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and tells no order"
+        return (others == 1 ? which : "\(which), \(by)") + passedOver
+    }
+
+    /// The external files beside the store that are not what the newest snapshot says of them: how many, and one of them.
+    func changedExternalFiles(stop: StopRequest) throws -> (count: Int64, example: String)? {
+        guard let newest = try list().last(where: { $0.isDescribed && $0.hasExternalData }) else { return nil }
+        var changed: (count: Int64, example: String)?
+        try snapshots.compareExternalFiles(
+            of: newest, with: ExternalData.supportFolder(forStore: store), stop: stop
+        ) { name in
+            changed = ((changed?.count ?? 0) + 1, changed?.example ?? name)
+        }
+        return changed
+    }
+
+    /// Removes old snapshots, but never one that verifies when it is the last, nor those that are protected by name.
+    func prune(
+        keep: Int, minimumAge: Int64, protecting archives: [String], stop: StopRequest
+    ) throws -> SnapshotStore.Pruned {
+        try snapshots.prune(
+            keep: keep, minimumAge: minimumAge, now: Int64(Date().timeIntervalSince1970),
+            // By their names: the store may have been moved since.
+            protecting: Set(archives.map { FileLayer.name(of: $0) }), stop: stop)
+    }
+
     func named(_ nameOrPath: String) throws -> Snapshot { try snapshots.snapshot(nameOrPath) }
 
     /// Reads a whole snapshot.
@@ -137,7 +180,7 @@ extension Fingerprint {
 extension SnapshotEntry {
     init(_ snapshot: Snapshot, verified: Bool? = nil, problem: FerryError? = nil) {
         self.init(
-            url: URL(fileURLWithPath: snapshot.archivePath),
+            url: URL(fileURLWithPath: snapshot.archivePath), sequence: snapshot.sequence,
             created: Date(timeIntervalSince1970: Double(snapshot.created)).formatted(.iso8601),
             version: snapshot.version, bytes: snapshot.bytes, compressedBytes: snapshot.compressedBytes,
             verified: verified, problem: problem ?? snapshot.problem)

@@ -15,9 +15,9 @@ struct Placement {
         let external = ExternalFiles(store: output, files: files)
         // What the old store has beyond the new one is removed with the run folder.
         if ExternalData.folder(forStore: source) != ExternalData.folder(forStore: output) {
-            try external.add(from: ExternalData.folder(forStore: source))
+            try external.add(from: ExternalData.folder(forStore: source), onDifference: .refuses)
         }
-        try external.add(from: ExternalData.folder(forStore: destination))
+        try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
         for path in StoreFileNames(output).all where try files.exists(path) {
             throw FerryError(
                 .outputExists, "\(path) has come up during the run.",

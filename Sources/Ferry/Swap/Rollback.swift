@@ -168,15 +168,7 @@ struct Rollback {
         _ snapshot: Snapshot, replaced: String?, _ record: RunRecord, _ folder: RunFolder
     ) throws -> RollbackReport {
         var report = report(snapshot, replaced: replaced, kept: record.keptReplaced)
-        do {
-            try CleanUp(store: store, files: files).run(record, in: folder)
-            try folder.remove()
-        } catch {
-            // The store is what it was to be; the next command cleans up.
-            report.warnings.append(
-                "The snapshot is back in its place, but what it leaves could not be cleaned up: "
-                    + FerryError.wrapping(error, on: store).message)
-        }
+        report.warnings = CleanUp(store: store, files: files).finish(record, in: folder).warnings
         return report
     }
 

@@ -55,7 +55,11 @@ package struct Swap {
             try checkDestination()
             try removeEmptyJournals(of: destination, files: files)
             let external = ExternalFiles(store: store.main, files: files)
-            try external.noteNames(on: sourceGuard.connection, workFolder: folder.path)
+            do {
+                try external.noteNames(on: sourceGuard.connection, workFolder: folder.path)
+            } catch let error as DatabaseError where error.isCorrupt && record.kind == .rollback {
+                // Of a damaged store no file is known to be released, so none goes.
+            }
             let source = try openDestination()
             record.swap = .overwrite(
                 SwapIntent.Overwrite(

@@ -18,12 +18,13 @@ package enum Quantity {
             ])
     }
 
-    /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`) or `h`.
+    /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`), `h` or `d`.
     package static func nanoseconds(_ text: String) -> Int64? {
         scaled(
             text,
             by: [
                 "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000,
+                "d": 86_400_000_000_000,
             ])
     }
 

@@ -41,8 +41,8 @@ struct RollbackCommand: Command {
             [
                 ("outcome", .string("rolledBack")), ("store", .string(report.store.filePath)),
                 ("snapshot", .string(report.snapshot.filePath)), ("replaced", .string(report.replaced)),
-                ("version", .string(report.version)),
-                ("kept", .array(report.kept.map { .string($0.filePath) })),
+                ("version", .string(report.version)), ("sequence", .integer(report.sequence)),
+                ("reason", .string(report.reason)), ("kept", .array(report.kept.map { .string($0.filePath) })),
                 ("warnings", .array(report.warnings.map { .string($0) })),
             ],
             text: [
@@ -52,7 +52,11 @@ struct RollbackCommand: Command {
                 report.kept.isEmpty
                     ? "Nothing was snapshotted of what was replaced\(keepsReplaced ? ": no write to it is unsaved." : ".")"
                     : "What was replaced is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
-            ])
+            ] + (report.reason.map { ["\(number(report)) was taken: \($0)."] } ?? []))
         return .success
+    }
+
+    private func number(_ report: RollbackReport) -> String {
+        report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
     }
 }

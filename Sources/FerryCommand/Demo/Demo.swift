@@ -19,7 +19,7 @@ struct Demo {
         defer { bar?.finish() }
         try library.write(version, to: folder.store) { bar?.show($0) }
         bar?.finish()
-        let seconds = Double(Clock.nanoseconds() - start) / 1e9
+        let seconds = Clock.seconds(since: start)
         console.say(
             "\(folder.store): \(Quantity.grouped(library.books)) books and "
                 + "\(Quantity.grouped(library.users)) users, "

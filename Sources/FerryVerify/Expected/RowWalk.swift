@@ -265,7 +265,7 @@ final class RowWalk {
     }
 
     /// Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
-    private func isInSample(_ key: Int64) -> Bool {
+    static func isInSample(_ key: Int64, of context: VerificationContext) -> Bool {
         let share = context.verification.sampledPerMille
         guard share < 1_000 else { return true }
         let place = (UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 1_000).high
@@ -281,7 +281,7 @@ final class RowWalk {
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
             return
         }
-        if isInSample(key) {
+        if Self.isInSample(key, of: context) {
             checked += 1
             context.report.notRecomputed += expected.notRecomputed
             if let place = try difference(expected, scope, row, version: version) {
