@@ -42,7 +42,8 @@ package struct FileAttributes: Sendable, Hashable {
         #else
             let time = info.st_mtim
         #endif
-        modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        // A file may name any year; the number only has to differ where the time does.
+        modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
         mode = UInt32(info.st_mode) & 0o7777
         owner = UInt32(info.st_uid)
         group = UInt32(info.st_gid)

@@ -54,7 +54,9 @@ extension FileLayer {
     package func copy(
         _ path: String, to destination: String, allowsLink: Bool = false
     ) throws(FerryError) -> CopyMethod {
-        let mode = try attributes(path).mode
+        let source = try attributes(path)
+        guard source.isRegularFile else { throw Self.notRegular(path) }
+        let mode = source.mode
         do throws(FerryError) {
             try reflink(path, to: destination, mode: mode)
             try syncFile(destination)

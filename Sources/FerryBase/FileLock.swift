@@ -31,7 +31,7 @@ extension FileLayer {
         try perform("lock \(path)") { () throws(SystemError) in
             while true {
                 let descriptor = try uninterrupted {
-                    systemOpen(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                    systemOpen(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o644)
                 }
                 do throws(SystemError) {
                     _ = try uninterrupted { flock(descriptor, LOCK_EX | LOCK_NB) }
@@ -60,7 +60,7 @@ extension FileLayer {
         return try perform("look at the lock \(path)") { () throws(SystemError) in
             let descriptor: Int32
             do throws(SystemError) {
-                descriptor = try uninterrupted { systemOpen(path, O_RDONLY | O_CLOEXEC, 0) }
+                descriptor = try uninterrupted { systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) }
             } catch {
                 if error.isNotFound { return false }
                 throw error

@@ -48,9 +48,9 @@ struct ProgressRate {
             parts.append(countsBytes ? Quantity.sizeText(update.done) : "\(Quantity.grouped(update.done)) rows")
         }
         if let rate = perSecond(update) {
-            let text = countsBytes ? Quantity.sizeText(Int64(rate)) : "\(Quantity.grouped(Int64(rate))) rows"
+            let text = countsBytes ? Quantity.sizeText(Quantity.whole(rate)) : "\(Quantity.grouped(Quantity.whole(rate))) rows"
             parts.append("\(text)/s")
-            if !countsBytes, let written = writtenPerSecond { parts.append("\(Quantity.sizeText(Int64(written)))/s") }
+            if !countsBytes, let written = writtenPerSecond { parts.append("\(Quantity.sizeText(Quantity.whole(written)))/s") }
             if let total = update.total, total > update.done {
                 parts.append("\(Quantity.durationText(seconds: Double(total - update.done) / rate)) left")
             }

@@ -136,8 +136,9 @@ struct KeyRanges {
         if let unbroken {
             let low = max(key, unbroken.lowerBound - 1)
             guard low < unbroken.upperBound else { return nil }
-            let high = min(unbroken.upperBound, low + Int64(rows))
-            return Range(low: low, high: high, rows: high - low, isLast: high == unbroken.upperBound)
+            let isLast = unbroken.upperBound - low <= rows
+            let high = isLast ? unbroken.upperBound : low + Int64(rows)
+            return Range(low: low, high: high, rows: high - low, isLast: isLast)
         }
         try probe.bind(.integer(key), named: ":low")
         try probe.bind(.integer(Int64(rows - 1)), named: ":skipped")

@@ -24,6 +24,7 @@ final class MappingFileStream: InputStream {
     private let fingerprint: Fingerprint
     private var offset: Int64 = 0
     private var failure: FerryError?
+    private var check = XMLCheck()
     private var isAtEnd = false
     private var status = Stream.Status.notOpen
 
@@ -47,9 +48,16 @@ final class MappingFileStream: InputStream {
         do throws(FerryError) {
             let target = UnsafeMutableRawBufferPointer(start: buffer, count: length)
             let count = try file.read(into: target, at: offset)
-            fingerprint.update(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(target)[..<count]))
+            let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(target)[..<count])
+            fingerprint.update(bytes)
             offset += Int64(count)
             isAtEnd = count < length
+            // The parser may not see what it cannot bear.
+            if let problem = check.take(bytes) ?? (isAtEnd ? check.problemAtEnd : nil) {
+                throw FerryError(
+                    .badMapping, "\(fileName(of: file.path)) cannot be read: \(problem.rawValue).",
+                    remedy: "Open the mapping model in Xcode and save it again, or take an undamaged copy.")
+            }
             return count
         } catch {
             failure = error

@@ -20,6 +20,9 @@ struct MappingXMLObject {
 /// loaded nor expanded.
 final class MappingXMLReader: NSObject, XMLParserDelegate {
     private static let droppedAttributes: Set = ["sourcemodeldata", "destinationmodeldata"]
+    /// Of what is kept, with a share for each object and name: the largest known mapping models have 2 MB of it.
+    private static let keptLimit = 32 << 20
+    private static let objectBytes = 200
 
     private var objects: [String: MappingXMLObject] = [:]
     /// Names of the open elements, outermost first.
@@ -28,6 +31,7 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
     private var attribute: String?
     private var text = ""
     private var problem: String?
+    private var kept = 0
 
     /// Reads the whole stream; messages give the file by this name.
     ///
@@ -41,6 +45,7 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
         // What `parse()` returns says nothing on Linux: it is true for a truncated file too.
         _ = parser.parse()
         if let cause = stream.streamError {
+            if let error = cause as? FerryError, error.code == .badMapping { throw error }
             throw FerryError(.fileFailed, "\(file) cannot be read.", cause: cause)
         }
         let line = parser.lineNumber
@@ -79,14 +84,24 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
         default: break
         }
         open.append(element)
+        keep(Self.objectBytes + attributes.values.reduce(0) { $0 + $1.utf8.count }, parser)
+    }
+
+    private func keep(_ bytes: Int, _ parser: XMLParser) {
+        kept += bytes
+        if kept > Self.keptLimit { stop(parser, "there is more in it than in any mapping model") }
     }
 
     func parser(_ parser: XMLParser, foundCharacters string: String) {
-        if attribute != nil { text += string }
+        guard attribute != nil else { return }
+        text += string
+        keep(string.utf8.count, parser)
     }
 
     func parser(_ parser: XMLParser, foundCDATA block: Data) {
-        if attribute != nil { text += String(decoding: block, as: UTF8.self) }
+        guard attribute != nil else { return }
+        text += String(decoding: block, as: UTF8.self)
+        keep(block.count, parser)
     }
 
     func parser(

@@ -10,6 +10,8 @@ struct SourceElement {
     var name: String
     var attributes: [String: String]
     var children: [SourceElement] = []
+    /// The text between the tags, without that of children.
+    var text = ""
 
     subscript(attribute: String) -> String? { attributes[attribute] }
 
@@ -23,16 +25,11 @@ struct SourceElement {
 
     func children(_ name: String) -> [SourceElement] { children.filter { $0.name == name } }
 
-    /// Reads a document of bounded depth, without external entities.
+    /// Reads a document of bounded depth and number of elements, without entities of its own.
     ///
     /// Throws `.badModel` with the file's path when the bytes are no well-formed XML.
     static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
-        // No model declares entities; they could make a short file unfold to a long text.
-        guard !declaresEntities(bytes) else {
-            throw FerryError(
-                .badModel, "The model file \(path) cannot be read: it declares XML entities, which no model does.",
-                remedy: "Take an undamaged copy.")
-        }
+        if let problem = XMLCheck.problem(of: bytes) { throw unreadable(path, problem.rawValue) }
         let builder = Builder()
         let parser = XMLParser(data: Data(bytes))
         parser.shouldResolveExternalEntities = false
@@ -41,30 +38,25 @@ struct SourceElement {
         let succeeded = parser.parse()
         guard succeeded, builder.problem == nil, let root = builder.root else {
             let reason = builder.problem ?? "it is no well-formed XML"
-            throw FerryError(
-                .badModel, "The model file \(path) cannot be read: \(reason) (line \(parser.lineNumber)).",
-                remedy: "Open the model in Xcode and save it again, or take an undamaged copy.")
+            throw unreadable(path, "\(reason) (line \(parser.lineNumber))")
         }
         return root
     }
 
-    /// Whether `<!ENTITY` occurs, in UTF-8 or, with its zero bytes left out, in UTF-16.
-    private static func declaresEntities(_ bytes: [UInt8]) -> Bool {
-        let pattern = Array("<!ENTITY".utf8)
-        var matched = 0
-        for byte in bytes where byte != 0 {
-            // "<" begins the pattern and occurs nowhere else in it.
-            matched = byte == pattern[matched] ? matched + 1 : byte == pattern[0] ? 1 : 0
-            if matched == pattern.count { return true }
-        }
-        return false
+    private static func unreadable(_ path: String, _ reason: String) -> FerryError {
+        FerryError(
+            .badModel, "The model file \(path) cannot be read: \(reason).",
+            remedy: "Open the model in Xcode and save it again, or take an undamaged copy.")
     }
 
     /// Puts the elements together as the parser reports them; only the open ones are held beside the tree.
     private final class Builder: NSObject, XMLParserDelegate {
         /// Real models are five deep.
         private static let depthLimit = 64
+        /// The largest known models have 20,000.
+        private static let countLimit = 200_000
 
+        private var count = 0
         private var open: [SourceElement] = []
         private(set) var root: SourceElement?
         private(set) var problem: String?
@@ -74,6 +66,10 @@ struct SourceElement {
             attributes: [String: String]
         ) {
             guard open.count < Self.depthLimit else { return stop(parser, "its elements are nested too deep") }
+            count += 1
+            guard count <= Self.countLimit else {
+                return stop(parser, "it has more than \(Self.countLimit) elements")
+            }
             open.append(SourceElement(name: name, attributes: attributes))
         }
 
@@ -84,6 +80,11 @@ struct SourceElement {
             } else {
                 open[open.count - 1].children.append(element)
             }
+        }
+
+        func parser(_ parser: XMLParser, foundCharacters string: String) {
+            // Between elements stands only white space, which nothing needs.
+            if !open.isEmpty, !string.allSatisfy(\.isWhitespace) { open[open.count - 1].text += string }
         }
 
         private func stop(_ parser: XMLParser, _ reason: String) {
