@@ -50,7 +50,8 @@ extension DestinationObject {
                     throw FerryError(
                         .rowFailed,
                         "\(writer.root) \(primaryKey) takes no further object in \(key): the last one is at the end of "
-                            + "all positions.", place: .init(entity: writer.root, property: key, primaryKey: primaryKey))
+                            + "all positions.", place: .init(entity: writer.root, property: key, primaryKey: primaryKey)
+                    )
                 }
                 object.set(.integer(position), ofColumn: orderColumn)
             }

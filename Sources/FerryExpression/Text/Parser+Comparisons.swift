@@ -28,7 +28,8 @@ extension Parser {
         let start = token.position
         let elements = try list("IN")
         // The left side stands once for each element.
-        guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4 else {
+        guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4
+        else {
             throw lexer.error(
                 "IN has more than \(Self.elementLimit) values, or many of a long expression", at: start,
                 remedy: "Split it by OR, or compute it in a migration policy.")

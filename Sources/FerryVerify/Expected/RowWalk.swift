@@ -243,7 +243,8 @@ final class RowWalk {
 
     private var noKeysLeft: FerryError {
         FerryError(
-            .noKeysLeft, "New objects of \(root) cannot be checked: the keys of the source end at the last of all keys.",
+            .noKeysLeft,
+            "New objects of \(root) cannot be checked: the keys of the source end at the last of all keys.",
             remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
             place: .init(entity: root))
     }
