@@ -39,10 +39,13 @@ struct Worker {
             // Only what the memory of a process needs to be filled with.
             for input in reader.seeds { try? reader.read(input) }
         }
+        let seeds = reader.seeds
         var before = peakMemory()
         for execution in first..<first + count {
             var random = Generator(seed: seed, execution: execution)
-            var input = mutator.mutate(random.pick(corpus), with: random.pick(corpus), &random)
+            // What is kept is refused already: as often as not a good input is where it goes on.
+            let origin = random.pick(random.oneIn(2) ? seeds : corpus)
+            var input = mutator.mutate(origin, with: random.pick(corpus), &random)
             if random.oneIn(2) { input = reader.mended(input) }
             blackboard.note(input, execution: execution)
             let start = seconds()

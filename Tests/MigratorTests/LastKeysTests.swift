@@ -18,8 +18,8 @@ struct LastKeysTests {
         arguments: [
             "UPDATE Z_PRIMARYKEY SET Z_MAX = 9223372036854775807",
             "UPDATE ZBOOK SET Z_PK = 9223372036854775807 WHERE Z_PK = 12",
-            "UPDATE ZBOOK SET Z_PK = -9223372036854775808 WHERE Z_PK = 1",
-            "DELETE FROM ZBOOK WHERE Z_PK > 1; UPDATE ZBOOK SET Z_PK = -9223372036854775808",
+            "UPDATE ZBOOK SET Z_PK = -9223372036854775807 WHERE Z_PK = 1",
+            "DELETE FROM ZBOOK WHERE Z_PK > 1; UPDATE ZBOOK SET Z_PK = -9223372036854775807",
             "DELETE FROM ZBOOK WHERE Z_PK > 1; UPDATE ZBOOK SET Z_PK = 9223372036854775807",
         ])
     func keeps(_ statement: String) throws {
@@ -32,6 +32,20 @@ struct LastKeysTests {
         let after = try Connection(path: small.store, mode: .readOnly)
         #expect(try after.value(keys) == before)
         #expect(try after.value("PRAGMA integrity_check") == .text("ok"))
+    }
+
+    @Test("The lowest of all keys is an error that names its entity; the store stays as it is")
+    func lowest() throws {
+        for statement in ["WHERE Z_PK = 1", "WHERE Z_PK = (SELECT min(Z_PK) FROM ZBOOK)"] {
+            let small = try SmallMigration(rows: 3)
+            try change(small, "UPDATE ZBOOK SET Z_PK = -9223372036854775808 \(statement)")
+            let before = try Data(contentsOf: URL(fileURLWithPath: small.store))
+            for _ in 0..<2 {
+                let error = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration()) }
+                #expect(error?.code == .rowFailed && error?.message.contains("Book") == true)
+            }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: small.store)) == before)
+        }
     }
 
     @Test("New objects above the last of all keys are an error that names their entity; the store stays as it is")
@@ -68,8 +82,8 @@ struct LastKeysTests {
     @Test("A run's record whose steps do not fit together is refused, by every call that reads it")
     func refusesRecords() throws {
         let small = try SmallMigration()
-        let first = try small.migrator().migrate(Configuration(holdsSwap: true))
-        #expect(first.outcome == .resumable)
+        let held = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration(holdsSwap: true)) }
+        #expect(held?.code == .swapHeld)
         let path = small.store + ".ferry/run.json"
         let record = try #require(
             try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path))) as? [String: Any])

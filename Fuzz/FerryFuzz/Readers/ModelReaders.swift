@@ -142,7 +142,7 @@ struct KeyedArchiveReader: FuzzReader {
     }
 
     func read(_ input: [UInt8]) throws {
-        var left = 20_000
+        var left = 2_000
         try walk(try KeyedArchive(input).root, &left)
     }
 
