@@ -57,7 +57,7 @@ struct ProgressTable {
             [.text(unit)]
         ).first
         guard let row else { return Entry() }
-        // No run counts so far. Numbers that do are not added to: verification tells that counts do not balance.
+        // No run counts so far; of a file that does, verification tells that the counts do not balance.
         let numbers = row.map { min(max($0.integer ?? 0, 0), Int64.max / 4) }
         return Entry(
             mark: row[0].integer ?? 0, isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3], written: numbers[4],
