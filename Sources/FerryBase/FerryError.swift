@@ -73,6 +73,7 @@ extension FerryError.Code {
 
     // Refusals: nothing was touched.
     public static let notFound = Self("notFound", .refused)
+    public static let notARegularFile = Self("notARegularFile", .refused)
     public static let notADatabase = Self("notADatabase", .refused)
     public static let notACoreDataStore = Self("notACoreDataStore", .refused)
     public static let storeInUse = Self("storeInUse", .refused)
@@ -109,6 +110,7 @@ extension FerryError.Code {
     public static let fileFailed = Self("fileFailed", .failed)
     public static let snapshotFailed = Self("snapshotFailed", .failed)
     public static let rowFailed = Self("rowFailed", .failed)
+    public static let noKeysLeft = Self("noKeysLeft", .failed)
     public static let internalError = Self("internalError", .failed)
     public static let valueTooLarge = Self("valueTooLarge", .failed)
     public static let outOfMemory = Self("outOfMemory", .failed)

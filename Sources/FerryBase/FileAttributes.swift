@@ -54,6 +54,7 @@ package struct FileAttributes: Sendable, Hashable {
         isRegularFile = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFREG)
     }
 
+    // A file may name any year; the number only has to differ where the time does.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

@@ -65,6 +65,7 @@ extension FileLayer {
         _ path: String, to destination: String, allowsLink: Bool = false, isReplacing: Bool = false
     ) throws(FerryError) -> CopyMethod {
         let source = try attributes(path)
+        guard source.isRegularFile else { throw Self.notRegular(path) }
         if let there = try attributesIfPresent(destination) {
             guard isReplacing else { throw FerryError("create \(destination)", .existing) }
             // Renaming one name of a file to another one of its names does nothing at all.

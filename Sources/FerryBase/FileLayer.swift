@@ -215,7 +215,7 @@ package struct FileLayer: Sendable {
     }
 
     private static func sync(path: String, flags: Int32) throws(SystemError) {
-        let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC, 0) }
+        let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
         do throws(SystemError) {
             try Self.sync(descriptor: descriptor)
         } catch {

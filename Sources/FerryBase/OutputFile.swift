@@ -106,9 +106,7 @@ extension FileLayer {
 
     /// Opens an existing file to write on at its end.
     package func append(to path: String) throws(FerryError) -> OutputFile {
-        let descriptor = try perform("open \(path) for writing") { () throws(SystemError) in
-            try uninterrupted { systemOpen(path, O_WRONLY | O_CLOEXEC, 0) }
-        }
+        let descriptor = try openRegular(path, O_WRONLY, "open \(path) for writing")
         do throws(SystemError) {
             let size = try FileAttributes(descriptor: descriptor).size
             return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)

@@ -153,7 +153,7 @@ extension StepPlan {
         partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
             PartitionPlan(
                 entityMappings: try mappings.map { mapping throws(FerryError) in
-                    let (executor, reason) = try choice.executor(for: mapping)
+                    let (executor, reason) = try choice.executor(for: mapping, in: resolved)
                     return EntityMappingPlan(
                         mapping: mapping, executor: executor, reason: reason, rows: 0, isEstimated: false)
                 })

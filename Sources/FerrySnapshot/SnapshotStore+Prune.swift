@@ -7,6 +7,12 @@ extension SnapshotStore {
         package var kept: [Snapshot]
     }
 
+    /// Seconds since a snapshot was made; its manifest may name any time.
+    private static func age(of snapshot: Snapshot, at now: Int64) -> Int64 {
+        let (age, overflow) = now.subtractingReportingOverflow(snapshot.created)
+        return overflow ? (snapshot.created < 0 ? .max : .min) : age
+    }
+
     /// Removes old snapshots.
     ///
     /// One that verifies is always left: if none of those that would be kept does, the newest of the others that does is
@@ -32,8 +38,7 @@ extension SnapshotStore {
             if snapshot.problem == nil { whole += 1 }
             let isAmongNewest = snapshot.problem == nil && whole <= keep
             let isProtected = !snapshot.isDescribed || protected.contains(FileLayer.name(of: snapshot.archivePath))
-            let (age, isBeyond) = now.subtractingReportingOverflow(snapshot.created)
-            if isAmongNewest || isProtected || isBeyond || age < minimumAge {
+            if isAmongNewest || isProtected || Self.age(of: snapshot, at: now) < minimumAge {
                 kept.append(snapshot)
             } else {
                 candidates.append(snapshot)

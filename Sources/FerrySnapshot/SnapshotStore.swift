@@ -89,7 +89,7 @@ package struct SnapshotStore: Sendable {
             let bytes = try files.read(folder + "/" + entry.name)
             // One that is not ours, or of another version of Ferry, is left alone.
             guard let state = try? JSONDecoder().decode(ArchiveState.self, from: Data(bytes)), state.ferry == 1,
-                state.name + SnapshotNames.partialState == entry.name
+                state.isPlausible, state.name + SnapshotNames.partialState == entry.name
             else { continue }
             states.append(state)
         }

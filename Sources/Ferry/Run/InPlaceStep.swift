@@ -107,7 +107,7 @@ struct InPlaceStep: StepWork {
         options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
         var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
         let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
-        try output.truncate(to: done <= output.offset ? done : 0)
+        try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
         while output.offset < reader.byteCount {
             try options.stop.check()
             try reader.write(to: &output, limit: Self.copiedBytes, stop: options.stop)

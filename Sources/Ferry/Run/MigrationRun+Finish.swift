@@ -89,7 +89,7 @@ extension MigrationRun {
         report.leftovers = migration.leftovers
         report.droppedObjects = migration.findings.droppedObjects
         report.warnings = migration.findings.warnings
-        report.chunks.count = migration.steps.map(\.chunks).reduce(0, +)
+        report.chunks.count = migration.steps.map(\.chunks).clampedSum
         report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
         report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }
         if chunkTimes.count > 0 { report.chunks.longestSeconds = Double(chunkTimes.longest) / 1e9 }
@@ -112,7 +112,7 @@ extension MigrationRun {
         for index in report.phases.indices {
             switch record.phases[index].phase {
             case .rows where report.entityMappings.allSatisfy { $0.isEstimated != true }:
-                report.phases[index].rows = report.entityMappings.map(\.read).reduce(0, +)
+                report.phases[index].rows = report.entityMappings.map(\.read).clampedSum
             case .verify: report.phases[index].rows = verification.checked
             case .snapshot: report.phases[index].bytes = record.snapshotBytes
             default: break

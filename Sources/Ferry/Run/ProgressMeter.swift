@@ -110,7 +110,7 @@ final class ProgressMeter: Sendable {
         if state.firstFraction == nil { (state.firstFraction, state.firstTime) = (state.fraction, now) }
     }
 
-    private static func sum(_ done: [String: Int64]) -> Int64 { done.values.reduce(0, +) }
+    private static func sum(_ done: [String: Int64]) -> Int64 { done.values.clampedSum }
 
     private func fraction(_ state: State) -> Double? {
         var total = extent.takesSnapshot ? Share.snapshot : 0

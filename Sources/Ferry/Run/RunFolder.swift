@@ -101,7 +101,13 @@ package final class RunFolder {
                     .runDiffers, "\(file) has form \(form.ferry); this version of Ferry knows \(RunRecord.format).",
                     remedy: "Finish the run with the version that began it, or drop it with --restart.")
             }
-            return try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
+            let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
+            guard record.migration?.isPlausible ?? true else {
+                throw FerryError(
+                    .runDiffers, "\(file) is damaged: the steps that it names do not fit together.",
+                    remedy: "--restart drops the unfinished run.")
+            }
+            return record
         } catch let error as FerryError {
             throw error
         } catch {

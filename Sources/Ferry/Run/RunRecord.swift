@@ -124,6 +124,11 @@ package struct RunRecord: Codable, Sendable {
             self.now = now
         }
 
+        /// Whether a run can have written it, as far as the number of its steps goes.
+        var isPlausible: Bool {
+            !chain.isEmpty && steps.count <= stepCount && (checkedStep.map { (0...stepCount).contains($0) } ?? true)
+        }
+
         var from: String { chain[0] }
         var to: String { chain[chain.count - 1] }
         /// How many steps there are to do.

@@ -48,9 +48,11 @@ struct ProgressRate {
             parts.append(countsBytes ? Quantity.sizeText(update.done) : "\(Quantity.grouped(update.done)) rows")
         }
         if let rate = perSecond(update) {
-            let text = countsBytes ? Quantity.sizeText(Int64(rate)) : "\(Quantity.grouped(Int64(rate))) rows"
-            parts.append("\(text)/s")
-            if !countsBytes, let written = writtenPerSecond { parts.append("\(Quantity.sizeText(Int64(written)))/s") }
+            let whole = Quantity.whole(rate)
+            parts.append((countsBytes ? Quantity.sizeText(whole) : "\(Quantity.grouped(whole)) rows") + "/s")
+            if !countsBytes, let written = writtenPerSecond {
+                parts.append("\(Quantity.sizeText(Quantity.whole(written)))/s")
+            }
             if let total = update.total, total > update.done {
                 parts.append("\(Quantity.durationText(seconds: Double(total - update.done) / rate)) left")
             }

@@ -79,9 +79,11 @@ struct ProgressTable {
             [.text(unit)]
         ).first
         guard let row else { return Entry() }
-        let numbers = row.map { $0.integer ?? 0 }
+        // No run counts so far; of a file that does, verification tells that the counts do not balance.
+        let numbers = row.map { min(max($0.integer ?? 0, 0), Int64.max / 4) }
         return Entry(
-            mark: numbers[0], isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3], written: numbers[4],
+            mark: row[0].integer ?? 0, isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3],
+            written: numbers[4],
             dropped: numbers[5], merged: numbers[6], created: numbers[7])
     }
 
