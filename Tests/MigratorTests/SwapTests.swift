@@ -47,7 +47,12 @@ private struct SwapStage {
     }
 
     /// The part of a command from the swap on, as every command that meets this run does it.
-    func command(faults: FaultPlan? = nil) throws {
+    ///
+    /// - Parameters:
+    ///   - faults: What fails.
+    ///   - largestLogged: Bytes that at most go through the `-wal`; 0 for a rollback journal.
+    /// - Throws: What the swap throws.
+    func command(faults: FaultPlan? = nil, largestLogged: Int64 = 1 << 30) throws {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         guard var record = try run.load() else { return try run.remove() }
@@ -58,8 +63,13 @@ private struct SwapStage {
             do {
                 var now = try guardian.fingerprint()
                 now.inputs = record.source.inputs
-                #expect(record.comparison(with: now) == .same)
-                try Swap(sourceGuard: guardian, destination: destination, folder: run, files: files).run(&record)
+                if record.comparison(with: now) != .same {
+                    throw FerryError(.sourceChanged, "The store is not what the record says.")
+                }
+                try Swap(
+                    sourceGuard: guardian, destination: destination, folder: run, files: files,
+                    largestLogged: largestLogged
+                ).run(&record)
             } catch {
                 do { try guardian.close() } catch {}
                 throw error
@@ -116,6 +126,37 @@ struct SwapTests {
             try stage.checkDone()
         }
         #expect(seen.count == 2)
+    }
+
+    @Test(
+        "Under a rollback journal, too, any failure leaves the old or the new store",
+        arguments: [TinyStore.Form.closedLog, .filledLog])
+    func survivesFaultsByJournal(_ form: TinyStore.Form) throws {
+        let count = FaultPlan()
+        try SwapStage(form).command(faults: count, largestLogged: 0)
+        var (seen, refused): (Set<String>, Int) = ([], 0)
+        for operation in 1...count.count {
+            let stage = try SwapStage(form)
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                try stage.command(faults: FaultPlan(trigger: operation), largestLogged: 0)
+            }
+            let files = FileLayer()
+            let journal = stage.path + "-journal"
+            let isHot = try files.exists(journal) && files.read(journal).first.map { $0 != 0 } == true
+            let title = try TinyStore.title(stage.path)
+            let old = form == .filledLog ? "old late" : "old"
+            #expect(title == old || title == "new", "operation \(operation)")
+            seen.insert(title)
+            do {
+                try stage.command(largestLogged: 0)
+                try stage.checkDone()
+            } catch let error as FerryError where error.code == .sourceChanged {
+                // The client above, not Ferry, has rolled back the change of the journal mode, and left no sign of it.
+                #expect(isHot && title == old, "operation \(operation)")
+                refused += 1
+            }
+        }
+        #expect(seen.count == 2 && refused < count.count / 10)
     }
 
     @Test(

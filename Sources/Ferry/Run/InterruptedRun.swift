@@ -67,6 +67,7 @@ package struct InterruptedRun {
             // A journal that was rolled back gives the file the bytes that it had, at another time. Whoever writes by
             // one counts the change in the header, which is compared.
             record.source.store.takeTimes(from: try files.attributes(path))
+            try folder.save(record)
         }
         withExtendedLifetime(connection) {}
         return isDone

@@ -65,6 +65,17 @@ extension MigrationRun {
         let time = Clock.nanoseconds()
         var record = record
         record.phase = .cleanUp
+        if let output = place.output {
+            // Behind the rename: until then any change to the file would be one to what was verified.
+            do {
+                try files.copyMetadata(from: place.store, to: output)
+                try files.syncFile(output)
+            } catch {
+                warn(
+                    "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)"
+                )
+            }
+        }
         let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
         let done = cleanUp.finish(record, in: folder, after: problem)
         record.spend(seconds(since: time), in: .cleanUp)

@@ -47,11 +47,6 @@ extension MigrationRun {
             // What is recorded as verified is not verified again: its progress table may be gone already.
             if record.migration?.steps[index].isFinished == false {
                 try run.finish()
-                if place.output != nil, number == plan.steps.count {
-                    // Before its state is recorded, which this changes.
-                    try files.copyMetadata(from: place.store, to: run.destinationPath)
-                    try files.syncFile(run.destinationPath)
-                }
                 record.migration?.steps[index].isFinished = true
                 record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
                 try folder.save(record)

@@ -76,13 +76,13 @@ package struct Swap {
     /// Opens the destination in a transaction that keeps writers out of it.
     private func openDestination() throws -> Connection {
         let connection = try Connection(path: destination, mode: .readOnly, trace: trace)
-        try connection.execute("PRAGMA cache_size = -64; BEGIN; SELECT count(*) FROM sqlite_master")
+        try connection.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
         return connection
     }
 
     private func overwrite(_ connection: Connection, with source: Connection, _ record: inout RunRecord) throws {
         try connection.execute("PRAGMA synchronous = EXTRA")
-        try connection.shareCaches(memory.workingCaches, among: ["main": 1], sorters: 0)
+        try connection.shareCaches(memory.workingCaches, among: ["main": 1])
         let journal = JournalSwitch(connection: connection, folder: folder, files: files)
         try journal.begin(&record, for: source, largestLogged: largestLogged)
         do {
