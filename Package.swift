@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "FerryCommand", targets: ["FerryCommand"]),
         .executable(name: "ferry", targets: ["FerryTool"]),
         .executable(name: "ferry-bench", targets: ["FerryBench"]),
+        .executable(name: "ferry-fuzz", targets: ["FerryFuzz"]),
     ],
     targets: [
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
@@ -140,6 +141,15 @@ let package = Package(
             ],
             path: "Benchmarks/FerryBench", swiftSettings: house),
         tests("BenchmarkTests", of: ["BenchmarkHarness", "FerryBase"]),
+
+        // Fuzzing: changed inputs for every reader, and for the program.
+        .executableTarget(
+            name: "FerryFuzz",
+            dependencies: [
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
+                "FerrySnapshot",
+            ],
+            path: "Fuzz/FerryFuzz", swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -14,6 +14,15 @@ package enum Clock {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// Nanoseconds from an earlier time until now; 0 when the clock has gone back, as it can on some virtual machines.
+    package static func nanoseconds(since start: UInt64) -> UInt64 { nanoseconds(from: start, to: nanoseconds()) }
+
+    /// Nanoseconds between two readings; 0 when the later one is the smaller one.
+    package static func nanoseconds(from start: UInt64, to end: UInt64) -> UInt64 { end > start ? end - start : 0 }
+
+    /// Seconds from an earlier time until now.
+    package static func seconds(since start: UInt64) -> Double { Double(nanoseconds(since: start)) / 1e9 }
+
     /// Lets the calling thread sleep; a signal may end that early.
     package static func wait(milliseconds: Int) {
         var time = timespec()

@@ -24,6 +24,8 @@ package final class FaultPlan: Sendable {
     private let witness: DiskWitness?
     /// What every volume says that it has free; nil leaves that to the disk.
     package let freeBytes: Int64?
+    /// Whether the volumes know links and copy-on-write; copies between two volumes are tested without.
+    package let hasLinks: Bool
 
     /// - Parameters:
     ///   - trigger: The operation, counted from 1, that fails; nil only counts.
@@ -31,14 +33,16 @@ package final class FaultPlan: Sendable {
     ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
     ///   - witness: Is told what the operations that do not fail change.
     ///   - freeBytes: What every volume says that it has free.
+    ///   - hasLinks: Whether the volumes know links and copy-on-write.
     package init(
         trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
-        freeBytes: Int64? = nil
+        freeBytes: Int64? = nil, hasLinks: Bool = true
     ) {
         state = Mutex(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
         self.witness = witness
         self.freeBytes = freeBytes
+        self.hasLinks = hasLinks
     }
 
     /// Counts one operation.

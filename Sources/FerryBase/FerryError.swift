@@ -73,6 +73,7 @@ extension FerryError.Code {
 
     // Refusals: nothing was touched.
     public static let notFound = Self("notFound", .refused)
+    public static let notARegularFile = Self("notARegularFile", .refused)
     public static let notADatabase = Self("notADatabase", .refused)
     public static let notACoreDataStore = Self("notACoreDataStore", .refused)
     public static let storeInUse = Self("storeInUse", .refused)
@@ -95,9 +96,12 @@ extension FerryError.Code {
     public static let mandatoryValue = Self("mandatoryValue", .refused)
     public static let notUnique = Self("notUnique", .refused)
     public static let damagedSource = Self("damagedSource", .refused)
+    /// Pages of the store's file do not fit together.
+    public static let storeDamaged = Self("storeDamaged", .refused)
     public static let unknownObject = Self("unknownObject", .refused)
     public static let diskFull = Self("diskFull", .refused)
     public static let sourceChanged = Self("sourceChanged", .refused)
+    public static let destinationChanged = Self("destinationChanged", .refused)
     public static let runMoved = Self("runMoved", .refused)
     public static let runDiffers = Self("runDiffers", .refused)
     public static let runActive = Self("runActive", .refused)
@@ -110,6 +114,7 @@ extension FerryError.Code {
     public static let fileFailed = Self("fileFailed", .failed)
     public static let snapshotFailed = Self("snapshotFailed", .failed)
     public static let rowFailed = Self("rowFailed", .failed)
+    public static let noKeysLeft = Self("noKeysLeft", .failed)
     public static let internalError = Self("internalError", .failed)
     public static let valueTooLarge = Self("valueTooLarge", .failed)
     public static let outOfMemory = Self("outOfMemory", .failed)

@@ -13,6 +13,8 @@ package struct FileAttributes: Sendable, Hashable {
     package var size: Int64
     /// Last change of the content, in nanoseconds since 1970.
     package var modified: Int64
+    /// Last change of the content or of anything else here, in nanoseconds since 1970; the system alone sets it.
+    package var changed: Int64
     /// The permission bits.
     package var mode: UInt32
     package var owner: UInt32
@@ -38,16 +40,39 @@ package struct FileAttributes: Sendable, Hashable {
         inode = UInt64(info.st_ino)
         size = Int64(info.st_size)
         #if canImport(Darwin)
-            let time = info.st_mtimespec
+            let (modification, change) = (info.st_mtimespec, info.st_ctimespec)
         #else
-            let time = info.st_mtim
+            let (modification, change) = (info.st_mtim, info.st_ctim)
         #endif
-        modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        modified = Self.nanoseconds(modification)
+        changed = Self.nanoseconds(change)
         mode = UInt32(info.st_mode) & 0o7777
         owner = UInt32(info.st_uid)
         group = UInt32(info.st_gid)
         links = UInt64(info.st_nlink)
         isDirectory = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFDIR)
         isRegularFile = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFREG)
+    }
+
+    // A file may name any year; the number only has to differ where the time does.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+/// What names one state of a file that no connection has open: any write to it shows.
+package struct FileState: Codable, Hashable, Sendable {
+    private var device: UInt64
+    private var inode: UInt64
+    private var size: Int64
+    private var modified: Int64
+    private var changed: Int64
+
+    package init(_ attributes: FileAttributes) {
+        device = attributes.device
+        inode = attributes.inode
+        size = attributes.size
+        modified = attributes.modified
+        changed = attributes.changed
     }
 }

@@ -46,29 +46,75 @@ extension FileLayer {
         try syncFolder(Self.parent(of: path))
     }
 
-    /// Copies a file's content in the cheapest way that the volumes allow, and says in which.
+    /// Copies a file in the cheapest way that the volumes allow, and says in which.
     ///
-    /// The copy is durable, and nothing may be at its path. With `allowsLink` a second name of the same file will do,
-    /// for content that nobody changes.
+    /// The copy gets its name when it is whole and durable: a file under its final name is never a part of one. Its name
+    /// is durable once its folder is synced. What a killed call leaves has a name of its own
+    /// (``removeUnfinishedCopies(in:)``). With `allowsLink` a second name of the same file will do, for content that
+    /// nobody changes.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - destination: The new name.
+    ///   - allowsLink: Whether a hard link will do.
+    ///   - isReplacing: Whether the copy takes the place of what is at its path; else nothing may be there.
+    /// - Returns: How the copy was made.
+    /// - Throws: ``FerryError`` `.notFound`, `.fileFailed`; what was at the path stays then.
     @discardableResult
     package func copy(
-        _ path: String, to destination: String, allowsLink: Bool = false
+        _ path: String, to destination: String, allowsLink: Bool = false, isReplacing: Bool = false
     ) throws(FerryError) -> CopyMethod {
-        let mode = try attributes(path).mode
-        do throws(FerryError) {
-            try reflink(path, to: destination, mode: mode)
-            try syncFile(destination)
-            return .reflink
-        } catch {
-            // Struck by the fault plan, or a real failure that the next way would only meet again.
-            guard error.systemError?.meansUnsupported == true else { throw error }
+        let source = try attributes(path)
+        guard source.isRegularFile else { throw Self.notRegular(path) }
+        if let there = try attributesIfPresent(destination) {
+            guard isReplacing else { throw FerryError("create \(destination)", .existing) }
+            // Renaming one name of a file to another one of its names does nothing at all.
+            if there.device == source.device, there.inode == source.inode { return .hardLink }
         }
-        if allowsLink {
+        let aside = destination + Self.unfinishedCopy
+        try removeIfPresent(aside)
+        do throws(FerryError) {
+            let method = try copyContent(path, to: aside, mode: source.mode, allowsLink: allowsLink)
+            if isReplacing { try rename(aside, to: destination) } else { try renameToFree(aside, to: destination) }
+            return method
+        } catch {
+            // Cleaning up must not hide why it failed.
+            do { _ = try removeIfPresent(aside) } catch _ {}
+            throw error
+        }
+    }
+
+    /// What the name of a copy that is being made ends in.
+    private static let unfinishedCopy = ".ferry-copy"
+
+    /// Removes what killed calls of ``copy(_:to:allowsLink:isReplacing:)`` have left in a folder.
+    package func removeUnfinishedCopies(in folder: String) throws {
+        try forEachEntry(in: folder) { entry in
+            guard !entry.isDirectory, entry.name.hasSuffix(Self.unfinishedCopy) else { return }
+            try removeIfPresent(folder + "/" + entry.name)
+        }
+    }
+
+    /// Gives the new file, which is durable then, the content of another.
+    private func copyContent(
+        _ path: String, to destination: String, mode: UInt32, allowsLink: Bool
+    ) throws(FerryError) -> CopyMethod {
+        if faults?.hasLinks != false {
             do throws(FerryError) {
-                try link(path, to: destination)
-                return .hardLink
+                try reflink(path, to: destination, mode: mode)
+                try syncFile(destination)
+                return .reflink
             } catch {
+                // Struck by the fault plan, or a real failure that the next way would only meet again.
                 guard error.systemError?.meansUnsupported == true else { throw error }
+            }
+            if allowsLink {
+                do throws(FerryError) {
+                    try link(path, to: destination)
+                    return .hardLink
+                } catch {
+                    guard error.systemError?.meansUnsupported == true else { throw error }
+                }
             }
         }
         let input = try open(path)
@@ -86,6 +132,18 @@ extension FileLayer {
         try output.sync()
         try output.close()
         return .bytes
+    }
+
+    /// Gives a file a new name that nothing has.
+    ///
+    /// - Throws: ``FerryError`` `.fileFailed` when something has it.
+    package func renameToFree(_ path: String, to destination: String) throws(FerryError) {
+        // First, so that a disk that is watched is told of no rename that does not happen.
+        if try exists(destination) { throw FerryError("rename \(path) to \(destination)", .existing) }
+        try perform("rename \(path) to \(destination), where nothing is") { () throws(SystemError) in
+            faults?.tell(.renames(path, to: destination))
+            _ = try uninterrupted { ferry_rename_to_free(path, destination) }
+        }
     }
 
     private func reflink(_ path: String, to destination: String, mode: UInt32) throws(FerryError) {

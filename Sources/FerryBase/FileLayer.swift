@@ -33,7 +33,7 @@ package struct FileLayer: Sendable {
         do throws(SystemError) {
             let result = try body()
             if let trace {
-                trace(TraceEvent(kind: .file, text: operation(), nanoseconds: Clock.nanoseconds() - start))
+                trace(TraceEvent(kind: .file, text: operation(), nanoseconds: Clock.nanoseconds(since: start)))
             }
             return result
         } catch {
@@ -58,6 +58,20 @@ package struct FileLayer: Sendable {
         } catch {
             if error.code == .notFound { return nil }
             throw error
+        }
+    }
+
+    /// Whether a symbolic link is at the path, wherever it leads.
+    package func isSymbolicLink(_ path: String) throws(FerryError) -> Bool {
+        try perform("look at \(path)") { () throws(SystemError) in
+            var info = stat()
+            do throws(SystemError) {
+                _ = try uninterrupted { lstat(path, &info) }
+            } catch {
+                if error.isNotFound { return false }
+                throw error
+            }
+            return UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFLNK)
         }
     }
 
@@ -201,7 +215,7 @@ package struct FileLayer: Sendable {
     }
 
     private static func sync(path: String, flags: Int32) throws(SystemError) {
-        let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC, 0) }
+        let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
         do throws(SystemError) {
             try Self.sync(descriptor: descriptor)
         } catch {

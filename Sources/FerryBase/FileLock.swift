@@ -31,7 +31,8 @@ extension FileLayer {
         try perform("lock \(path)") { () throws(SystemError) in
             while true {
                 let descriptor = try uninterrupted {
-                    systemOpen(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                    // Never through a link: what it leads to would be emptied.
+                    systemOpen(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
                 }
                 do throws(SystemError) {
                     _ = try uninterrupted { flock(descriptor, LOCK_EX | LOCK_NB) }
@@ -60,7 +61,7 @@ extension FileLayer {
         return try perform("look at the lock \(path)") { () throws(SystemError) in
             let descriptor: Int32
             do throws(SystemError) {
-                descriptor = try uninterrupted { systemOpen(path, O_RDONLY | O_CLOEXEC, 0) }
+                descriptor = try uninterrupted { systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) }
             } catch {
                 if error.isNotFound { return false }
                 throw error

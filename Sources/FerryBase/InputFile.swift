@@ -56,11 +56,35 @@ package struct InputFile: ~Copyable {
 }
 
 extension FileLayer {
-    /// Opens a file for reading.
+    /// Opens a regular file for reading.
+    ///
+    /// - Throws: ``FerryError`` `.notARegularFile` for a pipe, a device or a folder, which could be without end.
     package func open(_ path: String) throws(FerryError) -> InputFile {
-        let descriptor = try perform("open \(path)") { () throws(SystemError) in
-            try uninterrupted { systemOpen(path, O_RDONLY | O_CLOEXEC, 0) }
+        InputFile(path: path, files: self, descriptor: try openRegular(path, O_RDONLY, "open \(path)"))
+    }
+
+    /// Opens what must be a regular file; never waits, as opening a pipe would.
+    func openRegular(
+        _ path: String, _ flags: Int32, _ operation: @autoclosure () -> String
+    ) throws(FerryError) -> Int32 {
+        let descriptor: Int32? = try perform(operation()) { () throws(SystemError) in
+            let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
+            do throws(SystemError) {
+                if try FileAttributes(descriptor: descriptor).isRegularFile { return descriptor }
+            } catch {
+                _ = systemClose(descriptor)
+                throw error
+            }
+            _ = systemClose(descriptor)
+            return nil
         }
-        return InputFile(path: path, files: self, descriptor: descriptor)
+        guard let descriptor else { throw Self.notRegular(path) }
+        return descriptor
+    }
+
+    static func notRegular(_ path: String) -> FerryError {
+        FerryError(
+            .notARegularFile, "\(path) is no regular file, but a pipe, a device or a folder.",
+            remedy: "Put a regular file there, or name another path.")
     }
 }

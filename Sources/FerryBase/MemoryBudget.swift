@@ -11,15 +11,17 @@ package struct MemoryBudget: Sendable, Hashable {
     package static let program = 17 << 20
     /// Below this a run is refused: reading models and planning alone bring so many pages of the program in.
     package static let least = 24 << 20
+    /// No machine has more; sums of shares stay far from overflow.
+    package static let most = 1 << 40
     /// Beyond, sorting takes more time than larger runs on disk save.
     private static let mostForDatabases = 16 << 20
 
     /// Bytes that the whole process may hold.
     package let limit: Int
 
-    /// - Parameter limit: At least ``least``.
+    /// - Parameter limit: From ``least`` to ``most``.
     package init(limit: Int = MemoryBudget.defaultLimit) {
-        precondition(limit >= Self.least, "a limit below the least one is refused before")
+        precondition((Self.least...Self.most).contains(limit), "a limit out of bounds is refused before")
         self.limit = limit
     }
 
@@ -46,6 +48,11 @@ package struct MemoryBudget: Sendable, Hashable {
 
     /// - Throws: ``FerryError`` `.usage` for a limit that Ferry cannot keep.
     package static func check(_ limit: Int) throws(FerryError) {
+        guard limit <= most else {
+            throw FerryError(
+                .usage, "A memory limit of \(limit) bytes is more than any machine has.",
+                remedy: "Give at most \(most >> 30)GiB.")
+        }
         guard limit < least else { return }
         throw FerryError(
             .usage, "A memory limit of \(limit) bytes is less than Ferry itself needs.",

@@ -94,11 +94,19 @@ extension FileLayer {
         return OutputFile(path: path, offset: 0, files: self, descriptor: descriptor)
     }
 
+    /// Makes an empty file that only its owner may read, unless the path is taken.
+    ///
+    /// SQLite gives a database that it makes itself to everybody to read; one that is there keeps its permissions, and
+    /// its side files get the same.
+    package func createPrivately(_ path: String) throws(FerryError) {
+        guard try !exists(path) else { return }
+        var file = try create(path, mode: 0o600)
+        try file.close()
+    }
+
     /// Opens an existing file to write on at its end.
     package func append(to path: String) throws(FerryError) -> OutputFile {
-        let descriptor = try perform("open \(path) for writing") { () throws(SystemError) in
-            try uninterrupted { systemOpen(path, O_WRONLY | O_CLOEXEC, 0) }
-        }
+        let descriptor = try openRegular(path, O_WRONLY, "open \(path) for writing")
         do throws(SystemError) {
             let size = try FileAttributes(descriptor: descriptor).size
             return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)

@@ -14,10 +14,13 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
     static var last: SystemError { SystemError(errno) }
     static let inputOutput = SystemError(EIO)
+    static let existing = SystemError(EEXIST)
 
     package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
     package var isExisting: Bool { number == EEXIST }
     package var isFull: Bool { number == ENOSPC || number == EDQUOT }
+    /// A limit on the size of files, of the process or of the file system.
+    package var isBeyondLimit: Bool { number == EFBIG }
     package var isDenied: Bool { number == EACCES || number == EPERM || number == EROFS }
 
     package var description: String { String(cString: strerror(number)) }
@@ -34,6 +37,10 @@ extension FerryError {
             self.init(
                 .fileFailed, "Could not \(operation): \(error).",
                 remedy: "Make room on the volume and run the command again.", cause: error)
+        } else if error.isBeyondLimit {
+            self.init(
+                .fileFailed, "Could not \(operation): \(error).",
+                remedy: "Raise the limit on the size of files (ulimit -f) and run the command again.", cause: error)
         } else if error.isDenied {
             self.init(
                 .fileFailed, "Could not \(operation): \(error).",

@@ -11,6 +11,7 @@ public enum FerryCommand {
     ///     is nothing but this call migrates stores whose mapping models have code.
     /// - Returns: The exit code for the shell.
     public static func run(arguments: [String], policies: [String: PolicyFactory] = [:]) -> Int32 {
+        IgnoredSignals.ignore()
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
     }
@@ -21,7 +22,8 @@ public enum FerryCommand {
             InspectCommand.self, DiffCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self,
             StatusCommand.self, VerifyCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
-            SnapshotRestoreCommand.self, RollbackCommand.self, MappingShowCommand.self, MappingInitCommand.self,
+            SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
+            MappingInitCommand.self,
             MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
             DemoCommand.self, HelpCommand.self, VersionCommand.self,
         ]

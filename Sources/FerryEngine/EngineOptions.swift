@@ -30,7 +30,9 @@ package struct EngineOptions: Sendable {
     package var sourceDamage: [StoreDamage]?
 
     /// Shares of the limit; of the least one where values are held to less than that.
-    package var memory: MemoryBudget { MemoryBudget(limit: max(memoryLimit, MemoryBudget.least)) }
+    package var memory: MemoryBudget {
+        MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most))
+    }
 
     package init(
         chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,

@@ -95,7 +95,7 @@ package struct StepRun {
         options.progress?(ProgressUpdate(phase: phase))
         let start = Clock.nanoseconds()
         try body(&report)
-        report.phaseNanoseconds[phase, default: 0] += Clock.nanoseconds() - start
+        report.phaseNanoseconds[phase, default: 0] += Clock.nanoseconds(since: start)
     }
 
     private func count(_ context: StepContext, into report: inout StepReport) throws {

@@ -21,7 +21,9 @@ struct RowCounts {
         func rows(for count: Int64) -> Int64 {
             guard count > 0 else { return 0 }
             if isOne { return objects }
-            return (count * objects + owners - 1) / owners
+            // A model may demand any number; what is beyond all numbers is refused like what is beyond the limit.
+            let (product, overflow) = count.multipliedReportingOverflow(by: objects)
+            return overflow ? .max : product / owners + (product % owners > 0 ? 1 : 0)
         }
     }
 

@@ -41,7 +41,7 @@ struct ValueRange {
         case .decimal: (least, count, capacity) = range(1_000, all: -(1 << 53)...(1 << 53))
         case .date: (least, count, capacity) = range(700_000_000, all: -(1 << 40)...(1 << 40))
         case .string:
-            let longest = min(high ?? .max, 10_000)
+            let longest = max(0, min(high ?? .max, 10_000))
             least = max(0, min(low ?? 0, longest))
             count = longest - least + 1
             pattern = validation.pattern.flatMap(TextPattern.init)

@@ -7,35 +7,61 @@ extension ManagedObjectModel {
     /// - Parameter path: Where the model comes from, for the error.
     /// - Throws: `.badModel` with the first problem, in name order.
     func check(path: String) throws(FerryError) {
-        try checkLineages(path: path)
+        try Self.checkLineages(of: Array(entities.values), path: path)
+        try checkParents(path: path)
         for name in sortedEntityNames {
             guard let entity = entities[name] else { continue }
-            if let problem = problem(of: entity) ?? compositeProblem(of: entity) { throw unusable(path, problem) }
+            if let problem = problem(of: entity) ?? compositeProblem(of: entity) { throw Self.unusable(path, problem) }
         }
     }
 
-    /// Checks that every entity's ancestors exist and come to an end.
+    /// Checks that the ancestors of entities come to an end.
     ///
     /// - Throws: `.badModel` with the first problem, in name order.
-    func checkLineages(path: String) throws(FerryError) {
-        for name in sortedEntityNames {
-            // Nobody nests entities this deep; every walk up the ancestors stays short.
-            let limit = 100
-            var count = 0
-            var current = name
-            while let ancestor = entities[current]?.superentity {
-                count += 1
-                guard ancestor != name else { throw unusable(path, "the entity '\(name)' is its own ancestor") }
-                guard entities[ancestor] != nil else {
-                    throw unusable(path, "'\(current)' has the unknown parent '\(ancestor)'")
+    static func checkLineages(of entities: [Entity], path: String) throws(FerryError) {
+        if let problem = lineageProblem(of: entities) { throw unusable(path, problem) }
+    }
+
+    /// What is wrong with the ancestors of entities: a circle, or more of them than ``lineageLimit``; nil when nothing is.
+    ///
+    /// Looks at each entity once, so that it can be asked of entities that no model holds yet.
+    static func lineageProblem(of entities: [Entity]) -> String? {
+        let parents = Dictionary(
+            entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })
+        var depths: [String: Int] = [:]
+        for name in parents.keys.sorted(by: codeUnitOrder) {
+            var way: [String] = []
+            var next: String? = name
+            while let current = next, depths[current] == nil, let parent = parents[current] {
+                if current == name, !way.isEmpty { return "the entity '\(name)' is its own ancestor" }
+                way.append(current)
+                guard way.count <= lineageLimit + 1 else {
+                    return "'\(name)' has more than \(lineageLimit) ancestors"
                 }
-                guard count <= limit else { throw unusable(path, "'\(name)' has more than \(limit) ancestors") }
-                current = ancestor
+                next = parent
+            }
+            var depth = next.flatMap { depths[$0] } ?? 0
+            for passed in way.reversed() {
+                depth += 1
+                guard depth <= lineageLimit + 1 else {
+                    return "'\(passed)' has more than \(lineageLimit) ancestors"
+                }
+                depths[passed] = depth
+            }
+        }
+        return nil
+    }
+
+    /// Checks that every entity's ancestors exist.
+    private func checkParents(path: String) throws(FerryError) {
+        for name in sortedEntityNames {
+            if let parent = entities[name]?.superentity, entities[parent] == nil {
+                throw Self.unusable(path, "'\(name)' has the unknown parent '\(parent)'")
             }
         }
     }
 
-    private func unusable(_ path: String, _ problem: String) -> FerryError {
+    private static func unusable(_ path: String, _ problem: String) -> FerryError {
         FerryError(
             .badModel, "The model \(path) cannot be used: \(problem).",
             remedy: "Correct it in Xcode, or take an undamaged copy.")

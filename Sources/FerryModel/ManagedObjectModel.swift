@@ -29,13 +29,19 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
     // MARK: Inheritance
 
+    /// Nobody nests entities this deep; every walk up the ancestors stays short.
+    static let lineageLimit = 100
+
     /// Names of an unknown superentity, and of a circle of them, end the lineage.
+    ///
+    /// Lineages above the limit are cut off there: models of files that have such are refused before
+    /// (``lineageProblem(of:)``).
     private static func lineages(_ superentities: [String: String?]) -> [String: [String]] {
         var lineages: [String: [String]] = [:]
         for name in superentities.keys {
             var lineage: [String] = []
             var next: String? = name
-            while let current = next, let parent = superentities[current], lineage.count <= superentities.count {
+            while let current = next, let parent = superentities[current], lineage.count <= lineageLimit {
                 lineage.append(current)
                 next = parent
             }

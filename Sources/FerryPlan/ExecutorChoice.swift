@@ -1,5 +1,7 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
+internal import FerryModel
 
 /// Who carries the rows of each entity mapping, and why.
 package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
@@ -12,9 +14,10 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
 
     /// The executor of an entity mapping.
     ///
-    /// - Throws: ``FerryError`` `.unsupported` when statements of SQL are asked for and cannot do it.
+    /// - Throws: ``FerryError`` `.unsupported` when statements of SQL are asked for and cannot do it, or a predicate is
+    ///   too deep for the statements of either executor.
     func executor(
-        for mapping: ResolvedEntityMapping
+        for mapping: ResolvedEntityMapping, in step: ResolvedStep
     ) throws(FerryError) -> (executor: EntityMappingPlan.Executor, reason: String) {
         if let policy = mapping.policy {
             guard self != .set else {
@@ -26,7 +29,19 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
             }
             return (.row, "the migration policy \(policy) is code")
         }
+        let depth = ExpressionDepth(of: mapping, in: step)
+        try depth.checkConditions()
         if self == .row { return (.row, "the row executor was asked for") }
+        if let attribute = depth.tooDeepAttribute {
+            guard self != .set else {
+                throw FerryError(
+                    .unsupported,
+                    "Entity mapping \(mapping.name) computes \(attribute) from more operations within each other than "
+                        + "SQLite reads.",
+                    remedy: "Leave the executor to Ferry.", place: .init(entityMapping: mapping.name))
+            }
+            return (.row, "\(attribute) has more operations within each other than SQLite reads")
+        }
         return (.set, "every value is a column, a bound parameter or a function of Ferry's")
     }
 }

@@ -12,6 +12,10 @@ package struct Planner: Sendable {
     /// The migration policies that are registered in code.
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
+    /// Whether inferred steps are copies even where they could be taken in place: what the row executor is asked for.
+    ///
+    /// A run that goes on keeps to what its first call did.
+    package var copiesInferred: Bool
     /// Whether steps become one where they can; otherwise each runs by itself, in the mode that they would have as one.
     package var composes: Bool
     /// Which way the chain may take.
@@ -33,6 +37,7 @@ package struct Planner: Sendable {
         self.mappingModels = mappingModels
         self.policies = policies
         self.executor = executor
+        copiesInferred = executor == .row
         self.composes = composes
     }
 
@@ -166,7 +171,7 @@ package struct Planner: Sendable {
         }
         if step.isInferred {
             step.needsCopyBecause =
-                executor == .row ? "the row executor was asked for" : step.obstacleInPlace(&layouts)
+                copiesInferred ? "the row executor was asked for" : step.obstacleInPlace(&layouts)
         }
         return (step, [])
     }
@@ -180,7 +185,7 @@ extension StepPlan {
         partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
             PartitionPlan(
                 entityMappings: try mappings.map { mapping throws(FerryError) in
-                    let (executor, reason) = try choice.executor(for: mapping)
+                    let (executor, reason) = try choice.executor(for: mapping, in: resolved)
                     return EntityMappingPlan(
                         mapping: mapping, executor: executor, reason: reason, rows: 0, isEstimated: false)
                 })

@@ -16,4 +16,15 @@ extension Connection {
     package func isReserved() throws(DatabaseError) -> Bool {
         try OpenFile(.main, of: self, schema: "main")?.isReserved() ?? false
     }
+
+    /// Takes SQLite's exclusive lock on the file, whatever is in it; with `locking_mode = EXCLUSIVE` later transactions
+    /// keep it.
+    ///
+    /// - Returns: False when another connection holds a lock.
+    package func lockFile() throws(DatabaseError) -> Bool {
+        try OpenFile(.main, of: self, schema: "main")?.lockExclusively() ?? false
+    }
+
+    /// Takes all bytes out of the file, durably; for a file that this connection has locked and not read.
+    package func emptyFile() throws(DatabaseError) { try OpenFile(.main, of: self, schema: "main")?.empty() }
 }

@@ -85,7 +85,7 @@ package final class Connection {
         let start = trace == nil ? 0 : Clock.nanoseconds()
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         if let trace {
-            trace(TraceEvent(kind: .statement, text: sql, nanoseconds: Clock.nanoseconds() - start))
+            trace(TraceEvent(kind: .statement, text: sql, nanoseconds: Clock.nanoseconds(since: start)))
         }
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
     }

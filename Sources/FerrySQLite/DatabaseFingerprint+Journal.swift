@@ -38,14 +38,14 @@ extension DatabaseFingerprint {
         put(UInt32(sqlite3_libversion_number()), at: 96)
         var other = withoutLog
         other.header = bytes.hexadecimal
-        other.modified = 0
+        (other.modified, other.changed) = (0, nil)
         return other
     }
 
     /// Whether it is another one but for the time of the last change.
     package func isSame(butForTime other: DatabaseFingerprint) -> Bool {
         var other = other
-        other.modified = modified
+        (other.modified, other.changed) = (modified, changed)
         return self == other
     }
 }

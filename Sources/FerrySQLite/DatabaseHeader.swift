@@ -38,3 +38,15 @@ package struct DatabaseHeader: Sendable, Hashable {
         versionValidFor = number(92)
     }
 }
+
+extension DatabaseHeader {
+    /// Takes out of a file's first bytes what every commit counts on: the change counter, the schema's number, and the
+    /// version of SQLite with the counter that it is valid for.
+    ///
+    /// Nothing of it says anything of the content, and no commit may set it back: by it other clients see that what they
+    /// keep in memory is old.
+    package static func blankCounters(_ bytes: inout [UInt8]) {
+        guard bytes.count >= byteCount else { return }
+        for range in [24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }
+    }
+}

@@ -39,6 +39,24 @@ struct OpenFile {
         return result != 0
     }
 
+    /// - Returns: False when another connection holds a lock.
+    func lockExclusively() throws(DatabaseError) -> Bool {
+        for level in [SQLITE_LOCK_SHARED, SQLITE_LOCK_EXCLUSIVE] {
+            let code = file.pointee.pMethods.pointee.xLock(file, level)
+            if code & 0xff == SQLITE_BUSY {
+                try check(file.pointee.pMethods.pointee.xUnlock(file, SQLITE_LOCK_NONE), "the locks")
+                return false
+            }
+            try check(code, "the locks")
+        }
+        return true
+    }
+
+    func empty() throws(DatabaseError) {
+        try check(file.pointee.pMethods.pointee.xTruncate(file, 0), "its size")
+        try check(file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_FULL), "its content")
+    }
+
     /// Fills the bytes from a place in the file, which must have them.
     func read(_ bytes: inout [UInt8], at offset: Int64) throws(DatabaseError) {
         let code = bytes.withUnsafeMutableBytes {
@@ -59,7 +77,7 @@ struct OpenFile {
 
     private func check(_ code: Int32, _ what: String) throws(DatabaseError) {
         guard code == SQLITE_OK else {
-            throw DatabaseError(code: code, message: "could not read \(what) of a file of \(connection.path)")
+            throw DatabaseError(code: code, message: "could not read or change \(what) of a file of \(connection.path)")
         }
     }
 }

@@ -113,8 +113,7 @@ package final class PageReader {
         var header = [UInt8](repeating: 0, count: Int(min(Int64(DatabaseHeader.byteCount), mainBytes)))
         if !header.isEmpty { try main.read(&header, at: 0) }
         return DatabaseFingerprint(
-            device: attributes.device, inode: attributes.inode, bytes: attributes.size, modified: attributes.modified,
-            header: header.hexadecimal, walBytes: logBytes, walHeader: log?.header.hexadecimal,
+            file: attributes, header: header.hexadecimal, walBytes: logBytes, walHeader: log?.header.hexadecimal,
             walLastFrame: log?.lastFrameHeader.hexadecimal, walFrames: log?.frameCount)
     }
 }

@@ -159,7 +159,7 @@ package final class Statement {
     private func finish() {
         sqlite3_reset(handle)
         if started != 0 {
-            connection.report(sql, nanoseconds: Clock.nanoseconds() - started)
+            connection.report(sql, nanoseconds: Clock.nanoseconds(since: started))
             started = 0
         }
     }

@@ -16,6 +16,13 @@ struct ArchiveState: Codable, Equatable {
     var frames = 0
     var contentOffset: Int64 = 0
     var archiveOffset: Int64 = 0
+
+    /// Whether a call can have written it, as far as its numbers go.
+    var isPlausible: Bool {
+        let times: ClosedRange<Int64> = 0...253_402_300_799
+        return times.contains(createdSeconds) && (0...Int(Int32.max)).contains(frames) && contentOffset >= 0
+            && contentOffset <= contentBytes && archiveOffset >= 0
+    }
 }
 
 /// Writes the frames of an archive on two threads.

@@ -28,6 +28,7 @@ struct ExternalData {
                 remedy: "Check what is in the folder beside the store.")
         }
         try files.createDirectory(destination, mode: 0o700)
+        try files.removeUnfinishedCopies(in: destination)
         try files.forEachEntry(in: source) { entry in
             try stop.check()
             let (from, to) = (source + "/" + entry.name, destination + "/" + entry.name)
@@ -41,23 +42,16 @@ struct ExternalData {
         try files.syncFolder(destination)
     }
 
-    /// Puts one file at its place.
+    /// Puts one file at its place, whole or not at all; what stands there under its name is kept if it is the same.
     ///
     /// - Returns: False when it is gone: an app that could not save takes back what it had written.
     private func place(_ source: String, at destination: String) throws(FerryError) -> Bool {
-        if let there = try files.attributesIfPresent(destination) {
-            let here = try files.attributes(source)
-            if here.device == there.device, here.inode == there.inode { return true }
-            if here.size == there.size, try hash(source) == hash(destination) { return true }
-            // Cut off, or damaged; replaced in one step, in case that a store names it.
-            let aside = destination + ".new"
-            try files.removeIfPresent(aside)
-            try files.copy(source, to: aside, allowsLink: true)
-            try files.rename(aside, to: destination)
-            return true
-        }
         do {
-            try files.copy(source, to: destination, allowsLink: true)
+            let isThere = try files.exists(destination)
+            if isThere, try files.compare(destination, with: source) == .same { return true }
+            // Else what is there is cut off or damaged: the name of such a file stands for one content. It is replaced in
+            // one step, in case that a store names it.
+            try files.copy(source, to: destination, allowsLink: true, isReplacing: isThere)
             return true
         } catch {
             if error.code == .notFound, try !files.exists(source) { return false }
@@ -77,18 +71,26 @@ struct ExternalData {
 
     /// - Throws: ``FerryError`` `.snapshotDamaged` when a file is not what the manifest says.
     func check(_ file: Manifest.ExternalFile, in folder: String) throws {
+        let path = folder + "/" + file.name
+        switch try matches(file, in: folder) {
+        case .none: throw ArchiveReader.damaged(path, "it is missing")
+        case .some(false): throw ArchiveReader.damaged(path, "it is not the file that was copied")
+        case .some(true): break
+        }
+    }
+
+    /// Whether a file is what the manifest says; nil when it is not there.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when the manifest names a file outside of the folder.
+    func matches(_ file: Manifest.ExternalFile, in folder: String) throws -> Bool? {
         try stop.check()
         let parts = file.name.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }), !file.name.utf8.contains(0) else {
             throw ArchiveReader.damaged(folder, "its manifest names a file outside of it")
         }
         let path = folder + "/" + file.name
-        guard let attributes = try files.attributesIfPresent(path) else {
-            throw ArchiveReader.damaged(path, "it is missing")
-        }
-        guard attributes.size == file.bytes, try hash(path).hexadecimal == file.sha256 else {
-            throw ArchiveReader.damaged(path, "it is not the file that was copied")
-        }
+        guard let attributes = try files.attributesIfPresent(path) else { return nil }
+        return try attributes.isRegularFile && attributes.size == file.bytes && hash(path).hexadecimal == file.sha256
     }
 
     private func described(_ path: String, as name: String) throws -> Manifest.ExternalFile {

@@ -8,6 +8,10 @@ internal import Foundation
 enum Manifest {
     struct Head: Codable {
         var ferry = 1
+        /// One more than the highest in the folder: the order in which snapshots were made, whatever the clock said.
+        ///
+        /// Absent in manifests of earlier versions.
+        var sequence: Int64?
         var created: String
         var createdSeconds: Int64
         var tool: String

@@ -62,6 +62,9 @@ package struct Snapshot: Sendable {
     package var folder: String
     /// What its files are named by: `20261120T101500Z-Model2`.
     package var name: String
+    /// Which one it is of those in its folder, in the order in which they were made, from 1; nil in manifests of earlier
+    /// versions, which come before.
+    package var sequence: Int64?
     /// Seconds since 1970.
     package var created: Int64
     package var version: String?
@@ -73,12 +76,17 @@ package struct Snapshot: Sendable {
     package var bytes: Int64
     package var compressedBytes: Int64
     package var hasExternalData: Bool
+    /// Whether its manifest is whole; else neither its age nor what it holds is known.
+    package var isDescribed = false
     /// What is wrong with it as far as its names, sizes and manifest show; only verifying reads the archive.
     package var problem: FerryError?
 
     package var archivePath: String { folder + "/" + name + SnapshotNames.archive }
     package var manifestPath: String { folder + "/" + name + SnapshotNames.manifest }
     package var externalPath: String { folder + "/" + name + SnapshotNames.external }
+
+    /// The time in UTC as names begin with it, `20261120T101500Z`.
+    package static func stamp(_ seconds: Int64) -> String { SnapshotNames.stamp(seconds) }
 }
 
 /// What the files of a snapshot are called behind its name.

@@ -147,8 +147,9 @@ extension SnapshotStore {
         var externalFolder: String?
         if let given = description.externalFolder, try files.exists(given) { externalFolder = given }
         let head = Manifest.Head(
-            created: SnapshotNames.time(result.state.createdSeconds), createdSeconds: result.state.createdSeconds,
-            tool: description.tool, store: description.store, version: description.version,
+            sequence: try nextSequence(), created: SnapshotNames.time(result.state.createdSeconds),
+            createdSeconds: result.state.createdSeconds, tool: description.tool, store: description.store,
+            version: description.version,
             versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },
             rows: description.rows,
             archive: .init(
@@ -171,6 +172,18 @@ extension SnapshotStore {
         try files.syncFolder(folder)
         try files.rename(path + SnapshotNames.partialManifest, to: path + SnapshotNames.manifest)
         try files.syncFolder(folder)
+    }
+}
+
+extension SnapshotStore {
+    fileprivate func nextSequence() throws -> Int64 {
+        let highest = max(0, try list().compactMap(\.sequence).max() ?? 0)
+        guard highest < Int64.max else {
+            throw FerryError(
+                .snapshotFailed, "A snapshot in \(folder) has the highest number that there is.",
+                remedy: "Give another folder with --snapshot-dir.")
+        }
+        return highest + 1
     }
 }
 

@@ -7,20 +7,28 @@ extension SnapshotStore {
         package var kept: [Snapshot]
     }
 
+    /// Seconds since a snapshot was made; its manifest may name any time.
+    private static func age(of snapshot: Snapshot, at now: Int64) -> Int64 {
+        let (age, overflow) = now.subtractingReportingOverflow(snapshot.created)
+        return overflow ? (snapshot.created < 0 ? .max : .min) : age
+    }
+
     /// Removes old snapshots.
     ///
     /// One that verifies is always left: if none of those that would be kept does, the newest of the others that does is
-    /// kept too.
+    /// kept too. One whose manifest is damaged stays: nothing tells its age.
     ///
     /// - Parameters:
     ///   - keep: How many of the newest whole ones stay whatever their age.
     ///   - minimumAge: Seconds that one must be old to be removed.
     ///   - now: Seconds since 1970.
+    ///   - protected: Names of archives, without a folder, that stay.
     ///   - stop: Ends it between two snapshots.
     /// - Returns: Both lists, newest first.
     /// - Throws: ``FerryError`` `.fileFailed`, or the reason of the stop request.
     package func prune(
-        keep: Int, minimumAge: Int64, now: Int64, stop: StopRequest = StopRequest()
+        keep: Int, minimumAge: Int64, now: Int64, protecting protected: Set<String> = [],
+        stop: StopRequest = StopRequest()
     ) throws -> Pruned {
         var kept: [Snapshot] = []
         var candidates: [Snapshot] = []
@@ -29,7 +37,8 @@ extension SnapshotStore {
             // A damaged one protects nothing, so it does not count.
             if snapshot.problem == nil { whole += 1 }
             let isAmongNewest = snapshot.problem == nil && whole <= keep
-            if isAmongNewest || now - snapshot.created < minimumAge {
+            let isProtected = !snapshot.isDescribed || protected.contains(FileLayer.name(of: snapshot.archivePath))
+            if isAmongNewest || isProtected || Self.age(of: snapshot, at: now) < minimumAge {
                 kept.append(snapshot)
             } else {
                 candidates.append(snapshot)

@@ -23,6 +23,25 @@ extension SnapshotStore {
         }
     }
 
+    /// Compares the external files of a store with what a snapshot says of those of the same names.
+    ///
+    /// A name stands for one content, so what the store still has must be as it was.
+    ///
+    /// - Parameters:
+    ///   - snapshot: One with external data.
+    ///   - folder: The folder of the store's external data (`.NAME_SUPPORT`).
+    ///   - stop: Ends it between two files.
+    ///   - report: Is given the name of each file that is another one.
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
+    package func compareExternalFiles(
+        of snapshot: Snapshot, with folder: String, stop: StopRequest = StopRequest(), report: (String) -> Void
+    ) throws {
+        let external = ExternalData(files: files, stop: stop)
+        _ = try Manifest.read(snapshot.manifestPath, files: files) { file in
+            if try external.matches(file, in: folder) == false { report(file.name) }
+        }
+    }
+
     /// Restores the database of a snapshot, and its external data.
     ///
     /// The database appears at its path only when it is whole, verified and durable.
@@ -58,7 +77,7 @@ extension SnapshotStore {
                     _ = try Manifest.read(snapshot.manifestPath, files: files) {
                         try external.restore($0, from: snapshot.externalPath, to: externalFolder)
                     }
-                    try syncFolders(below: externalFolder)
+                    try tidyFolders(below: externalFolder)
                 }
                 try files.rename(aside, to: path)
                 try files.syncFolder(FileLayer.parent(of: path))
@@ -107,10 +126,12 @@ extension SnapshotStore {
         }
     }
 
-    private func syncFolders(below folder: String) throws {
+    /// Removes what a killed call has left of a copy, and makes the names durable.
+    private func tidyFolders(below folder: String) throws {
         guard try files.exists(folder) else { return }
+        try files.removeUnfinishedCopies(in: folder)
         try files.forEachEntry(in: folder) { entry in
-            if entry.isDirectory { try syncFolders(below: folder + "/" + entry.name) }
+            if entry.isDirectory { try tidyFolders(below: folder + "/" + entry.name) }
         }
         try files.syncFolder(folder)
     }

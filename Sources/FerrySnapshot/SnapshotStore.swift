@@ -16,6 +16,9 @@ package struct SnapshotStore: Sendable {
 
     /// All snapshots, newest first; damage that shows without reading archives is in ``Snapshot/problem``.
     ///
+    /// The newest is the one that was made last, which the clock need not say. Those whose manifest does not tell come
+    /// last, by their time.
+    ///
     /// - Throws: ``FerryError`` `.fileFailed`; a missing folder holds no snapshots.
     package func list() throws -> [Snapshot] {
         guard try files.exists(folder) else { return [] }
@@ -23,7 +26,10 @@ package struct SnapshotStore: Sendable {
         for entry in try files.list(folder) where Self.isManifest(entry) {
             snapshots.append(try load(String(entry.name.dropLast(SnapshotNames.manifest.count))))
         }
-        return snapshots.sorted { ($0.created, $0.name.count, $0.name) > ($1.created, $1.name.count, $1.name) }
+        return snapshots.sorted {
+            ($0.sequence ?? 0, $0.created, $0.name.count, $0.name)
+                > ($1.sequence ?? 0, $1.created, $1.name.count, $1.name)
+        }
     }
 
     /// The snapshot of a name, or whose archive or manifest is at a path.
@@ -83,7 +89,7 @@ package struct SnapshotStore: Sendable {
             let bytes = try files.read(folder + "/" + entry.name)
             // One that is not ours, or of another version of Ferry, is left alone.
             guard let state = try? JSONDecoder().decode(ArchiveState.self, from: Data(bytes)), state.ferry == 1,
-                state.name + SnapshotNames.partialState == entry.name
+                state.isPlausible, state.name + SnapshotNames.partialState == entry.name
             else { continue }
             states.append(state)
         }
@@ -117,6 +123,8 @@ package struct SnapshotStore: Sendable {
 
 extension Snapshot {
     fileprivate mutating func fill(from head: Manifest.Head) {
+        isDescribed = true
+        sequence = head.sequence
         created = head.createdSeconds
         version = head.version
         versionHashes = head.versionHashes.compactMapValues { Data(base64Encoded: $0).map(Array.init) }

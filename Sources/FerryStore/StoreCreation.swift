@@ -98,6 +98,11 @@ package enum StoreCreation {
         try connection.execute(sql[..<place] + Connection.quoted(schema) + "." + sql[place...])
     }
 
+    /// The statement that makes one of Core Data's own tables; nil for another name.
+    package static func sql(ofSystemTable name: String) -> String? {
+        systemTables.first { $0.0 == name }.map { "CREATE TABLE \($0.0) (\($0.1))" }
+    }
+
     private static let systemTables = [
         ("Z_PRIMARYKEY", "Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER"),
         ("Z_METADATA", "Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB"),

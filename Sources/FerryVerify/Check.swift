@@ -26,6 +26,7 @@ enum CheckScope: Sendable {
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
     MetadataCheck.self,
+    HeaderNumbersCheck.self,
     IntegrityCheck.self,
     IndexesCheck.self,
     KeysCheck.self,
@@ -36,6 +37,7 @@ let allChecks: [any Check.Type] = [
     DerivedAttributesCheck.self,
     RTreesCheck.self,
     ExternalFilesCheck.self,
+    ExternalContentsCheck.self,
     CarriedObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,

@@ -18,7 +18,14 @@ struct LookupFile {
         path = folder + "/verify-lookups.sqlite"
         if let key, try files.exists(path), try isOf(key) { return }
         try remove()
+        // It holds values of the store.
+        try files.createPrivately(path)
     }
+
+    /// Takes the name away from the file that the connection has open, so that a kill leaves nothing of it.
+    ///
+    /// To be called once it has no journal, which would be found by the name.
+    func unlink() throws { _ = try files.removeIfPresent(path) }
 
     private func isOf(_ key: String) throws -> Bool {
         do {

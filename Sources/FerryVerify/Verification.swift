@@ -36,8 +36,12 @@ package struct Verification {
     package var dropping: Set<String> = []
     /// Whether values whose files are not there are left out, where the newer version wants their contents.
     package var dropsMissingContents = false
-    /// Whether the destination may have other names than a new store of its model: then its own are taken as they are.
+    /// Whether the destination stands at its place, to be verified whenever somebody asks, not inside a run.
     package var isDestinationAsFound = false
+    /// Whether such a destination is known to be what a run has made: then it is laid out as in that run.
+    package var isKnownRun = false
+    /// Whether the destination may have other names than a new store of its model: then its own are taken as they are.
+    var mayHaveOtherNames: Bool { isDestinationAsFound && !isKnownRun }
     /// Whether nobody can change the destination, so that it may be opened `immutable`.
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.

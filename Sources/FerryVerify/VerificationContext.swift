@@ -21,6 +21,7 @@ final class VerificationContext {
     var isUnreadable = false
     /// What a migration in place may leave as it was.
     private(set) lazy var keptDamage = KeptDamage(self)
+    let conversion: ColumnConversion
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables
 
@@ -38,6 +39,7 @@ final class VerificationContext {
         // What is not gone on with is worth nothing after a kill, so nothing protects it.
         try connection.execute(
             "PRAGMA main.journal_mode = \(key == nil ? "OFF" : "TRUNCATE"); PRAGMA main.synchronous = OFF")
+        if key == nil { try lookups.unlink() }
         progress = try VerificationProgress(
             on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         report.checked = progress.state.checked
@@ -46,7 +48,7 @@ final class VerificationContext {
         let isOneFile = verification.sourcePath == verification.destinationPath
         // The log of a step that is not finished yet stays apart from the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
-        let hasLog = try FileLayer().exists(verification.sourcePath + "-wal")
+        let hasLog = (try FileLayer().attributesIfPresent(verification.sourcePath + "-wal")?.size ?? 0) > 0
         // An immutable file is read without its log.
         try VerificationContext.attach(
             verification.sourcePath, as: "source", isImmutable: isOneFile || verification.isSourcePrivate && !hasLog,
@@ -60,10 +62,11 @@ final class VerificationContext {
         source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         destination =
-            verification.isDestinationAsFound
+            verification.mayHaveOtherNames
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         associations = AssociationTables(connection)
+        conversion = try ColumnConversion(on: connection)
         // What is read from here on are rows: none may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
     }

@@ -45,6 +45,13 @@ final class VerificationProgress {
         var object: Int64?
         /// Foreign keys met, by relationship.
         var met: [String: Int64] = [:]
+
+        /// Whether a verification can have written it: numbers of rows go on from here, far from any overflow.
+        var isPlausible: Bool {
+            let counts = (counts ?? []).flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
+            let numbers = [checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts
+            return (numbers + differences.map(\.count)).allSatisfy { (0...Int64.max / 4).contains($0) }
+        }
     }
 
     var state: State
@@ -83,9 +90,9 @@ final class VerificationProgress {
         guard table != nil, case .blob(let bytes) = try connection.value("SELECT state FROM main.progress") else {
             return nil
         }
-        struct Key: Decodable { var key: String }
         do {
-            return try JSONDecoder().decode(Key.self, from: Data(bytes)).key
+            let state = try JSONDecoder().decode(State.self, from: Data(bytes))
+            return state.isPlausible ? state.key : nil
         } catch {
             return nil
         }
@@ -98,7 +105,7 @@ final class VerificationProgress {
         try body()
         state.done.insert(unit)
         (state.rows, state.object) = (nil, nil)
-        guard isKept, stop.isDue || Clock.nanoseconds() - lastCommit >= Self.interval else { return }
+        guard isKept, stop.isDue || Clock.nanoseconds(since: lastCommit) >= Self.interval else { return }
         try commit(context)
     }
 
@@ -113,7 +120,7 @@ final class VerificationProgress {
         guard sinceLook >= Self.lookEvery else { return }
         sinceLook = 0
         guard isKept else { return }
-        let worked = Clock.nanoseconds() - lastCommit
+        let worked = Clock.nanoseconds(since: lastCommit)
         guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
         position(&state)
         try commit(context)

@@ -58,7 +58,7 @@ struct BookMigrationTests {
 
     @Test("Authors are found or created, files made for each book and user, and rollback gives the old bytes back")
     func migratesAndRollsBack() throws {
-        let original = try digest()
+        let content = try digest(counters: false)
         let titles = try rows("SELECT Z_PK, typeof(ZTITLE), ZTITLE FROM ZBOOK ORDER BY Z_PK")
         let urls = try rows("SELECT typeof(ZFILEURL), ZFILEURL FROM ZBOOK ORDER BY Z_PK")
 
@@ -84,7 +84,7 @@ struct BookMigrationTests {
 
         let back = try FerryBinary.run(["rollback", store], in: folder.path)
         #expect(back.exitCode == 0, "\(back.diagnostics)")
-        #expect(try digest() == original)
+        #expect(try digest(counters: false) == content)
     }
 
     @Test("The mapping model alone is refused for its policy class, with the two ways out")
@@ -126,7 +126,9 @@ struct BookMigrationTests {
             "SELECT count(*) FROM \(table) JOIN ZAUTHOR ON \(column) = ZAUTHOR.Z_PK WHERE ZNAME = 'Franz Kafka'")
     }
 
-    private func digest() throws -> String {
-        SHA256.hash(Array(try Data(contentsOf: URL(fileURLWithPath: store)))).hexadecimal
+    private func digest(counters: Bool = true) throws -> String {
+        var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: store)))
+        if !counters { DatabaseHeader.blankCounters(&bytes) }
+        return SHA256.hash(bytes).hexadecimal
     }
 }

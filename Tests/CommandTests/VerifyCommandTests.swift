@@ -142,4 +142,41 @@ struct VerifyCommandTests {
         let (missing, _) = try verify([stores[1], "--source", stores[0], "--sample", "1%"] + sources)
         #expect(missing.differences.first { $0.check == "rows" }?.count ?? 0 >= 10)
     }
+
+    @Test("What a migration checks of the schema and of Core Data's own tables is checked afterwards too")
+    func afterwards() throws {
+        let folder = try TemporaryFolder()
+        let library = folder.file("library")
+        #expect(Captured.run(["demo", library, "--books", "40", "--prepare"]).exitCode == .success)
+        let sources = ["--models", "\(library)/Library.xcdatamodeld", "--mappings", "\(library)/Mappings"]
+        let (old, new) = ("\(library)/Library.sqlite", folder.file("New.sqlite"))
+        let words = ["migrate", old] + sources + ["--to", "Library2", "--output", new, "--progress", "none"]
+        #expect(Captured.run(words).exitCode == .success)
+        let index = try Connection(path: new, mode: .readOnly).value(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+        let changes = [
+            ("DROP INDEX \(index?.text ?? "")", "schema"),
+            ("UPDATE Z_PRIMARYKEY SET Z_NAME = 'Bok' WHERE Z_NAME = 'Book'", "schema"),
+            ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 1 WHERE Z_NAME = 'User'", "schema"),
+            ("INSERT INTO Z_PRIMARYKEY VALUES (99, 'Ghost', 0, 0)", "schema"),
+            ("INSERT INTO Z_METADATA SELECT 2, Z_UUID, Z_PLIST FROM Z_METADATA", "metadata"),
+            ("CREATE TABLE ZGHOST (Z_PK INTEGER PRIMARY KEY)", "schema"),
+        ]
+        for (number, (sql, check)) in changes.enumerated() {
+            // With the log beside it, which tells that Ferry has made the store, and without.
+            for hasLog in [true, false] {
+                let changed = folder.file("\(number) \(hasLog).sqlite")
+                try FileManager.default.copyItem(atPath: new, toPath: changed)
+                if hasLog {
+                    try FileManager.default.copyItem(
+                        atPath: new + ".ferry-log.json", toPath: changed + ".ferry-log.json")
+                }
+                let sound = try verify([changed, "--source", old] + sources)
+                #expect(sound.exitCode == .success, "\(sound.told.differences)")
+                try change(changed, sql)
+                let (told, exitCode) = try verify([changed, "--source", old] + sources)
+                #expect(exitCode == .differs && told.differences.contains { $0.check == check }, "\(sql) \(hasLog)")
+            }
+        }
+    }
 }

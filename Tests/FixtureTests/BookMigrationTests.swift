@@ -40,7 +40,7 @@ struct BookMigrationTests {
         #expect(after == before)
     }
 
-    @Test("come back byte for byte by a rollback")
+    @Test("come back byte for byte, but for the counters in the header, by a rollback")
     func rollsBack() throws {
         let family = try Family("objcio-bookmigration")
         let original = try family.bytes("Model1.sqlite")
@@ -48,7 +48,12 @@ struct BookMigrationTests {
             "Model1.sqlite", models: Self.models, mappings: ["Books1to2.json", "Books2to3.json"], to: "Model3")
         #expect(try family.bytes("Model1.sqlite") != original)
         _ = try StoreFiles(family.url("Model1.sqlite")).rollback()
-        #expect(try family.bytes("Model1.sqlite") == original)
+        func content(_ file: Data) -> [UInt8] {
+            var bytes = Array(file)
+            DatabaseHeader.blankCounters(&bytes)
+            return bytes
+        }
+        #expect(try content(family.bytes("Model1.sqlite")) == content(original))
     }
 
     @Test("are refused while the policy has no stand-in, and nothing is touched")

@@ -129,11 +129,11 @@ struct DamagedStore {
         }
     }
 
-    func migrator() throws -> Migrator {
+    func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Mappings/Map.json")))] : [],
-            policies: ["Policy": { Policy() }])
+            policies: ["Policy": { Policy() }], files: files)
     }
 
     /// Migrates, fully verified, without a snapshot.

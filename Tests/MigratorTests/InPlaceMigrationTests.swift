@@ -105,7 +105,8 @@ struct InPlaceMigrationTests {
             }
             let report = try small.migrator().migrate()
             #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
-            #expect(failed || report.outcome == .upToDate)
+            // What fails behind the commit is a warning, and the next call finishes it.
+            #expect(failed || report.outcome == .upToDate || report.resumed)
             let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
             #expect(
                 names.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()

@@ -31,17 +31,15 @@ struct MixedChainTests {
         #expect(try copied.migrator().plan().steps.allSatisfy { $0.mode == "copy" })
         _ = try copied.migrator().migrate(quick)
         let mixed = try MixedMigration(form: form)
-        let inode = try FileLayer().attributes(mixed.store).inode
         let report = try mixed.migrator().migrate(quick)
         #expect(report.mode == "copy" && report.chain.count == 5)
         #expect(report.verification.differences.isEmpty && !report.verification.isBeforeCommit)
         #expect(report.entityMappings.filter { $0.destination == "Book" }.map(\.written) == [12, 12, 12, 12])
         #expect(try MixedMigration.rows(mixed.store) == MixedMigration.rows(copied.store))
-        #expect(try FileLayer().attributes(mixed.store).inode != inode)
         let store = try Connection(path: mixed.store, mode: .readWrite)
         #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
         let names = try FileLayer().list(mixed.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
-        #expect(Set(names).isSubset(of: ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"]))
+        #expect(Set(StoreFileNames.lasting(names)).isSubset(of: ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"]))
     }
 
     @Test("Leaves the store byte for byte with an output, and takes less than a full check when asked")
@@ -73,9 +71,15 @@ struct MixedChainTests {
         let start = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0) * Self.stride / 3
         for operation in Swift.stride(from: start, through: count.count, by: Self.stride) {
             let mixed = try MixedMigration(form: form)
-            #expect(throws: (any Error).self, "operation \(operation)") {
-                try mixed.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(quick)
-            }
+            // What fails behind the swap is a warning.
+            var warnings: [String]?
+            let faults = FaultPlan(trigger: operation, keepsNames: true)
+            do { warnings = try mixed.migrator(files: FileLayer(faults: faults)).migrate(quick).warnings } catch {}
+            guard faults.count >= operation else { continue }
+            let isReporting = faults.names[operation - 1].contains("/proc/self/")
+            #expect(
+                isReporting || warnings?.contains { $0.contains("finishes") } != false,
+                "operation \(operation): \(faults.names[operation - 1])")
             let between = try DatabaseDump.text(mixed.store)
             #expect(between == original || between == expected, "operation \(operation)")
             let report = try mixed.migrator().migrate(quick)
@@ -83,7 +87,7 @@ struct MixedChainTests {
             #expect(report.outcome == .migrated || between == expected)
             let names = try FileLayer().list(mixed.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
             #expect(
-                names.sorted() == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
+                StoreFileNames.lasting(names).sorted() == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
                 "operation \(operation)")
         }
     }

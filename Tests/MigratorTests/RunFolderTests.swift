@@ -29,6 +29,51 @@ struct RunFolderTests {
         #expect(try !files.exists(path))
     }
 
+    @Test("A symbolic link in its place is refused, also by a restart, and what it leads to stays")
+    func refusesLinks() throws {
+        let small = try SmallMigration()
+        let precious = small.folder.file("precious")
+        try files.createDirectory(precious)
+        try files.replace(precious + "/letter.txt", with: [1])
+        try files.replace(precious + "/run.json", with: Array("{}".utf8))
+        for (link, restart) in [(".ferry", false), (".ferry", true), (".ferry-rehearsal", false)] {
+            try small.folder.makeLink("App.sqlite" + link, to: precious)
+            let error = #expect(throws: FerryError.self) {
+                if link == ".ferry" {
+                    _ = try small.migrator().migrate(Configuration(restart: restart))
+                } else {
+                    _ = try small.migrator().rehearse()
+                }
+            }
+            #expect(error?.code == .runDiffers && error?.remedy.contains("Remove the link") == true)
+            #expect(try files.list(precious).map(\.name).sorted() == ["letter.txt", "run.json"])
+            try files.remove(small.folder.file("App.sqlite" + link))
+        }
+        #expect(try small.migrator().migrate().outcome == .migrated)
+    }
+
+    @Test(
+        "Nobody else may read what a run keeps", arguments: [Scenario.Kind.copy, .mixed, .policies, .inPlaceToOutput])
+    func isPrivate(_ kind: Scenario.Kind) throws {
+        let scenario = try Scenario(kind, form: .plain)
+        #expect(throws: FerryError.self) { try scenario.run { $0.holdsSwap = true } }
+        var seen: [String] = []
+        func check(_ folder: String) throws {
+            #expect(try files.attributes(folder).mode == 0o700, "\(folder)")
+            for entry in try files.list(folder) {
+                let path = folder + "/" + entry.name
+                if entry.isDirectory {
+                    try check(path)
+                } else {
+                    seen.append(entry.name)
+                    #expect(try files.attributes(path).mode == 0o600, "\(path)")
+                }
+            }
+        }
+        try check((scenario.output ?? scenario.store) + ".ferry")
+        #expect(seen.contains("destination.sqlite") && seen.contains("run.json") && seen.contains("progress.json"))
+    }
+
     @Test("What is no run of Ferry's is refused, not removed", arguments: ["strange", "form", "broken"])
     func refusesStrangers(_ what: String) throws {
         let folder = try TemporaryFolder()

@@ -8,14 +8,18 @@ import Testing
 /// One store, one finished destination in a run folder, and the command that swaps them.
 private struct SwapStage {
     let folder: TemporaryFolder
+    private let form: TinyStore.Form
+    private let inode: UInt64
     var path: String { folder.file("App.sqlite") }
     static let oldFile = "11111111-0000-4000-8000-000000000001"
     static let newFile = "22222222-0000-4000-8000-000000000002"
 
     init(_ form: TinyStore.Form) throws {
         folder = try TemporaryFolder()
-        try TinyStore.make(path, title: "old", form: form, external: [Self.oldFile])
+        self.form = form
         let files = FileLayer()
+        try TinyStore.make(folder.file("App.sqlite"), title: "old", form: form, external: [Self.oldFile])
+        inode = try files.attributes(folder.file("App.sqlite")).inode
         try files.createDirectory(external)
         try files.replace(external + "/" + Self.oldFile, with: [1, 2, 3])
         try files.setMode(0o640, of: path)
@@ -43,20 +47,29 @@ private struct SwapStage {
     }
 
     /// The part of a command from the swap on, as every command that meets this run does it.
-    func command(faults: FaultPlan? = nil) throws {
+    ///
+    /// - Parameters:
+    ///   - faults: What fails.
+    ///   - largestLogged: Bytes that at most go through the `-wal`; 0 for a rollback journal.
+    /// - Throws: What the swap throws.
+    func command(faults: FaultPlan? = nil, largestLogged: Int64 = 1 << 30) throws {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         guard var record = try run.load() else { return try run.remove() }
-        if try !SwapIntent.isDone(record, at: path, files: files) {
+        if try !InterruptedRun(folder: run, files: files).recover(&record, at: path) {
             let guardian = try SourceGuard(
                 path: path, purpose: .migrating, files: files, sideFiles: record.sideFiles,
                 vfs: try faults.map { try VFS(temporaryFolder: nil, faults: $0) })
             do {
                 var now = try guardian.fingerprint()
                 now.inputs = record.source.inputs
-                #expect(record.comparison(with: now) == .same)
-                try RecordedSwap(sourceGuard: guardian, destination: destination, folder: run, files: files).run(
-                    &record)
+                if record.comparison(with: now) != .same {
+                    throw FerryError(.sourceChanged, "The store is not what the record says.")
+                }
+                try Swap(
+                    sourceGuard: guardian, destination: destination, folder: run, files: files,
+                    largestLogged: largestLogged
+                ).run(&record)
             } catch {
                 do { try guardian.close() } catch {}
                 throw error
@@ -68,11 +81,14 @@ private struct SwapStage {
 
     func checkDone() throws {
         let files = FileLayer()
+        #expect(try files.attributes(path).inode == inode, "every client keeps its file")
+        #expect(try DatabaseHeader(files.read(path))?.usesWriteAheadLog == (form != .plain))
         #expect(try TinyStore.title(path) == "new")
         #expect(try files.attributes(path).mode == 0o640)
         #expect(try files.list(external).map(\.name) == [Self.newFile])
         #expect(try !files.exists(RunFolder.path(beside: path)))
-        let names = try files.list(folder.path).map(\.name).sorted()
+        // The client above leaves its own.
+        let names = try StoreFileNames.lasting(files.list(folder.path).map(\.name)).sorted()
         #expect(names == [".App_SUPPORT", "App.sqlite", "App.sqlite.ferry-log.json"])
     }
 }
@@ -110,6 +126,37 @@ struct SwapTests {
             try stage.checkDone()
         }
         #expect(seen.count == 2)
+    }
+
+    @Test(
+        "Under a rollback journal, too, any failure leaves the old or the new store",
+        arguments: [TinyStore.Form.closedLog, .filledLog])
+    func survivesFaultsByJournal(_ form: TinyStore.Form) throws {
+        let count = FaultPlan()
+        try SwapStage(form).command(faults: count, largestLogged: 0)
+        var (seen, refused): (Set<String>, Int) = ([], 0)
+        for operation in 1...count.count {
+            let stage = try SwapStage(form)
+            #expect(throws: (any Error).self, "operation \(operation)") {
+                try stage.command(faults: FaultPlan(trigger: operation), largestLogged: 0)
+            }
+            let files = FileLayer()
+            let journal = stage.path + "-journal"
+            let isHot = try files.exists(journal) && files.read(journal).first.map { $0 != 0 } == true
+            let title = try TinyStore.title(stage.path)
+            let old = form == .filledLog ? "old late" : "old"
+            #expect(title == old || title == "new", "operation \(operation)")
+            seen.insert(title)
+            do {
+                try stage.command(largestLogged: 0)
+                try stage.checkDone()
+            } catch let error as FerryError where error.code == .sourceChanged {
+                // The client above, not Ferry, has rolled back the change of the journal mode, and left no sign of it.
+                #expect(isHot && title == old, "operation \(operation)")
+                refused += 1
+            }
+        }
+        #expect(seen.count == 2 && refused < count.count / 10)
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import Ferry
 import FerryBase
 import FerryModel
 import FerrySQLite
@@ -101,4 +102,18 @@ struct StoreBytes: Equatable {
         journal = try bytes("-journal")
         hasIndex = try files.exists(path + "-shm")
     }
+
+    /// The main file without what every commit counts on.
+    var content: [UInt8]? {
+        main.map { main in
+            var bytes = main
+            DatabaseHeader.blankCounters(&bytes)
+            return bytes
+        }
+    }
+}
+
+extension StoreFileNames {
+    /// The names but for those of files that each client makes beside a store in WAL mode, and removes or leaves.
+    static func lasting(_ names: [String]) -> [String] { names.filter { !["-wal", "-shm"].contains($0.suffix(4)) } }
 }

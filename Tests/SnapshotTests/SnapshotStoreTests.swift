@@ -202,8 +202,10 @@ struct SnapshotStoreTests {
         } throws: { ($0 as? FerryError)?.code == .badSnapshot }
     }
 
-    @Test("A failure at any operation leaves nothing that looks finished, and the next call makes the same archive")
-    func resumes() throws {
+    @Test(
+        "A failure at any operation leaves nothing that looks finished, and the next call makes the same archive",
+        arguments: [true, false])
+    func resumes(hasLinks: Bool) throws {
         let support = try makeExternalData()
         let source = MemorySource(count: 150_000)
         let given = description(externalFolder: support)
@@ -214,7 +216,7 @@ struct SnapshotStoreTests {
         var resumed = 0
         while true {
             let inner = folder.file("try-\(trigger)")
-            let faults = FaultPlan(trigger: trigger)
+            let faults = FaultPlan(trigger: trigger, hasLinks: hasLinks)
             var isDone = false
             do {
                 _ = try SnapshotStore(folder: inner, files: FileLayer(faults: faults)).create(
@@ -232,13 +234,18 @@ struct SnapshotStoreTests {
             try store.verify(snapshot)
             #expect(try files.read(snapshot.archivePath) == expected)
             #expect(try store.unfinished().isEmpty)
+            let external = snapshot.externalPath + "/_EXTERNAL_DATA"
+            #expect(
+                try files.list(external).map(\.name).sorted()
+                    == files.list(support + "/_EXTERNAL_DATA").map(\.name).sorted(), "failed at operation \(trigger)")
             if isDone { break }
             #expect(try store.list().count == 1, "failed at operation \(trigger)")
             // Archive, manifest and external data, nothing else; two folders of other names would be leftovers.
             #expect(try files.list(inner).count == 3, "failed at operation \(trigger)")
-            trigger += 1
+            // Links or copies of the external files are all that is different.
+            trigger += hasLinks ? 1 : 4
         }
-        #expect(trigger > 50 && resumed > 10)
+        #expect(trigger > 50 && resumed > (hasLinks ? 10 : 2))
     }
 
     @Test("A snapshot is gone on with only for the same state of the store")
@@ -348,6 +355,50 @@ struct SnapshotStoreTests {
         #expect(try store.prune(keep: 0, minimumAge: 0, now: now).removed.map(\.created) == [5 * 86400])
         #expect(try store.prune(keep: 0, minimumAge: 0, now: now).removed.isEmpty)
         #expect(try files.list(store.folder).count == 2)
+    }
+
+    @Test("The newest is the one that was made last, whatever the clock said, and those without a number come before")
+    func order() throws {
+        let year: Int64 = 365 * 86400
+        var made: [Snapshot] = []
+        for created in [50 * year, 51 * year, 50 * year + 60] {
+            made.append(try store.create(from: MemorySource(count: 1000), description: description(created: created)))
+        }
+        #expect(made.map(\.sequence) == [1, 2, 3])
+        #expect(try store.list().map(\.created) == [50 * year + 60, 51 * year, 50 * year])
+        // Manifests of earlier versions: the same without the number.
+        for snapshot in made[..<2] { try removeSequence(of: snapshot) }
+        #expect(try store.list().map(\.problem?.message) == [nil, nil, nil])
+        #expect(try store.list().map(\.created) == [50 * year + 60, 51 * year, 50 * year])
+        #expect(try store.list().map(\.sequence) == [3, nil, nil])
+        for snapshot in try store.list() { try store.verify(snapshot) }
+        let next = try store.create(from: MemorySource(count: 1000), description: description(created: 1))
+        #expect(try next.sequence == 4 && store.list().first?.name == next.name)
+    }
+
+    private func removeSequence(of snapshot: Snapshot) throws {
+        var lines = try String(decoding: files.read(snapshot.manifestPath), as: UTF8.self).split(separator: "\n")
+        lines[0] = lines[0].replacing(#","sequence":\#(snapshot.sequence ?? 0)"#, with: "")[...]
+        let head = lines.dropLast().joined(separator: "\n") + "\n"
+        let text = head + #""sha256":"\#(SHA256.hash(Array(head.utf8)).hexadecimal)"}"# + "\n"
+        try files.replace(snapshot.manifestPath, with: Array(text.utf8))
+        #expect(try store.snapshot(snapshot.name).sequence == nil)
+    }
+
+    @Test("Pruning leaves what is protected by name, and what tells nothing of its age")
+    func pruningProtected() throws {
+        var made: [Snapshot] = []
+        for day in 1...4 as ClosedRange<Int64> {
+            made.append(
+                try store.create(from: MemorySource(count: 1000), description: description(created: day * 86400)))
+        }
+        let wayBack = FileLayer.name(of: made[0].archivePath)
+        try files.replace(made[1].manifestPath, with: [1, 2, 3])
+        let pruned = try store.prune(keep: 1, minimumAge: 0, now: 9 * 86400, protecting: [wayBack])
+        #expect(pruned.removed.map(\.name) == [made[2].name])
+        #expect(Set(pruned.kept.map(\.name)) == [made[0].name, made[1].name, made[3].name])
+        // A clock that stands before all of them makes none old.
+        #expect(try store.prune(keep: 1, minimumAge: 0, now: .min).removed.isEmpty)
     }
 
     @Test("A level that zstd does not have is a usage error")

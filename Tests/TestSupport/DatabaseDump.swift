@@ -30,7 +30,11 @@ package struct DatabaseDump {
 
     /// Opens a database and hands out its dump line by line.
     package func write(_ path: String, to sink: (String) -> Void) throws {
-        try write(Connection(path: path, mode: .readOnly), to: sink)
+        // As an ordinary client does, which rolls back what a crash has left; nothing more is written.
+        let connection = try Connection(path: path, mode: .readWrite)
+        connection.keepWriteAheadLogOnClose()
+        try connection.execute("PRAGMA query_only = 1")
+        try write(connection, to: sink)
     }
 
     package func write(_ connection: Connection, to sink: (String) -> Void) throws {

@@ -175,10 +175,14 @@ package final class SimulatedDisk: @unchecked Sendable {
                 let count = Int(random.next() % UInt64(state.pendingNames.count + 1))
                 for change in state.pendingNames[..<count] { for (path, file) in change.names { names[path] = file } }
             }
-            for (path, file) in state.names { try Self.keep(file, at: path, in: stash, &state) }
             let reachable = names.filter { Self.isReachable($0.key, in: names, below: root) }
-            try clear(keeping: Set(reachable.filter(\.value.isFolder).keys))
-            for (path, file) in reachable.sorted(by: { $0.key < $1.key }) {
+            // What has its name already is not touched: a new link would show in its time of last change.
+            let staying = reachable.filter { state.names[$0.key] === $0.value }
+            for (path, file) in state.names where staying[path] == nil {
+                try Self.keep(file, at: path, in: stash, &state)
+            }
+            try clear(keeping: Set(staying.keys))
+            for (path, file) in reachable.sorted(by: { $0.key < $1.key }) where staying[path] == nil {
                 if file.isFolder {
                     try FileLayer().createDirectory(path)
                 } else if let stash = file.stash {
@@ -236,20 +240,5 @@ package final class SimulatedDisk: @unchecked Sendable {
             let path = root + "/" + name
             if !folders.contains(path) { try manager.removeItem(atPath: path) }
         }
-    }
-}
-
-/// A small generator of random numbers that gives the same ones everywhere.
-private struct SplitMix {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

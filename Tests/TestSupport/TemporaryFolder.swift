@@ -19,4 +19,9 @@ package final class TemporaryFolder: Sendable {
 
     /// The path of a file in this folder.
     package func file(_ name: String) -> String { path + "/" + name }
+
+    /// Makes a symbolic link in this folder.
+    package func makeLink(_ name: String, to destination: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: file(name), withDestinationPath: destination)
+    }
 }

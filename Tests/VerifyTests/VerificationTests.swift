@@ -244,6 +244,7 @@ struct VerificationTests {
             UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL WHERE Z_PK = 5;
             UPDATE ZFILE SET ZTITLE = NULL WHERE Z_PK = 1;
             DELETE FROM ZFILE WHERE Z_PK = 4;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'File';
             """)
         var changed = library
         changed.counts[5].read = 3

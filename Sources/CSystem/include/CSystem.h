@@ -10,10 +10,15 @@
 
 #ifdef __linux__
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #else
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/clonefile.h>
+#include <unistd.h>
 #endif
 
 /// The names of a file's extended attributes, each ended by a NUL; -1 and `errno` on failure.
@@ -73,6 +78,24 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
     (void)mode;
     return clonefile(source, destination, 0);
 #endif
+}
+
+/// Gives a file a new name that nothing has; -1 and `EEXIST` where something has it.
+///
+/// File systems that cannot do both at once look first, and then rename.
+static inline int ferry_rename_to_free(const char *source, const char *destination) {
+#ifdef __linux__
+    // RENAME_NOREPLACE of <linux/fs.h>.
+    int result = (int)syscall(SYS_renameat2, AT_FDCWD, source, AT_FDCWD, destination, 1U);
+#else
+    int result = renamex_np(source, destination, RENAME_EXCL);
+#endif
+    if (result == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return result;
+    if (faccessat(AT_FDCWD, destination, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return errno == ENOENT ? rename(source, destination) : -1;
 }
 
 /// Gives back what nothing uses at the moment: freed memory, where the C library does not do so by itself, and the

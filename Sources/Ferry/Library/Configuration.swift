@@ -88,6 +88,9 @@ public struct Configuration: Sendable {
     public var composes: Bool
     /// Drops an unfinished run instead of going on with it.
     public var restart: Bool
+    /// Whether a hot journal is rolled back first, by SQLite, after a raw copy of it and the store was put into the
+    /// snapshots' folder; else such a store is refused.
+    public var recovers: Bool
     /// How long a call works before it stops, to be gone on with by the next one; nil for as long as it takes.
     ///
     /// Each call does at least one unit of work, even one that takes longer.
@@ -101,13 +104,18 @@ public struct Configuration: Sendable {
     /// A store of more bytes than this whose rows are written anew in place leaves WAL mode for that: below, the syncs of
     /// leaving it and coming back take longer than writing everything twice.
     package var largestLoggedStore: Int64 = 1 << 20
+    /// Bytes of a new store that at most go into the old one through its `-wal`.
+    package var largestLoggedSwap: Int64 = 1 << 30
+    /// A check of the store's pages that takes longer is not made again by the next call, whatever stops this one.
+    package var leastMarkedSeconds = 2.0
 
     public init(
         target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false, budget: Duration? = nil, holdsSwap: Bool = false,
+        composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
+        holdsSwap: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -125,6 +133,7 @@ public struct Configuration: Sendable {
         self.dropUnknown = dropUnknown
         self.composes = composes
         self.restart = restart
+        self.recovers = recovers
         self.budget = budget
         self.holdsSwap = holdsSwap
         self.now = now

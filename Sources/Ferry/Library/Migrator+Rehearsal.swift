@@ -25,6 +25,7 @@ extension Migrator {
     ) throws -> RehearsalReport {
         let place = try RunPlace(store: store.filePath, output: configuration.output?.filePath, files: files)
         let folder = place.result + ".ferry-rehearsal"
+        try files.refuseLink(folder)
         try files.createDirectory(folder, mode: 0o700)
         guard let lock = try files.lock(folder + "/lock") else {
             throw FerryError(
@@ -37,6 +38,7 @@ extension Migrator {
             try files.removeTree(folder + "/" + entry.name)
         }
         var rehearsed = configuration
+        rehearsed.recovers = false
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)
         var migration: MigrationReport?

@@ -1,4 +1,5 @@
 public import FerryBase
+internal import FerrySnapshot
 internal import FerryStore
 
 #if canImport(FoundationEssentials)
@@ -58,16 +59,33 @@ public struct StoreFiles: Sendable {
         return status
     }
 
-    /// Puts a verified snapshot back in the place of the store; the newest without a name.
+    /// Puts a verified snapshot back in the place of the store, which may be damaged or gone by now.
     ///
+    /// - Parameters:
+    ///   - snapshot: Nil for the newest that the store does not hold already.
+    ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
+    ///   - keepsReplaced: Whether a snapshot of what is replaced is taken first, if anything was written since the last
+    ///     run on the store ended.
+    ///   - stop: Ends the work early.
+    ///   - trace: Receives the statements.
+    /// - Returns: What was put back, and what was kept of what it replaces.
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
     public func rollback(
-        to snapshot: URL? = nil, folder: URL? = nil, stop: StopRequest = StopRequest(), trace: TraceHook? = nil
+        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, stop: StopRequest = StopRequest(),
+        trace: TraceHook? = nil
     ) throws -> RollbackReport {
-        let path = try RunPlace.existing(store.filePath, files: files)
+        let path = try RunPlace.place(store.filePath, files: files)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
-        return try Rollback(store: path, snapshots: snapshots, files: files, stop: stop, trace: trace)
-            .run(to: snapshot?.filePath)
+        // A rollback may add one.
+        let all = try snapshots.list()
+        var report = try Rollback(
+            store: path, snapshots: snapshots, files: files, keepsReplaced: keepsReplaced, stop: stop, trace: trace
+        ).run(to: snapshot?.filePath)
+        if let taken = all.first(where: { $0.archivePath == report.snapshot.filePath }) {
+            report.sequence = taken.sequence
+            report.reason = StoreSnapshots.reason(for: taken, named: snapshot?.filePath, among: all)
+        }
+        return report
     }
 
     /// The snapshots of the store, oldest first, as their manifests describe them.
@@ -87,13 +105,8 @@ public struct StoreFiles: Sendable {
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         do {
             let opened = try OpenedStore(sourceGuard)
-            // Without models, the cached one tells the entities; a store without it still has its hashes.
-            let version = try ModelCache.version(in: sourceGuard.connection)
-            let entities = try version.map { try opened.inspect($0, counting: .exact).0.entities } ?? []
             let snapshot = try snapshots.create(
-                opened, version: try knownVersion(opened),
-                rows: Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +), level: level, stop: stop,
-                progress: onProgress)
+                opened, knownAs: try knownVersion(opened), level: level, stop: stop, progress: onProgress)
             try sourceGuard.close()
             return SnapshotEntry(snapshot, verified: true)
         } catch {
@@ -127,6 +140,38 @@ public struct StoreFiles: Sendable {
         let path = store.filePath
         if try files.exists(path) { try files.copyMetadata(from: path, to: output.filePath) }
         return SnapshotEntry(whole, verified: true)
+    }
+
+    /// Removes snapshots that are old and not among the newest; those that could not be read stay.
+    ///
+    /// Never removed: the last one that verifies, the one that the log names as the way back, the one of an unfinished
+    /// run.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
+    ///   - keep: How many of the newest whole ones stay whatever their age.
+    ///   - minimumAge: What is younger stays.
+    ///   - stop: Ends it between two snapshots.
+    /// - Returns: What was removed, and what was kept.
+    /// - Throws: ``FerryError`` `.runActive` while a run on the store is at work, `.badLog` when nothing tells the way
+    ///   back, `.fileFailed`.
+    public func pruneSnapshots(
+        in folder: URL? = nil, keep: Int, minimumAge: Duration, stop: StopRequest = StopRequest()
+    ) throws -> PruneReport {
+        let snapshots = try snapshotStore(folder)
+        let runFolder = RunFolder.path(beside: snapshots.store)
+        guard try !files.isLocked(runFolder + "/lock") else {
+            throw FerryError(
+                .runActive, "A run on \(snapshots.store) is active, and may need any of its snapshots.",
+                remedy: "Wait for it to end, or stop it.")
+        }
+        let unfinished = try RunFolder.read(runFolder, files: files)?.snapshot
+        let wayBack = try RunLog(beside: snapshots.store, files: files).wayBack()
+        let pruned = try snapshots.prune(
+            keep: keep, minimumAge: minimumAge.components.seconds,
+            protecting: [unfinished, wayBack].compactMap { $0 }, stop: stop)
+        return PruneReport(
+            removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
     }
 
     /// The version of the store by name, as far as the log of its runs tells.

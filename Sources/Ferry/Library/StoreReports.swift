@@ -59,6 +59,9 @@ public struct RunStatus: Sendable {
 public struct SnapshotEntry: Sendable {
     /// The archive.
     public var url: URL
+    /// Which one it is of those in its folder, in the order in which they were made, from 1; nil for those of earlier
+    /// versions of Ferry, which come before.
+    public var sequence: Int64?
     /// ISO 8601, UTC.
     public var created: String
     public var version: String?
@@ -70,6 +73,12 @@ public struct SnapshotEntry: Sendable {
     public var problem: FerryError?
 }
 
+/// What pruning did to the snapshots of a store; both lists newest first.
+public struct PruneReport: Sendable {
+    public var removed: [SnapshotEntry]
+    public var kept: [SnapshotEntry]
+}
+
 /// What a rollback did.
 public struct RollbackReport: Sendable {
     public var store: URL
@@ -78,4 +87,13 @@ public struct RollbackReport: Sendable {
     public var version: String?
     /// The version that was replaced, or nil when it could not be read.
     public var replaced: String?
+    /// What was replaced: a snapshot of it, or copies of the files of a damaged store; empty when nothing had been
+    /// written since the last run on the store.
+    public var kept: [URL] = []
+    /// What could not be done behind the swap; the next command on the store does it.
+    public var warnings: [String] = []
+    /// The snapshot's number in its folder; nil for those of earlier versions of Ferry.
+    public var sequence: Int64?
+    /// Why this snapshot was taken, in words.
+    public var reason: String?
 }

@@ -2,6 +2,7 @@ public import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
 
@@ -42,7 +43,8 @@ public struct Verifier: Sendable {
     }
 
     /// Checks what holds for every sound store of its model: metadata, numbers, keys, references, inverses, mandatory and
-    /// unique values, derived values, index entries, external files.
+    /// unique values, derived values, index entries, external files; and the contents of those that the newest snapshot in
+    /// `STORE.snapshots` has too.
     ///
     /// - Parameters:
     ///   - options: How much is looked at.
@@ -55,7 +57,7 @@ public struct Verifier: Sendable {
     ) throws -> VerificationSummary {
         try withStore(store) { opened in
             let version = try version(of: opened)
-            return try withWorkFolder { folder in
+            var summary = try withWorkFolder { folder in
                 let report = try StoreVerification(
                     version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
                     isImmutable: opened.sourceGuard.access == .immutable, workFolder: folder, progress: onProgress,
@@ -63,6 +65,12 @@ public struct Verifier: Sendable {
                 ).run()
                 return VerificationSummary(report)
             }
+            let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
+            if let changed = try snapshots.changedExternalFiles(stop: stop) {
+                summary.differences.append(
+                    .init(check: "externalContents", entity: nil, count: changed.count, example: changed.example))
+            }
+            return summary
         }
     }
 
@@ -82,16 +90,20 @@ public struct Verifier: Sendable {
     ) throws -> VerificationSummary {
         try withStore(source) { old in
             try withStore(store) { new in
-                let run = try RunLog(beside: new.path, files: files).run(to: new.metadata.hashes)
+                let hashes = new.metadata.hashes
+                let run = try RunLog(beside: new.path, files: files).migration(to: hashes)
                 let step = try step(from: old, to: new, run)
-                let now = run?.now
                 return try withWorkFolder { folder in
                     var verification = Verification(
                         mode: .full, step: step.resolved, sourcePath: old.path,
                         isSourcePrivate: old.sourceGuard.access == .immutable, destinationPath: new.path,
-                        workFolder: folder, counts: nil, now: now,
+                        workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
+                    // What Ferry has made is as a run's own verification asks for; what Core Data has made may have
+                    // names of its own.
+                    verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
+                    verification.isKnownRun = try run?.isInPlace != nil && hasNamesOfNew(new, step.resolved, old)
                     verification.isDestinationImmutable = new.sourceGuard.access == .immutable
                     verification.isThorough = options.checksIntegrity
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
@@ -99,6 +111,17 @@ public struct Verifier: Sendable {
                 }
             }
         }
+    }
+
+    /// Whether the tables of a migrated store have the names of a new one.
+    private func hasNamesOfNew(_ new: OpenedStore, _ step: ResolvedStep, _ old: OpenedStore) throws -> Bool {
+        let source = try StoreLayout.actual(for: step.source.model, on: old.sourceGuard.connection)
+        let model = step.destination.model
+        guard StoreLayout.refusals(for: model, foundTriggers: .of(source)).isEmpty else { return false }
+        let canonical = try StoreLayout.canonical(for: model, foundTriggers: .of(source))
+        let names = try new.sourceGuard.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+        let found = Set(names.compactMap { $0[0].text })
+        return found.isSuperset(of: canonical.tables.values.map(\.name) + canonical.joinTables.map(\.name))
     }
 
     // MARK: Stores
@@ -179,20 +202,9 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// A folder for lookups, which are about as large as the store's keys; gone afterwards.
+    /// A folder for lookups, which are about as large as the store's keys, and hold values; gone afterwards.
     private func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "ferry-verify-\(UUID().uuidString)")
-            .filePath
-        try files.createDirectory(folder)
-        do {
-            let result = try body(folder)
-            try files.removeTree(folder)
-            return result
-        } catch {
-            // The first error is the one to report.
-            do { try files.removeTree(folder) } catch {}
-            throw error
-        }
+        try files.withWorkFolder(named: "ferry-verify", in: FileManager.default.temporaryDirectory.filePath, body)
     }
 }
 

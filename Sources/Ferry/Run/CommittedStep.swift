@@ -71,7 +71,7 @@ struct CommittedStep {
         } catch {
             throw FerryError(.internalError, "The report of a step cannot be written as JSON.", cause: error)
         }
-        try files.replace(path, with: bytes)
+        try files.replace(path, with: bytes, mode: 0o600)
     }
 
     func remove() throws(FerryError) { try files.removeIfPresent(path) }

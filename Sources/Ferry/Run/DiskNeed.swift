@@ -12,25 +12,30 @@ struct DiskNeed {
 
     /// What a new store can be larger than the old one: other columns, and indexes that the old one does not have.
     private static let destinationShare = 1.2
+    /// Beside the finished new store, for the transaction that writes it into the old one: its journal or `-wal`, and
+    /// what the old one grows.
+    private static let swapShare = 1.4
     /// Of a database by zstd at level 1; that of text and numbers is rather a third.
     private static let snapshotShare = 0.6
 
     /// - Parameters:
     ///   - contentBytes: The size of the store with what is only in its `-wal`.
     ///   - scratch: What each step that will run takes beside its new store; a finished step leaves nothing of it.
+    ///   - swapsStore: Whether the new store goes into the old one, which stands in the same folder.
     ///   - runFolder: Where destinations and scratch databases are made.
     ///   - snapshotFolder: Nil without a snapshot.
     ///   - files: The file layer.
     /// - Throws: ``FerryError`` when a folder cannot be looked at.
     init(
-        contentBytes: Int64, scratch: [Int64], runFolder: String, snapshotFolder: String?, files: FileLayer
+        contentBytes: Int64, scratch: [Int64], swapsStore: Bool, runFolder: String, snapshotFolder: String?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
         guard let largest = scratch.max() else { return }
         let content = Double(contentBytes)
         // A step reads the destination of the one before.
         let destinations = content * Self.destinationShare * Double(min(scratch.count, 2))
-        try add(Int64(destinations) + largest, at: runFolder)
+        let swap = swapsStore ? content * (Self.destinationShare + Self.swapShare) : 0
+        try add(max(Int64(destinations) + largest, Int64(swap)), at: runFolder)
         if let snapshotFolder { try add(Int64(content * Self.snapshotShare), at: snapshotFolder) }
     }
 

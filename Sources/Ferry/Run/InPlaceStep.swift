@@ -106,14 +106,14 @@ struct InPlaceStep: StepWork {
     private func copy(_ reader: PageReader) throws {
         let (copy, mark) = (folder + "/copy.sqlite", folder + "/copied")
         options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
-        var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy)
+        var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
         let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
-        try output.truncate(to: done <= output.offset ? done : 0)
+        try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
         while output.offset < reader.byteCount {
             try options.stop.check()
             try reader.write(to: &output, limit: Self.copiedBytes, stop: options.stop)
             try output.sync()
-            try files.replace(mark, with: Array(String(output.offset).utf8))
+            try files.replace(mark, with: Array(String(output.offset).utf8), mode: 0o600)
             options.stop.unitIsDone()
         }
         try output.close()

@@ -14,7 +14,7 @@ struct JournalSwitch {
     let folder: RunFolder
     let files: FileLayer
 
-    private var store: StoreFileNames { StoreFileNames(connection.path) }
+    var store: StoreFileNames { StoreFileNames(connection.path) }
 
     // MARK: There
 
@@ -41,7 +41,7 @@ struct JournalSwitch {
 
     /// Looks at the store, which from then on nobody else can open.
     @discardableResult
-    private func alone(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
+    func alone(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         do {
             try connection.execute("BEGIN EXCLUSIVE")
@@ -55,15 +55,15 @@ struct JournalSwitch {
         return now
     }
 
-    private func setMode(_ mode: String) throws {
+    func setMode(_ mode: String) throws {
         let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
         guard answer == mode.lowercased() else { throw inUse }
     }
 
-    private var inUse: FerryError {
+    var inUse: FerryError {
         FerryError(
-            .storeInUseAtSwap, "\(store.main) is open in another program, so it was not migrated.",
-            remedy: "Close the app and run the same command again.")
+            .storeInUseAtSwap, "\(store.main) is open in another program, so nothing in it was changed.",
+            remedy: "Close that program and run the same command again: what is done is kept.")
     }
 
     // MARK: And back

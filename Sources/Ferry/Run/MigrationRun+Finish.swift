@@ -22,6 +22,7 @@ extension MigrationRun {
         let destination = lastDestination(record, in: folder)
         if let output = place.output {
             try record.checkSource(sourceGuard.fingerprint())
+            try checkVerified(record, destination)
             try noteExternalFiles(sourceGuard, folder)
             var current = record
             try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
@@ -31,9 +32,11 @@ extension MigrationRun {
             record = current
             try sourceGuard.close()
         } else {
-            try RecordedSwap(
+            try Swap(
                 sourceGuard: sourceGuard, destination: destination, folder: folder, files: files,
-                trace: configuration.trace
+                memory: configuration.memory, largestLogged: configuration.largestLoggedSwap, stop: stop,
+                progress: relay.hook(), trace: configuration.trace,
+                checkDestination: { [record] in try self.checkVerified(record, destination) }
             ).run(&record)
         }
         record.spend(seconds(since: time), in: .swap)
@@ -48,24 +51,40 @@ extension MigrationRun {
 
     /// Cleans up behind a swap: external files that nobody names, the log, the run folder.
     ///
+    /// The migration has happened: what fails here is a warning, and left to the next command.
+    ///
+    /// - Parameters:
+    ///   - folder: The run folder.
+    ///   - record: The run.
+    ///   - problem: What has failed behind the swap already; then nothing is cleaned up.
     /// - Returns: The report; nil when the record is that of a rollback.
-    func finish(_ folder: RunFolder, _ record: RunRecord) throws -> MigrationReport? {
+    func finish(
+        _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
+    ) -> MigrationReport? {
         relay.begin(.cleanUp)
         let time = Clock.nanoseconds()
         var record = record
         record.phase = .cleanUp
-        try folder.save(record)
-        let external = try CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
-            .run(record, in: folder)
+        if let output = place.output {
+            // Behind the rename: until then any change to the file would be one to what was verified.
+            do {
+                try files.copyMetadata(from: place.store, to: output)
+                try files.syncFile(output)
+            } catch {
+                warn(
+                    "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)"
+                )
+            }
+        }
+        let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
+        let done = cleanUp.finish(record, in: folder, after: problem)
         record.spend(seconds(since: time), in: .cleanUp)
         relay.measure(by: nil)
-        guard let migration = record.migration else {
-            try folder.remove()
-            return nil
-        }
+        for warning in done.warnings { warn(warning) }
+        guard let migration = record.migration else { return nil }
         var report = report(record, migration)
-        report.externalFiles = external
-        try folder.remove()
+        report.externalFiles = done.external
+        report.warnings += warnings
         relay.send(.finished(report))
         return report
     }
@@ -83,7 +102,7 @@ extension MigrationRun {
         report.warnings = migration.findings.warnings
         report.losses = (migration.findings.losses ?? []).map { $0.counted(by: report.entityMappings) }
             .filter { $0.rows != 0 }
-        report.chunks.count = migration.steps.map(\.chunks).reduce(0, +)
+        report.chunks.count = migration.steps.map(\.chunks).clampedSum
         report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
         report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }
         if chunkTimes.count > 0 { report.chunks.longestSeconds = Double(chunkTimes.longest) / 1e9 }
@@ -106,7 +125,7 @@ extension MigrationRun {
         for index in report.phases.indices {
             switch record.phases[index].phase {
             case .rows where report.entityMappings.allSatisfy { $0.isEstimated != true }:
-                report.phases[index].rows = report.entityMappings.map(\.read).reduce(0, +)
+                report.phases[index].rows = report.entityMappings.map(\.read).clampedSum
             case .verify: report.phases[index].rows = verification.checked
             case .snapshot: report.phases[index].bytes = record.snapshotBytes
             default: break

@@ -87,7 +87,9 @@ extension MigrationRun {
             try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
                 addSteps(plan, reports, to: &current)
                 try folder.save(current)
+                try connection.checkPlace()
             }
+            try connection.checkPlace()
         } catch {
             // The first error is the one to report; what cannot be given back now is given back by the next call.
             do { if leavesLog { try journal.giveBack(&record, wasRolledBack: false) } } catch {}
@@ -104,29 +106,6 @@ extension MigrationRun {
         withExtendedLifetime(connection) {}
     }
 
-    /// What a killed transaction left is rolled back by SQLite as soon as anybody reads.
-    ///
-    /// - Returns: The record of the run, which knows what the store looks like afterwards.
-    func giveBackOldStore(_ begun: RunRecord, _ folder: RunFolder) throws -> RunRecord {
-        do {
-            var record = begun
-            let journal = StoreFileNames(place.store).journal
-            let isHot =
-                try files.exists(journal) && files.open(journal).read(count: 1, at: 0).first.map { $0 != 0 } == true
-            let connection = try Connection(
-                path: place.store, mode: .readWrite, vfs: vfs(nil), trace: configuration.trace)
-            connection.keepWriteAheadLogOnClose()
-            try connection.syncFully()
-            _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-            try JournalSwitch(connection: connection, folder: folder, files: files)
-                .giveBack(&record, wasRolledBack: isHot)
-            withExtendedLifetime(connection) {}
-            return record
-        } catch {
-            throw FerryError.wrapping(error, on: place.store)
-        }
-    }
-
     /// The record of a run in place that can go on: then only its snapshot was taken.
     ///
     /// - Returns: Nil when the run must begin anew, since store or plan are not those that it began with.
@@ -137,7 +116,9 @@ extension MigrationRun {
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
         // A journal that was rolled back gives the file the bytes that it had, at another time. Whoever writes by one
         // counts the change in the header, which is compared; whoever writes by a -wal may leave no other trace.
-        if !record.source.store.usesWriteAheadLog { record.source.store.modified = now.store.modified }
+        if !record.source.store.usesWriteAheadLog {
+            (record.source.store.modified, record.source.store.changed) = (now.store.modified, now.store.changed)
+        }
         do {
             try checkSame(record, plan, now)
         } catch let error as FerryError where [.runDiffers, .sourceChanged].contains(error.code) {

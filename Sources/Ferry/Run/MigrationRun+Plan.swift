@@ -19,7 +19,13 @@ extension MigrationRun {
         guard version.hashes != target.hashes else {
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
-        let (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
+        let inspection: StoreInspection
+        let layout: StoreLayout
+        do {
+            (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
+        } catch {
+            throw FerryError.beforeRun(error, on: place.store)
+        }
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = try makePlan(
             from: version, to: target, store, layout, rows: rows,
@@ -43,7 +49,7 @@ extension MigrationRun {
                 plan: plan, layout: layout, connection: store.sourceGuard.connection,
                 dropping: Set(configuration.dropUnknown)
             ).refusals()
-            report.refusals += try diskNeed(store, scratch: report.steps.map(\.scratchBytes)).refusals()
+            report.refusals += try diskNeed(plan, store, scratch: report.steps.map(\.scratchBytes)).refusals()
             report.warnings += findings.warnings
         } else {
             report.refusals += try preflight.carried.refusals()
@@ -101,6 +107,8 @@ extension MigrationRun {
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
+        // The executor may be another one from call to call; what a step is, may not.
+        if let copiesInferred { planner.copiesInferred = copiesInferred }
         return planner
     }
 
@@ -113,13 +121,14 @@ extension MigrationRun {
             plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
         ).find()
         for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
-        report.peakDiskBytes = try diskNeed(store, scratch: scratch).bytesByFolder
+        report.peakDiskBytes = try diskNeed(plan, store, scratch: scratch).bytesByFolder
         return report
     }
 
-    func diskNeed(_ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {
+    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {
         try DiskNeed(
-            contentBytes: store.contentBytes(), scratch: scratch, runFolder: FileLayer.parent(of: place.result),
+            contentBytes: store.contentBytes(), scratch: scratch,
+            swapsStore: place.output == nil && !plan.isInPlace, runFolder: FileLayer.parent(of: place.result),
             snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
     }
 }

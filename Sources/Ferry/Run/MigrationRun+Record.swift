@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerryMapping
 internal import FerryPlan
 
@@ -31,6 +31,7 @@ extension MigrationRun {
                 findings: findings))
         record.migration?.rows = rows
         record.migration?.mappingModels = plan.fingerprints
+        record.migration?.copiesInferred = planner.copiesInferred
         try folder.save(record)
         return record
     }
@@ -97,12 +98,13 @@ extension RunRecord {
         if let checkpointed, checkpointed.with(inputs: source.inputs).compare(with: now) == .same { return .same }
         return source.compare(with: now)
     }
-}
 
-extension SwapIntent {
-    /// Whether the rename of a recorded swap has happened: a rename keeps device and inode.
-    package static func isDone(_ record: RunRecord, at path: String, files: FileLayer) throws -> Bool {
-        guard let swap = record.swap, let attributes = try files.attributesIfPresent(path) else { return false }
-        return attributes.device == swap.device && attributes.inode == swap.inode
+    /// - Throws: ``FerryError`` `.sourceChanged` when another program has written to the store since the run began.
+    func checkSource(_ now: Fingerprint) throws {
+        // The models and mapping models are compared when a run is taken up.
+        guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
+        throw FerryError(
+            .sourceChanged, "\(store) was changed since the run began: \(what).",
+            remedy: "Begin anew: migrate with --restart, or rollback again.")
     }
 }

@@ -16,6 +16,11 @@ extension MigrationRun {
         for (index, step) in plan.steps.enumerated() {
             let number = index + 1
             try stop.check()
+            if index > 0, index >= (record.migration?.steps.count ?? 0) {
+                let previous = destination(ofStep: index, in: folder)
+                // A step in place may have taken it over already.
+                if try files.exists(previous) { try checkVerified(record, previous) }
+            }
             let run = try work(plan, step, number, migration, sourceGuard, folder)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
@@ -43,6 +48,7 @@ extension MigrationRun {
             if record.migration?.steps[index].isFinished == false {
                 try run.finish()
                 record.migration?.steps[index].isFinished = true
+                record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
                 try folder.save(record)
                 stop.unitIsDone()
             }
@@ -63,11 +69,17 @@ extension MigrationRun {
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         if try !files.exists(stepFolder) {
-            try files.createDirectory(stepFolder)
+            try files.createDirectory(stepFolder, mode: 0o700)
+            if step.mode == .copy, number > migration.steps.count {
+                for name in ["destination.sqlite", "scratch.sqlite"] {
+                    try files.createPrivately(stepFolder + "/" + name)
+                }
+            }
             // Before a step in place takes over the file of the step before: a power cut would take both.
             try files.syncFolder(folder.path)
         }
         guard step.mode == .inPlace else {
+            // Where SQLite can take no lock, opening the store with one fails: the fingerprint tells of changes.
             return StepRun(
                 step: step, sourcePath: previous ?? place.store,
                 isSourcePrivate: previous != nil || sourceGuard.access == .immutable, folder: stepFolder,
@@ -117,6 +129,18 @@ extension MigrationRun {
         }
     }
 
+    /// Looks whether the last step's destination is still, to the byte, what was verified.
+    ///
+    /// - Throws: ``FerryError`` `.destinationChanged`.
+    func checkVerified(_ record: RunRecord, _ destination: String) throws {
+        guard let verified = record.migration?.steps.last?.destination else { return }
+        guard try files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
+        throw FerryError(
+            .destinationChanged,
+            "\(destination) was changed, or taken away, after it was verified. \(place.store) is as before.",
+            remedy: "Run the command again with --restart, which makes the new store anew.")
+    }
+
     // MARK: Verification
 
     private func verify(
@@ -126,7 +150,7 @@ extension MigrationRun {
         relay.begin(.verify, step: number)
         let time = Clock.nanoseconds()
         let workFolder = run.folder + "/verify"
-        try files.createDirectory(workFolder)
+        try files.createDirectory(workFolder, mode: 0o700)
         // What a step in place has deleted first is to be missed as what a copy leaves out.
         let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
         let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved

@@ -26,6 +26,10 @@ final class MigrationRun {
     var nameRefusals: [FerryError] = []
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
+    /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
+    var copiesInferred: Bool?
+    /// What the report is to say beside what was found before the run.
+    var warnings: [String] = []
 
     init(
         store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
@@ -50,19 +54,24 @@ final class MigrationRun {
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
             record = try found.load(restart: configuration.restart)
-            if let swapped = record, try SwapIntent.isDone(swapped, at: place.result, files: files) {
+            let isSwapped = try record.map { begun in
+                var left = begun
+                defer { record = left }
+                return try InterruptedRun(folder: found, files: files, trace: configuration.trace)
+                    .recover(&left, at: place.result)
+            }
+            if let swapped = record, isSwapped == true {
                 isResumed = true
-                let report = try finish(found, swapped)
+                let report = finish(found, swapped)
                 if let report, try isTarget(report.to) { return report }
+                try found.requireEmpty()
                 record = nil
             } else {
-                if let unfinished = record, unfinished.isUnfinishedInPlace {
-                    record = try giveBackOldStore(unfinished, found)
-                }
                 if configuration.restart { try found.clear() }
                 folder = found
             }
         }
+        if configuration.recovers { try recover() }
         let sourceGuard = try SourceGuard(
             path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
             memory: configuration.memory, trace: configuration.trace)
@@ -72,6 +81,7 @@ final class MigrationRun {
             relay.measure(by: nil)
             // The first error is the one to report; what closing may leave behind are empty side files.
             do { try sourceGuard.close() } catch {}
+            removeSideFiles(notIn: sourceGuard.sideFiles)
             throw stopped(FerryError.wrapping(error, on: place.store))
         }
     }
@@ -80,6 +90,7 @@ final class MigrationRun {
         _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
+        copiesInferred = known?.migration.flatMap { $0.copiesInferred ?? ($0.isInPlace ? false : nil) }
         guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
         let store = try OpenedStore(sourceGuard)
         try fitInputs(to: store)
@@ -88,15 +99,21 @@ final class MigrationRun {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
                 isResumed = true
-                if let report = try finish(found, known) { return report }
+                if let report = finish(found, known) { return report }
             }
             return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
         }
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
-        let planned = try planned(
-            store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+        let planned: Planned
+        do {
+            planned = try self.planned(
+                store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+        } catch {
+            guard known == nil else { throw error }
+            throw FerryError.beforeRun(error, on: place.store)
+        }
         let (plan, rows) = (planned.plan, planned.rows)
         releaseUnusedMemory()
         let scratch = try announce(planned, store)
@@ -118,17 +135,20 @@ final class MigrationRun {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
             let findings: Findings
+            var begun = found
             do {
                 try place.checkOutput(files: files)
                 findings = try sourceGuard.connection.abandoning(on: stop) {
-                    try preflight(store, planned, scratch: scratch)
+                    try preflight(store, planned, scratch: scratch, &begun)
                 }
             } catch {
-                // A kill can leave the folder of a run that had not begun yet, or of one that was done.
-                if let found, found.record == nil { try found.remove() }
+                // A kill can leave the folder of a run that had not begun yet, or of one that was done. What a call that
+                // was stopped leaves there spares the next one its work.
+                let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
+                if let begun, begun.record == nil, !isStopped { try begun.remove() }
                 throw error
             }
-            folder = try found ?? RunFolder(path: place.runFolder, files: files)
+            folder = try begun ?? RunFolder(path: place.runFolder, files: files)
             do {
                 record = try newRecord(plan, findings, rows, sourceGuard, folder)
             } catch {
@@ -143,15 +163,26 @@ final class MigrationRun {
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseUnusedMemory()
+        var problem: (any Error)?
         if plan.isInPlace, place.output == nil {
-            try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
+            do {
+                try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
+            } catch {
+                record = try done(despite: error, folder, sourceGuard)
+                problem = error
+            }
         } else {
             var plan = plan
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             try runSteps(plan, sourceGuard, &record, folder)
-            try putInPlace(sourceGuard, &record, folder)
+            do {
+                try putInPlace(sourceGuard, &record, folder)
+            } catch {
+                record = try done(despite: error, folder, sourceGuard)
+                problem = error
+            }
         }
-        guard let report = try finish(folder, record) else {
+        guard let report = finish(folder, record, after: problem) else {
             throw FerryError(.internalError, "The record of the run lacks the migration.")
         }
         return report
@@ -179,7 +210,9 @@ final class MigrationRun {
         return report.steps.map(\.scratchBytes)
     }
 
-    private func preflight(_ store: OpenedStore, _ planned: Planned, scratch: [Int64]) throws -> Findings {
+    private func preflight(
+        _ store: OpenedStore, _ planned: Planned, scratch: [Int64], _ folder: inout RunFolder?
+    ) throws -> Findings {
         let plan = planned.plan
         guard
             var preflight = Preflight(
@@ -187,6 +220,7 @@ final class MigrationRun {
         else { return Findings() }
         preflight.writesRows = planned.writesRows
         preflight.soundTables = planned.soundTables
+        if planned.writesRows { preflight.damagedPages = try checkPages(store, &folder) }
         var (refusals, findings) = try preflight.check()
         findings.losses = plan.losses.map(Loss.init)
         findings.warnings = plan.allWarnings + findings.warnings
@@ -199,7 +233,7 @@ final class MigrationRun {
             plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown)
         ).refusals()
-        refusals += try diskNeed(store, scratch: scratch).refusals()
+        refusals += try diskNeed(plan, store, scratch: scratch).refusals()
         try Self.refuse(refusals)
         return findings
     }
@@ -233,8 +267,28 @@ final class MigrationRun {
             outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: "none")
         report.wallSeconds = seconds(since: start)
         report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.warnings = warnings
         relay.send(.finished(report))
         return report
+    }
+
+    /// Removes empty side files that were not there before Ferry came.
+    ///
+    /// A store that was given WAL mode back, after its guard had let it go, has them again.
+    private func removeSideFiles(notIn before: SideFiles) {
+        do {
+            let now = try SideFiles(of: StoreFileNames(place.store), files: files)
+            guard (now.hadLog && !before.hadLog) || (now.hadIndex && !before.hadIndex) else { return }
+            try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: before).close()
+        } catch {
+            // Another error is to be reported, and empty files are in nobody's way.
+        }
+    }
+
+    /// Tells something at once, and in the report.
+    func warn(_ warning: String) {
+        warnings.append(warning)
+        relay.send(.warning(warning))
     }
 
     // MARK: Options that several parts ask for
@@ -248,5 +302,5 @@ final class MigrationRun {
         return try VFS(temporaryFolder: temporaryFolder, faults: faults)
     }
 
-    func seconds(since time: UInt64) -> Double { Double(Clock.nanoseconds() - time) / 1e9 }
+    func seconds(since time: UInt64) -> Double { Clock.seconds(since: time) }
 }

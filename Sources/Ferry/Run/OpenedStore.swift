@@ -11,10 +11,22 @@ struct OpenedStore {
     init(_ sourceGuard: SourceGuard) throws {
         self.sourceGuard = sourceGuard
         do {
+            try Self.checkEncoding(sourceGuard)
             metadata = try StoreMetadata.read(from: sourceGuard.connection)
         } catch {
             throw FerryError.wrapping(error, on: sourceGuard.store.main)
         }
+    }
+
+    /// Core Data writes UTF-8 only, and SQLite puts no two encodings on one connection.
+    private static func checkEncoding(_ sourceGuard: SourceGuard) throws {
+        // Compared by SQLite: even this text comes in the store's own encoding.
+        let isUTF8 = try sourceGuard.connection.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding")
+        guard isUTF8 == 0 else { return }
+        throw FerryError(
+            .unsupported, "\(sourceGuard.store.main) keeps its text in UTF-16, which no Core Data store does.",
+            remedy: "Write it anew in UTF-8: .dump of the sqlite3 shell, read into a new file after "
+                + "PRAGMA encoding = 'UTF-8'.")
     }
 
     var path: String { sourceGuard.store.main }

@@ -17,6 +17,8 @@ struct Preflight {
     let configuration: Configuration
     /// Whether the run writes rows; where it does not, what is wrong with them is no concern of it.
     var writesRows = true
+    /// What does not fit in the store's pages, where that was looked for already.
+    var damagedPages: [String]?
     /// Tables that hold no row of an unknown entity, as the count has shown.
     var soundTables: Set<String> = []
     /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
@@ -53,6 +55,7 @@ struct Preflight {
     func check() throws -> (refusals: [FerryError], findings: Findings) {
         do {
             var outcome = PreflightOutcome()
+            if writesRows, try !findDamagedPages(&outcome) { return (outcome.refusals, outcome.findings) }
             let checks = RowChecks(connection: store.sourceGuard.connection, layout: layout, rows: rows, step: step)
             let values = checks.valuesWithoutSource()
             outcome.refusals += values.refusals
@@ -65,7 +68,7 @@ struct Preflight {
             if writesRows { try findDamage(&outcome) }
             return (outcome.refusals, outcome.findings)
         } catch {
-            throw FerryError.wrapping(error, on: store.path)
+            throw FerryError.beforeRun(error, on: store.path)
         }
     }
 

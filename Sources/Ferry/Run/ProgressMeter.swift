@@ -110,7 +110,7 @@ final class ProgressMeter: Sendable {
         if state.firstFraction == nil { (state.firstFraction, state.firstTime) = (state.fraction, now) }
     }
 
-    private static func sum(_ done: [String: Int64]) -> Int64 { done.values.reduce(0, +) }
+    private static func sum(_ done: [String: Int64]) -> Int64 { done.values.clampedSum }
 
     private func fraction(_ state: State) -> Double? {
         var total = extent.takesSnapshot ? Share.snapshot : 0
@@ -156,17 +156,17 @@ final class ProgressMeter: Sendable {
 
     private func write(_ state: inout State, isDue: Bool) {
         let now = Clock.nanoseconds()
-        if !isDue, let written = state.written, now - written < 1_000_000_000 { return }
+        if !isDue, let written = state.written, Clock.nanoseconds(from: written, to: now) < 1_000_000_000 { return }
         state.written = now
         var content = Content(
             runID: extent.runID, phase: state.phase, step: state.step, steps: extent.steps, subject: state.subject,
             fraction: state.fraction)
-        let inPhase = Double(now - state.phaseStart) / 1e9
+        let inPhase = Double(Clock.nanoseconds(from: state.phaseStart, to: now)) / 1e9
         if [.rows, .verify].contains(state.phase), let first = state.doneAtStart, inPhase >= 0.5 {
             let rows = Self.sum(state.done) - first
             if rows > 0 { content.rowsPerSecond = Double(rows) / inPhase }
         }
-        let inCall = Double(now - state.firstTime) / 1e9
+        let inCall = Double(Clock.nanoseconds(from: state.firstTime, to: now)) / 1e9
         if let fraction = state.fraction, let first = state.firstFraction, fraction > first, inCall >= 1 {
             content.etaSeconds = inCall * (1 - fraction) / (fraction - first)
         }
@@ -174,7 +174,7 @@ final class ProgressMeter: Sendable {
         do {
             let aside = path + ".new"
             try files.removeIfPresent(aside)
-            var output = try files.create(aside)
+            var output = try files.create(aside, mode: 0o600)
             try output.write([UInt8](JSONEncoder().encode(content)))
             try output.close()
             try files.rename(aside, to: path)

@@ -44,7 +44,7 @@ final class RehearsalWatch: Sendable {
                 if update.phase == .rows { count(update, seconds, &state) }
             case .planned, .warning, .finished: break
             }
-            if now - state.lastDiskLook >= Self.diskInterval {
+            if Clock.nanoseconds(from: state.lastDiskLook, to: now) >= Self.diskInterval {
                 state.lastDiskLook = now
                 state.report.peakDiskBytes = max(state.report.peakDiskBytes, bytes(in: folder))
             }
@@ -58,7 +58,7 @@ final class RehearsalWatch: Sendable {
     /// - Returns: How long it took.
     @discardableResult
     private func end(_ state: inout State, at now: UInt64) -> Double {
-        let seconds = Double(now - state.last) / 1e9
+        let seconds = Double(Clock.nanoseconds(from: state.last, to: now)) / 1e9
         guard let phase = state.phase, [.rows, .relationships, .indexes].contains(phase) else { return seconds }
         state.report.longestUnitSeconds = max(state.report.longestUnitSeconds, seconds)
         if phase == .rows { state.report.rowSeconds += seconds }

@@ -24,6 +24,7 @@ package final class RunFolder {
     package init(path: String, files: FileLayer) throws {
         self.path = path
         self.files = files
+        try files.refuseLink(path)
         if let attributes = try files.attributesIfPresent(path), !attributes.isDirectory {
             throw FerryError(
                 .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
@@ -52,7 +53,10 @@ package final class RunFolder {
         return nil
     }
 
-    private static let ownNames: Set = ["lock", "run.json", "run.json.new", "progress.json", "progress.json.new"]
+    private static let ownNames: Set = [
+        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageMark.fileName,
+        PageMark.fileName + ".new",
+    ]
 
     /// Reads the record of the run that the folder holds.
     ///
@@ -97,7 +101,13 @@ package final class RunFolder {
                     .runDiffers, "\(file) has form \(form.ferry); this version of Ferry knows \(RunRecord.format).",
                     remedy: "Finish the run with the version that began it, or drop it with --restart.")
             }
-            return try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
+            let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
+            guard record.migration?.isPlausible ?? true else {
+                throw FerryError(
+                    .runDiffers, "\(file) is damaged: the steps that it names do not fit together.",
+                    remedy: "--restart drops the unfinished run.")
+            }
+            return record
         } catch let error as FerryError {
             throw error
         } catch {
@@ -127,7 +137,7 @@ package final class RunFolder {
         } catch {
             throw FerryError(.internalError, "The record of the run cannot be written as JSON.", cause: error)
         }
-        try files.replace(path + "/run.json", with: bytes)
+        try files.replace(path + "/run.json", with: bytes, mode: 0o600)
         self.record = record
     }
 
@@ -164,6 +174,16 @@ package final class RunFolder {
         return nil
     }
 
+    /// Looks whether a run that was finished has left anything that another one would take for its own.
+    ///
+    /// - Throws: ``FerryError`` `.fileFailed`.
+    func requireEmpty() throws {
+        guard try Self.read(path, files: files) != nil else { return }
+        throw FerryError(
+            .fileFailed, "\(path) still holds what a finished run has left, and cleaning up behind it failed.",
+            remedy: "Look at the warning before this, and run the command again.")
+    }
+
     /// Takes everything but the lock out of the folder.
     package func clear() throws {
         // The record goes last: until then the leftovers are known as a run's.
@@ -179,5 +199,17 @@ package final class RunFolder {
         try clear()
         try files.removeTree(path)
         try files.syncFolder(FileLayer.parent(of: path))
+    }
+}
+
+extension FileLayer {
+    /// Refuses a symbolic link where a folder is to be worked in, and emptied: what it leads to may be anything.
+    ///
+    /// - Throws: ``FerryError`` `.runDiffers`.
+    func refuseLink(_ path: String) throws(FerryError) {
+        guard try isSymbolicLink(path) else { return }
+        throw FerryError(
+            .runDiffers, "\(path) is a symbolic link, but Ferry needs a folder of its own there.",
+            remedy: "Remove the link; what it leads to was not touched.")
     }
 }

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerrySQLite
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -11,11 +12,13 @@ struct RunLog {
     /// As many as the file keeps.
     private static let limit = 20
 
+    private static let ending = ".ferry-log.json"
+
     let path: String
     private let files: FileLayer
 
     init(beside store: String, files: FileLayer) {
-        path = store + ".ferry-log.json"
+        path = store + Self.ending
         self.files = files
     }
 
@@ -34,11 +37,15 @@ struct RunLog {
         var entityMappings: [MigrationReport.EntityMappingReport]
         /// `now()` of the run's expressions, in seconds since 2001-01-01 UTC; logs of older versions do not have it.
         var now: Double?
+        /// What the store looked like when the run let it go, where no other program can have written to it before that.
+        var ended: DatabaseFingerprint?
         /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
         var source: Fingerprint?
         var options: RunRecord.Options?
         /// The mapping models that the run went by, by name, with their SHA-256; logs of older versions do not have it.
         var mappingModels: [String: String]?
+        /// Whether all of it was done in place, on the store or on a copy; logs of older versions do not have it.
+        var isInPlace: Bool?
     }
 
     private struct Content: Codable {
@@ -47,8 +54,20 @@ struct RunLog {
     }
 
     /// Adds a finished run; a run that is in the log already is replaced, so that cleaning up twice logs it once.
-    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws {
-        var content = try read()
+    ///
+    /// A log that cannot be read is set aside, and another one begun.
+    ///
+    /// - Returns: What is to be told, if anything.
+    /// - Throws: ``FerryError`` `.fileFailed` when the log cannot be written.
+    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws -> String? {
+        var (content, warning) = (Content(), String?.none)
+        do {
+            content = try decoded() ?? content
+        } catch {
+            let aside = path + ".unreadable"
+            try files.rename(path, to: aside)
+            warning = "The log \(path) could not be read; it is \(aside) now."
+        }
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output
         content.runs.append(
@@ -57,8 +76,9 @@ struct RunLog {
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
+                ended: record.ended,
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
-                mappingModels: record.migration?.mappingModels))
+                mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -68,10 +88,21 @@ struct RunLog {
         } catch {
             throw FerryError(.internalError, "The log of runs cannot be written as JSON.", cause: error)
         }
-        try files.replace(path, with: bytes)
+        // It names entities and counts their rows: for those to read who may read the store.
+        let store = String(path.dropLast(Self.ending.count))
+        try files.replace(path, with: bytes, mode: (files.attributesIfPresent(store)?.mode ?? 0o600) & 0o666)
+        return warning
     }
 
     var last: Entry? { get throws { try read().runs.last } }
+
+    /// The last run, if it is certain that nothing was written to the store since.
+    func lastRun(thatLeft now: Fingerprint) throws -> Entry? {
+        guard let last = try last, let ended = last.ended,
+            Fingerprint(store: ended).compare(with: now.with(inputs: [:])) == .same
+        else { return nil }
+        return last
+    }
 
     /// The name of the version that the last migration with these hashes led to.
     func version(with hashes: [String: [UInt8]]) throws -> String? {
@@ -80,18 +111,41 @@ struct RunLog {
     }
 
     /// The last migration that led to these hashes.
-    func run(to hashes: [String: [UInt8]]) throws -> Entry? {
+    func migration(to hashes: [String: [UInt8]]) throws -> Entry? {
         let hashes = hashes.mapValues(\.hexadecimal)
         return try read().runs.last { $0.hashes == hashes && $0.to != nil }
     }
 
-    private func read() throws -> Content {
-        guard try files.exists(path) else { return Content() }
+    /// The archive that the last run to have one names: the way back from it, or what it has put back.
+    ///
+    /// - Throws: ``FerryError`` `.badLog` when nothing tells.
+    func wayBack() throws -> String? {
         do {
-            return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
+            return try decoded()?.runs.last { $0.snapshot != nil }?.snapshot
+        } catch {
+            throw FerryError(
+                .badLog, "\(path) cannot be read, and only it tells which snapshot is the way back.",
+                remedy: "Move it away if the store needs no way back.", cause: error)
+        }
+    }
+
+    private func read() throws -> Content {
+        do {
+            return try decoded() ?? Content()
         } catch is DecodingError {
-            // A log that is no log of ours says nothing; it is only read by people.
+            // A log that is no log of ours says nothing of the runs.
             return Content()
         }
     }
+
+    /// Nil when there is no log.
+    private func decoded() throws -> Content? {
+        guard try files.exists(path) else { return nil }
+        return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
+    }
+}
+
+extension FerryError.Code {
+    /// The log of runs cannot be read where it decides what may be removed.
+    static let badLog = Self("badLog", .refused)
 }

@@ -14,13 +14,20 @@ struct RunPlace: Sendable {
             self.output = nil
             return
         }
-        let folder = FileLayer.parent(of: output)
+        self.output = try Self.place(output, files: files)
+    }
+
+    /// A path where something may stand: its folder must be there.
+    static func place(_ path: String, files: FileLayer) throws(FerryError) -> String {
+        if try files.exists(path) { return try files.realPath(path) }
+        let folder = FileLayer.parent(of: path)
         guard try files.attributesIfPresent(folder)?.isDirectory == true else {
             throw FerryError(
-                .notFound, "There is no folder \(folder) for the new store.", remedy: "Make it, or check the path.")
+                .notFound, "There is no folder \(folder) for \(FileLayer.name(of: path)).",
+                remedy: "Make it, or check the path.")
         }
         let real = try files.realPath(folder)
-        self.output = (real == "/" ? "" : real) + "/" + FileLayer.name(of: output)
+        return (real == "/" ? "" : real) + "/" + FileLayer.name(of: path)
     }
 
     static func existing(_ store: String, files: FileLayer) throws(FerryError) -> String {

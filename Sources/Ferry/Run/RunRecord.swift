@@ -38,6 +38,10 @@ package struct RunRecord: Codable, Sendable {
     /// The content of the snapshot that this run took.
     var snapshotBytes: Int64?
     package var swap: SwapIntent?
+    /// What the swap has made of the store, seen before any other program could open it.
+    var ended: DatabaseFingerprint?
+    /// What a rollback has kept of what it replaces: a snapshot, or copies of files.
+    var keptReplaced: [String]?
     /// Seconds spent per phase by all calls, in the order of the phases.
     package var phases: [PhaseSeconds] = []
     /// Nil for a rollback.
@@ -67,6 +71,22 @@ package struct RunRecord: Codable, Sendable {
         phase = .preflight
     }
 
+    /// Begins a rollback where no store is, or one that cannot be read.
+    init(rollbackOf store: String, in folder: RunFolder, files: FileLayer) throws {
+        kind = .rollback
+        tool = FerryVersion.tool
+        id = UUID().uuidString
+        self.folder = try folder.place
+        self.store = store
+        source = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
+        sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
+        phase = .preflight
+    }
+
+    /// Whether the run has begun to change what stands at its place, or kept what it is about to replace: then its
+    /// folder must be found by the next command.
+    var changesPlace: Bool { swap != nil || keptReplaced != nil }
+
     /// What only a migration has.
     package struct Migration: Codable, Sendable {
         var options: Options
@@ -78,6 +98,8 @@ package struct RunRecord: Codable, Sendable {
         var now: Double
         /// Whether no step is a copy; without an output the store itself is changed then, in one transaction.
         var isInPlace = false
+        /// Whether steps that could be taken in place are copies; absent in records of earlier tools.
+        var copiesInferred: Bool?
         /// The steps that are verified, in order; the next one is at work.
         ///
         /// Those of a store that is changed itself are recorded before COMMIT.
@@ -102,6 +124,11 @@ package struct RunRecord: Codable, Sendable {
             self.options = options
             self.chain = chain
             self.now = now
+        }
+
+        /// Whether a run can have written it, as far as the number of its steps goes.
+        var isPlausible: Bool {
+            !chain.isEmpty && steps.count <= stepCount && (checkedStep.map { (0...stepCount).contains($0) } ?? true)
         }
 
         var from: String { chain[0] }
@@ -143,6 +170,8 @@ package struct RunRecord: Codable, Sendable {
     struct StepRecord: Codable, Sendable {
         /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
+        /// The finished destination; absent for a store that is changed itself, and in records of earlier tools.
+        var destination: FileState?
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
         var healed: [MigrationReport.Healed]
@@ -165,11 +194,4 @@ package struct RunRecord: Codable, Sendable {
             phases.sort { $0.phase.order < $1.phase.order }
         }
     }
-}
-
-/// Written before a swap: tells the next command whether the rename has happened.
-package struct SwapIntent: Codable, Hashable, Sendable {
-    /// The file that goes into the store's place; a rename keeps its device and inode.
-    var device: UInt64
-    var inode: UInt64
 }

@@ -53,10 +53,13 @@ struct ScratchNeeds {
 
     private func rowsOfStore() throws -> ScratchNeed.Rows {
         let connection = store.sourceGuard.connection
+        let bytes = try store.contentBytes()
         var links: [PropertyKey: Int64] = [:]
         for table in layout.joinTables {
             // From one end of the b-tree: counting would read all of it.
-            let count = try connection.integer("SELECT max(rowid) FROM \(Connection.quoted(table.name))") ?? 0
+            let last = try connection.integer("SELECT max(rowid) FROM \(Connection.quoted(table.name))") ?? 0
+            // Keys may be far apart; a row takes 4 bytes at least.
+            let count = max(0, min(last, bytes / 4))
             (links[table.relationship], links[table.inverse]) = (count, count)
         }
         var elements: [PropertyKey: Double] = [:]
@@ -68,7 +71,7 @@ struct ScratchNeeds {
             let average = try averageElements(under: key, in: column, of: table.name)
             elements[PropertyKey(mapping.source, name)] = average * Self.margin
         }
-        return ScratchNeed.Rows(objects: rows, links: links, elements: elements, bytes: try store.contentBytes())
+        return ScratchNeed.Rows(objects: rows, links: links, elements: elements, bytes: bytes)
     }
 
     /// From rows at even distances.

@@ -24,6 +24,8 @@ struct StoreSnapshots {
         snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
     }
 
+    var folder: String { snapshots.folder }
+
     static func folder(of store: String) -> String { store + ".snapshots" }
 
     /// Oldest first.
@@ -33,11 +35,17 @@ struct StoreSnapshots {
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged as far as that shows without reading
     ///   the archive.
-    func choose(_ nameOrPath: String?) throws -> Snapshot {
+    ///
+    /// - Parameters:
+    ///   - nameOrPath: Nil for the newest.
+    ///   - present: The archive that the newest must not be, because the store holds its content; the only one there is
+    ///     taken all the same.
+    /// - Returns: The snapshot, as its manifest describes it.
+    func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
         let chosen: Snapshot
         if let nameOrPath {
             chosen = try snapshots.snapshot(nameOrPath)
-        } else if let newest = try snapshots.list().first {
+        } else if let newest = try newest(butFor: present) {
             chosen = newest
         } else {
             throw FerryError(
@@ -50,6 +58,54 @@ struct StoreSnapshots {
                 remedy: "Name another one; ferry snapshot list shows those that there are.", cause: problem)
         }
         return chosen
+    }
+
+    private func newest(butFor present: String?) throws -> Snapshot? {
+        let all = try snapshots.list()
+        return all.first { $0.archivePath != present } ?? all.first
+    }
+
+    /// Why ``choose(_:)`` takes this snapshot, for the report.
+    ///
+    /// - Parameters:
+    ///   - snapshot: What it took.
+    ///   - nameOrPath: What it was given.
+    ///   - all: The snapshots that there were, oldest first.
+    /// - Returns: A part of a sentence.
+    static func reason(for snapshot: Snapshot, named nameOrPath: String?, among all: [Snapshot]) -> String {
+        guard nameOrPath == nil else { return "it was asked for" }
+        let damaged = all.filter { !$0.isDescribed }.map(\.name)
+        let others = all.count - damaged.count
+        let isNewest = all.last { $0.isDescribed }?.archivePath == snapshot.archivePath
+        let which =
+            others == 1
+            ? "it is the only one" : "it is the newest of \(others)\(isNewest ? "" : " that the store does not hold already")"
+        let by = snapshot.sequence == nil ? "by its time" : "by its number"
+        let passedOver =
+            damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and tells no order"
+        return (others == 1 ? which : "\(which), \(by)") + passedOver
+    }
+
+    /// The external files beside the store that are not what the newest snapshot says of them: how many, and one of them.
+    func changedExternalFiles(stop: StopRequest) throws -> (count: Int64, example: String)? {
+        guard let newest = try list().last(where: { $0.isDescribed && $0.hasExternalData }) else { return nil }
+        var changed: (count: Int64, example: String)?
+        try snapshots.compareExternalFiles(
+            of: newest, with: ExternalData.supportFolder(forStore: store), stop: stop
+        ) { name in
+            changed = ((changed?.count ?? 0) + 1, changed?.example ?? name)
+        }
+        return changed
+    }
+
+    /// Removes old snapshots, but never one that verifies when it is the last, nor those that are protected by name.
+    func prune(
+        keep: Int, minimumAge: Int64, protecting archives: [String], stop: StopRequest
+    ) throws -> SnapshotStore.Pruned {
+        try snapshots.prune(
+            keep: keep, minimumAge: minimumAge, now: Int64(Date().timeIntervalSince1970),
+            // By their names: the store may have been moved since.
+            protecting: Set(archives.map { FileLayer.name(of: $0) }), stop: stop)
     }
 
     func named(_ nameOrPath: String) throws -> Snapshot { try snapshots.snapshot(nameOrPath) }
@@ -71,6 +127,24 @@ struct StoreSnapshots {
         try snapshots.restore(
             snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), progress: progress,
             stop: stop)
+    }
+
+    /// Takes a snapshot of a store without its models.
+    ///
+    /// The cached model tells the entities; a store without one still has its hashes, and a damaged one its pages.
+    func create(
+        _ store: OpenedStore, knownAs version: String?, level: Int, stop: StopRequest, progress: ProgressHook?
+    ) throws -> Snapshot {
+        var rows: [String: Int64] = [:]
+        do {
+            if let model = try ModelCache.version(in: store.sourceGuard.connection) {
+                let entities = try store.inspect(model, counting: .exact).0.entities
+                rows = Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+            }
+        } catch let error where RollbackPlace.isDamage(FerryError.wrapping(error, on: self.store)) {
+            rows = [:]
+        }
+        return try create(store, version: version, rows: rows, level: level, stop: stop, progress: progress)
     }
 
     /// Takes a snapshot of a store under its guard, or goes on with one of the same state.
@@ -106,7 +180,7 @@ extension Fingerprint {
 extension SnapshotEntry {
     init(_ snapshot: Snapshot, verified: Bool? = nil, problem: FerryError? = nil) {
         self.init(
-            url: URL(fileURLWithPath: snapshot.archivePath),
+            url: URL(fileURLWithPath: snapshot.archivePath), sequence: snapshot.sequence,
             created: Date(timeIntervalSince1970: Double(snapshot.created)).formatted(.iso8601),
             version: snapshot.version, bytes: snapshot.bytes, compressedBytes: snapshot.compressedBytes,
             verified: verified, problem: problem ?? snapshot.problem)

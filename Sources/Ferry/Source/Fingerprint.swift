@@ -11,6 +11,8 @@ package struct Fingerprint: Codable, Hashable, Sendable {
         self.inputs = inputs
     }
 
+    package func with(inputs: [String: String]) -> Fingerprint { Fingerprint(store: store, inputs: inputs) }
+
     package enum Comparison: Equatable {
         case same
         /// What of the store is different, in words.
@@ -42,6 +44,9 @@ package struct Fingerprint: Codable, Hashable, Sendable {
         if old.header != new.header { return "its header was written" }
         if old.bytes != new.bytes { return "its size is \(new.bytes) bytes instead of \(old.bytes)" }
         if old.modified != new.modified { return "its time of last change is another one" }
+        if let changed = old.changed, changed != new.changed {
+            return "its content, permissions or names were changed and its time of last change was set back"
+        }
         return nil
     }
 }

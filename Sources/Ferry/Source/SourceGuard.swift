@@ -120,6 +120,10 @@ package final class SourceGuard {
     ) throws -> Connection {
         let connection = try Connection(path: store.main, mode: mode, vfs: vfs, trace: trace)
         connection.keepWriteAheadLogOnClose()
+        // SQLite opens for reading what it may not write, and BEGIN IMMEDIATE then keeps no writer out.
+        if mode == .readWrite, connection.isReadOnly {
+            throw DatabaseError(code: 8, message: "\(store.main) cannot be written")
+        }
         // Before the first statement, which would roll a hot journal back into the store.
         try checkHeader(of: connection, store)
         try checkJournal(of: connection, store, files: files)
@@ -173,8 +177,7 @@ package final class SourceGuard {
     /// - Returns: False when another connection has the store open; the guard must then be closed.
     package func takeExclusively() throws -> Bool {
         precondition(access == .readWrite, "only a guard that may write can take the store")
-        if connection.isInTransaction { try connection.execute("ROLLBACK") }
-        try connection.execute("PRAGMA query_only = 0; PRAGMA locking_mode = EXCLUSIVE")
+        try handOver().execute("PRAGMA locking_mode = EXCLUSIVE")
         do {
             try connection.execute("BEGIN EXCLUSIVE")
             return true
@@ -182,6 +185,14 @@ package final class SourceGuard {
             guard error.isBusy else { throw error }
             return false
         }
+    }
+
+    /// Ends the transaction and lends the connection for writing; another program may get in between.
+    func handOver() throws -> Connection {
+        precondition(access == .readWrite, "only a guard that may write can write")
+        try endTransaction()
+        try connection.execute("PRAGMA query_only = 0")
+        return connection
     }
 
     /// Ends the transaction and keeps the store open: another connection of this run goes on.
@@ -204,7 +215,7 @@ package final class SourceGuard {
         if !sideFiles.hadIndex { try files.removeIfPresent(store.index) }
     }
 
-    /// Lets the store go as it is; after a swap this is the replaced file.
+    /// Lets the store go as it is.
     package func release() { opened = nil }
 }
 

@@ -12,23 +12,55 @@ struct ExternalFiles {
 
     private var folder: String { ExternalData.folder(forStore: store) }
 
-    /// Puts the files of another folder beside those that are there; nothing is removed or replaced.
-    func add(from source: String?) throws {
+    /// What is done about a file that stands there under a name that another one needs, with another content.
+    enum Difference {
+        /// It is replaced: what comes was compared with its manifest, so what stands there is damaged.
+        case replaces
+        /// It is replaced if it is only cut off, as a killed copy of an earlier version leaves it; else that is an error.
+        case refuses
+    }
+
+    /// Puts the files of another folder beside those that are there; of these, the ones that nothing names stay.
+    ///
+    /// Each gets its name when it is whole and durable. One that stands there already is compared, byte for byte.
+    ///
+    /// - Parameters:
+    ///   - source: The other folder; without one there is nothing to do.
+    ///   - difference: What is done about a name that stands for two contents.
+    /// - Throws: ``FerryError`` `.fileFailed`, and for what is refused `.outputExists`.
+    func add(from source: String?, onDifference difference: Difference = .replaces) throws {
         guard let source, try files.attributesIfPresent(source)?.isDirectory == true else { return }
         var isNew = false
+        if try hasFiles() { try files.removeUnfinishedCopies(in: folder) }
         try files.forEachEntry(in: source) { entry in
             guard !entry.isDirectory else { return }
-            let file = folder + "/" + entry.name
-            guard try !files.exists(file) else { return }
+            let (file, copy) = (source + "/" + entry.name, folder + "/" + entry.name)
+            let isThere = try files.exists(copy)
+            if isThere {
+                switch try files.compare(copy, with: file) {
+                case .same:
+                    // Its name need not be durable yet: an earlier call may have been killed before it was.
+                    isNew = true
+                    return
+                case .different where difference == .refuses: throw Self.isDifferent(copy)
+                case .cutOff, .different: break
+                }
+            }
             if !isNew { try files.createDirectory(folder) }
             isNew = true
-            try files.copy(source + "/" + entry.name, to: file, allowsLink: true)
+            try files.copy(file, to: copy, allowsLink: true, isReplacing: isThere)
         }
         if isNew {
             try files.syncFolder(folder)
             try files.syncFolder(FileLayer.parent(of: folder))
             try files.syncFolder(FileLayer.parent(of: store))
         }
+    }
+
+    private static func isDifferent(_ path: String) -> FerryError {
+        FerryError(
+            .outputExists, "\(path) exists already, with another content than the store's external file of that name.",
+            remedy: "Move the folder that it stands in away, and run the same command again: everything else is done.")
     }
 
     // MARK: Files of values that have gone
@@ -69,6 +101,7 @@ struct ExternalFiles {
         let wasNamed = try files.exists(old) ? try Connection(path: old, mode: .readOnly).prepare(Self.find) : nil
         var result = MigrationReport.ExternalFiles()
         let folder = folder
+        try files.removeUnfinishedCopies(in: folder)
         try files.forEachEntry(in: folder) { entry in
             // What has no UUID for its name is not Core Data's.
             guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
@@ -94,6 +127,7 @@ struct ExternalFiles {
     /// Writes the names that a store's rows refer to into a file of their own.
     private func makeList(_ path: String, of store: Connection) throws -> Connection {
         for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
+        try files.createPrivately(path)
         let names = try Connection(path: path, mode: .create)
         // A list that is not finished is made anew, so that no journal has to protect it.
         try names.execute(

@@ -11,24 +11,21 @@ struct Placement {
     let save: (SwapIntent) throws -> Void
 
     func run() throws {
-        let names = StoreFileNames(destination)
-        for side in [names.log, names.index, names.journal] { try files.removeIfPresent(side) }
-        try files.copyMetadata(from: source, to: destination)
-        try files.syncFile(destination)
+        try removeEmptyJournals(of: destination, files: files)
         let external = ExternalFiles(store: output, files: files)
         // What the old store has beyond the new one is removed with the run folder.
         if ExternalData.folder(forStore: source) != ExternalData.folder(forStore: output) {
-            try external.add(from: ExternalData.folder(forStore: source))
+            try external.add(from: ExternalData.folder(forStore: source), onDifference: .refuses)
         }
-        try external.add(from: ExternalData.folder(forStore: destination))
+        try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
         for path in StoreFileNames(output).all where try files.exists(path) {
             throw FerryError(
                 .outputExists, "\(path) has come up during the run.",
                 remedy: "Move it away and run the same command again: everything else is done.")
         }
         let attributes = try files.attributes(destination)
-        try save(SwapIntent(device: attributes.device, inode: attributes.inode))
-        try files.rename(destination, to: output)
+        try save(.place(SwapIntent.Place(device: attributes.device, inode: attributes.inode)))
+        try files.renameToFree(destination, to: output)
         try files.syncFolder(FileLayer.parent(of: output))
     }
 }

@@ -1,128 +1,135 @@
-internal import FerryBase
+package import FerryBase
 internal import FerrySQLite
+internal import FerryStore
 
-/// Puts a verified destination into the place of a store.
+/// Puts the content of a verified destination into a store, through SQLite and in one transaction.
 ///
-/// One `rename` of the main file is the only commit point: everything before it leaves a complete old store, everything
-/// after it is cleaning. Any other order can show old content inside the new file through a stale `-wal`.
-struct Swap {
-    /// The guard of the store; it is released at the end, and whenever this throws it can still be closed.
+/// The file at the store's path stays the same one, so that every client of SQLite sees an ordinary commit, whenever it
+/// opened the store and whatever it does next. A rename under an open connection is not safe: its old file, in WAL mode
+/// or not, finds the new store's `-wal` by the path and writes into it. See `docs/resume.md`.
+///
+/// COMMIT is the only commit point: a kill before it is undone by SQLite's own recovery, everything after it is cleaning.
+package struct Swap {
+    /// The guard of the store; whether this returns or throws, it can be closed afterwards.
     let sourceGuard: SourceGuard
-    /// The new main file, on the store's volume, that no connection has open.
+    /// The new content: a finished database that no connection has open.
     let destination: String
-    /// A folder of external files that the destination names and the store may not have yet.
-    let newExternalFiles: String?
+    let folder: RunFolder
     let files: FileLayer
-    var vfs: VFS?
+    var memory = MemoryBudget()
+    /// Bytes of new content that at most go through a `-wal`: its index then takes 2 MiB.
+    var largestLogged: Int64 = 1 << 30
+    var stop = StopRequest()
+    var progress: ProgressHook?
     var trace: TraceHook?
-    /// Throws when the store is no longer what the destination was made from.
-    let checkSource: (Fingerprint) throws -> Void
-    /// Saves, durably, what the next command needs if this one ends now: the intent, and what the store looks like once
-    /// its `-wal` is written back.
-    let save: (SwapIntent, Fingerprint?) throws -> Void
+    /// Throws when the destination is no longer what was verified.
+    var checkDestination: () throws -> Void = {}
+
+    package init(
+        sourceGuard: SourceGuard, destination: String, folder: RunFolder, files: FileLayer,
+        memory: MemoryBudget = MemoryBudget(), largestLogged: Int64 = 1 << 30, stop: StopRequest = StopRequest(),
+        progress: ProgressHook? = nil, trace: TraceHook? = nil, checkDestination: @escaping () throws -> Void = {}
+    ) {
+        self.sourceGuard = sourceGuard
+        self.destination = destination
+        self.folder = folder
+        self.files = files
+        self.memory = memory
+        self.largestLogged = largestLogged
+        self.stop = stop
+        self.progress = progress
+        self.trace = trace
+        self.checkDestination = checkDestination
+    }
 
     private var store: StoreFileNames { sourceGuard.store }
-    private var folder: String { FileLayer.parent(of: store.main) }
 
-    /// Runs the swap.
+    /// Runs the swap; the record is saved with the intent before anything of the store changes.
     ///
+    /// - Parameter record: The run; afterwards as it was saved last.
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another connection has the store open: nothing was changed, and
-    ///   the same can be tried again. Whatever `checkSource` throws.
-    func run() throws {
+    ///   the same can be tried again; `.sourceChanged`; the reason of the stop request.
+    package func run(_ record: inout RunRecord) throws {
         do {
-            try prepareDestination()
-            try ExternalFiles(store: store.main, files: files).add(from: newExternalFiles)
-            try takeStore()
-            let lock = try lockDestination()
-            try putInPlace()
-            // The new store first: until the old one is let go, nobody waits for it in vain.
-            withExtendedLifetime(lock) {}
+            record.phase = .swap
+            try checkDestination()
+            try removeEmptyJournals(of: destination, files: files)
+            let external = ExternalFiles(store: store.main, files: files)
+            do {
+                try external.noteNames(on: sourceGuard.connection, workFolder: folder.path)
+            } catch let error as DatabaseError where error.isCorrupt && record.kind == .rollback {
+                // Of a damaged store no file is known to be released, so none goes.
+            }
+            let source = try openDestination()
+            record.swap = .overwrite(
+                SwapIntent.Overwrite(
+                    schemaVersion: try sourceGuard.connection.schemaVersion(),
+                    hashes: try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)))
+            try external.add(from: ExternalData.folder(forStore: destination))
+            try overwrite(sourceGuard.handOver(), with: source, &record)
         } catch {
             throw FerryError.wrapping(error, on: store.main)
         }
         sourceGuard.release()
     }
 
-    /// Gives the destination what belongs to the store's file rather than to its content, and makes it durable.
-    private func prepareDestination() throws {
-        let names = StoreFileNames(destination)
-        for side in [names.log, names.journal] {
-            // TRUNCATE mode leaves an empty journal behind.
-            guard try (files.attributesIfPresent(side)?.size ?? 0) == 0 else {
-                throw FerryError(
-                    .internalError, "\(side) is not empty, so \(destination) is not a finished store.",
-                    remedy: "Run the command again with --restart.")
-            }
-        }
-        for side in [names.log, names.index, names.journal] { try files.removeIfPresent(side) }
-        try files.copyMetadata(from: store.main, to: destination)
-        try files.syncFile(destination)
-    }
-
-    // MARK: The old store
-
-    /// Takes the store from all others and leaves it whole in its main file, with an empty `-wal` if any.
-    private func takeStore() throws {
-        try checkSource(sourceGuard.fingerprint())
-        let attributes = try files.attributes(destination)
-        let intent = SwapIntent(device: attributes.device, inode: attributes.inode)
-        try save(intent, nil)
-        guard try sourceGuard.takeExclusively() else { throw inUse }
-        // Between the guard's transaction and this lock another program may have written.
-        try checkSource(sourceGuard.fingerprint())
-        try writeBack(intent)
-    }
-
-    /// Writes the `-wal` back into the main file and empties it.
-    ///
-    /// In two moves, with a record in between, so that the store is recognised after a kill at any moment: until the
-    /// `-wal` is emptied it says that nothing was committed; afterwards the main file is what the record says.
-    private func writeBack(_ intent: SwapIntent) throws {
-        guard try (files.attributesIfPresent(store.log)?.size ?? 0) > 0 else { return }
-        let connection = sourceGuard.connection
-        // `locking_mode = EXCLUSIVE` keeps the lock over the end of the transaction.
-        try connection.execute("ROLLBACK")
-        try checkpoint("PASSIVE", connection)
-        try connection.execute("BEGIN EXCLUSIVE")
-        var written = try sourceGuard.fingerprint()
-        try connection.execute("ROLLBACK")
-        written.store = written.store.withoutLog
-        try save(intent, written)
-        try checkpoint("TRUNCATE", connection)
-        try connection.execute("BEGIN EXCLUSIVE")
-        guard try written.compare(with: sourceGuard.fingerprint()) == .same else {
-            throw FerryError(
-                .sourceChanged, "\(store.main) was written by another program during the swap.",
-                remedy: "Close the app that has it open and run the command again with --restart.")
-        }
-    }
-
-    private func checkpoint(_ mode: String, _ connection: Connection) throws {
-        guard try connection.checkpoint(mode) else { throw inUse }
-    }
-
-    private var inUse: FerryError {
-        FerryError(
-            .storeInUseAtSwap,
-            "\(store.main) is open in another program, so the migrated store was not put in its place.",
-            remedy: "Close the app and run the same command again: everything but the swap is done.")
-    }
-
-    // MARK: The new store
-
-    /// Locks the destination's inode, so that nobody reads the new store before its folder is durable.
-    private func lockDestination() throws -> Connection {
-        let connection = try Connection(path: destination, mode: .readWrite, vfs: vfs, trace: trace)
-        // An ordinary close could remove, by its path, the `-wal` of a store that is not this one any more.
-        connection.keepWriteAheadLogOnClose()
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+    /// Opens the destination in a transaction that keeps writers out of it.
+    private func openDestination() throws -> Connection {
+        let connection = try Connection(path: destination, mode: .readOnly, trace: trace)
+        try connection.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
         return connection
     }
 
-    private func putInPlace() throws {
-        for side in [store.log, store.index, store.journal] { try files.removeIfPresent(side) }
-        try files.syncFolder(folder)
-        try files.rename(destination, to: store.main)
-        try files.syncFolder(folder)
+    private func overwrite(_ connection: Connection, with source: Connection, _ record: inout RunRecord) throws {
+        try connection.execute("PRAGMA synchronous = EXTRA")
+        try connection.shareCaches(memory.workingCaches, among: ["main": 1])
+        let journal = JournalSwitch(connection: connection, folder: folder, files: files)
+        try journal.begin(&record, for: source, largestLogged: largestLogged)
+        do {
+            try connection.overwrite(with: source) { state in
+                try stop.check()
+                progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
+                // Behind this look SQLite commits.
+                if state.isBeforeCommit {
+                    try checkDestination()
+                    try connection.checkPlace()
+                }
+            }
+        } catch {
+            // The first error is the one to report; what cannot be given back now is given back by the next call.
+            do { try journal.abandon(&record) } catch {}
+            throw error
+        }
+        stop.unitIsDone()
+        try connection.checkPlace()
+        try journal.end(record)
+        record.ended = try journal.alone().store.withoutLog
+    }
+}
+
+/// Removes what is left beside a finished database, if there is nothing in it.
+///
+/// - Throws: ``FerryError`` when a side file has content: then the database alone is not the whole of it.
+func removeEmptyJournals(of database: String, files: FileLayer) throws {
+    let names = StoreFileNames(database)
+    for side in [names.log, names.journal] {
+        // TRUNCATE mode leaves an empty journal behind.
+        guard try (files.attributesIfPresent(side)?.size ?? 0) == 0 else {
+            throw FerryError(
+                .internalError, "\(side) is not empty, so \(database) is not a finished store.",
+                remedy: "Run the command again with --restart.")
+        }
+    }
+    for side in [names.log, names.index, names.journal] { try files.removeIfPresent(side) }
+}
+
+extension Connection {
+    /// - Throws: ``FerryError`` `.sourceChanged` when another file stands at the store's path by now.
+    func checkPlace() throws {
+        guard try hasMoved() else { return }
+        throw FerryError(
+            .sourceChanged, "\(path) was replaced by another file, or taken away, while it was at work.",
+            remedy: "The file that stands there now is not migrated and was not touched. Close the program that put it "
+                + "there and run the command again with --restart.")
     }
 }

@@ -18,12 +18,13 @@ package enum Quantity {
             ])
     }
 
-    /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`) or `h`.
+    /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`), `h` or `d`.
     package static func nanoseconds(_ text: String) -> Int64? {
         scaled(
             text,
             by: [
                 "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000,
+                "d": 86_400_000_000_000,
             ])
     }
 
@@ -58,10 +59,15 @@ package enum Quantity {
         return "\(bytes) B"
     }
 
+    /// The whole number nearest to a rate or a time, which may come from a file: 0 for what is no number.
+    package static func whole(_ number: Double) -> Int64 {
+        number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
+    }
+
     package static func durationText(seconds: Double) -> String {
-        if seconds < 1 { return "\(Int((seconds * 1_000).rounded())) ms" }
+        if seconds < 1 { return "\(whole((seconds * 1_000).rounded())) ms" }
         if seconds < 120 { return "\(decimal(seconds, places: 1)) s" }
-        let whole = Int(seconds)
+        let whole = whole(seconds)
         if whole < 7_200 { return "\(whole / 60) min \(whole % 60) s" }
         return "\(whole / 3_600) h \(whole % 3_600 / 60) min"
     }

@@ -67,7 +67,7 @@ struct GenerateCommand: Command {
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
         try generator.generate(at: output, files: files) { renderer?.show($0) }
-        let seconds = Double(Clock.nanoseconds() - start) / 1e9
+        let seconds = Clock.seconds(since: start)
         renderer?.finish()
         let bytes = try files.attributes(output).size
         let total = generator.rows.values.reduce(0, +)

@@ -31,6 +31,10 @@ struct MigrateCommand: PolicyCommand {
             .value("--budget", "TIME", "Work so long (15s, 2min), then stop with exit code 75; run again to go on."),
             .flag("--hold-swap", "Do everything but put the migrated store in place; the next call without it does."),
             .flag("--restart", "Drop an unfinished run instead of going on with it."),
+            .flag(
+                "--recover",
+                "Let SQLite roll back what a program that ended in the middle of writing has left (a hot journal), after "
+                    + "a raw copy of both files was put into the snapshots' folder; else such a store is refused."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
@@ -76,10 +80,16 @@ struct MigrateCommand: PolicyCommand {
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
+        configuration.recovers = arguments.has("--recover")
         configuration.budget = try MigrateCommand.budget(arguments)
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.checkMemory()
         self.configuration = configuration
+        if configuration.recovers, isDryRun || isRehearsal {
+            throw arguments.wrong(
+                "--recover has no meaning with \(isDryRun ? "--dry-run" : "--rehearse"), which change no store.",
+                "Leave one of the two out.")
+        }
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(
@@ -147,7 +157,10 @@ struct MigrateCommand: PolicyCommand {
             console.result(rendering.json, text: rendering.text)
             return .success
         } catch {
-            let error = input.worded(error)
+            var error = input.worded(error)
+            if error.code == .hotJournal, !configuration.recovers {
+                error.remedy += " Or give --recover, which keeps both files as they are and repairs the store."
+            }
             let failure = MigrationFailure(
                 error: error, plan: seen.withLock { $0 }, store: configuration.output ?? input.store)
             failure.show(on: console)

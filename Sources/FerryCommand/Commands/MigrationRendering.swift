@@ -108,7 +108,7 @@ struct MigrationRendering {
             ("mode", .string(summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue)),
             ("checked", .integer(summary.checked)),
             ("notRecomputed", .integer(summary.notRecomputed)),
-            ("differences", .integer(summary.differences.reduce(Int64(0)) { $0 + $1.count })),
+            ("differences", .integer(summary.differences.map(\.count).clampedSum)),
             ("found", .array(found)),
         ])
     }
@@ -218,8 +218,8 @@ struct MigrationRendering {
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
-        if let rows = phase.rowsPerSecond { return " (\(Quantity.grouped(Int64(rows))) rows/s)" }
-        if let bytes = phase.bytesPerSecond { return " (\(Quantity.sizeText(Int64(bytes)))/s)" }
+        if let rows = phase.rowsPerSecond { return " (\(Quantity.grouped(Quantity.whole(rows))) rows/s)" }
+        if let bytes = phase.bytesPerSecond { return " (\(Quantity.sizeText(Quantity.whole(bytes)))/s)" }
         return ""
     }
 

@@ -11,33 +11,52 @@ struct RollbackCommand: Command {
     static let syntax = Syntax(
         "rollback", summary: "Puts a snapshot back in the place of the store.",
         discussion: "Reads the snapshot through first: a damaged one is refused (exit 2) and the store stays as it is. "
-            + "Without a name the newest snapshot is taken. What is replaced is kept until the swap has succeeded.",
-        operands: [MigrationInput.store, SnapshotOptions.snapshot], options: [SnapshotOptions.folder],
+            + "Without a name the newest snapshot is taken that the store does not hold already, so that a second "
+            + "rollback undoes the first. What is replaced is snapshotted first, unless nothing was written to it since "
+            + "the last migration or rollback ended. A damaged store is copied as it is into the folder of the "
+            + "snapshots; one that is gone is put back.",
+        operands: [MigrationInput.store, SnapshotOptions.snapshot],
+        options: [
+            SnapshotOptions.folder,
+            .flag("--no-snapshot", "Do not snapshot what is replaced: what was written to it since is lost."),
+        ],
         example: "ferry rollback App.sqlite")
 
     private let store: URL
     private let snapshot: URL?
     private let folder: URL?
+    private let keepsReplaced: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
         store = URL(filePath: arguments.operand(0))
         snapshot = arguments.optionalOperand(1).map { URL(filePath: $0) }
         folder = SnapshotOptions.folder(arguments)
+        keepsReplaced = !arguments.has("--no-snapshot")
     }
 
     func run(on console: Console) throws -> ExitCode {
-        let report = try StoreFiles(store).rollback(to: snapshot, folder: folder)
+        let report = try StoreFiles(store).rollback(to: snapshot, folder: folder, keepsReplaced: keepsReplaced)
+        for warning in report.warnings { console.note("Warning: \(warning)") }
         console.result(
             [
                 ("outcome", .string("rolledBack")), ("store", .string(report.store.filePath)),
                 ("snapshot", .string(report.snapshot.filePath)), ("replaced", .string(report.replaced)),
-                ("version", .string(report.version)),
+                ("version", .string(report.version)), ("sequence", .integer(report.sequence)),
+                ("reason", .string(report.reason)), ("kept", .array(report.kept.map { .string($0.filePath) })),
+                ("warnings", .array(report.warnings.map { .string($0) })),
             ],
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
                 "From \(report.snapshot.filePath), which is kept.",
-            ])
+                report.kept.isEmpty
+                    ? "Nothing was snapshotted of what was replaced\(keepsReplaced ? ": no write to it is unsaved." : ".")"
+                    : "What was replaced is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
+            ] + (report.reason.map { ["\(number(report)) was taken: \($0)."] } ?? []))
         return .success
+    }
+
+    private func number(_ report: RollbackReport) -> String {
+        report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
     }
 }

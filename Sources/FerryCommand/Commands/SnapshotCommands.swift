@@ -48,7 +48,8 @@ struct SnapshotCreateCommand: Command {
 struct SnapshotListCommand: Command {
     static let syntax = Syntax(
         "snapshot list", summary: "Lists a store's snapshots, oldest first.",
-        discussion: "Reads the manifests only; snapshot verify reads the archives too.",
+        discussion: "Their numbers are the order in which they were made, whatever the clock said. "
+            + "Reads the manifests only; snapshot verify reads the archives too.",
         operands: [MigrationInput.store], options: [SnapshotOptions.folder], example: "ferry snapshot list App.sqlite")
 
     private let store: URL

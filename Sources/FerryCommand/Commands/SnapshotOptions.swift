@@ -26,27 +26,31 @@ enum SnapshotOptions {
 struct SnapshotRendering {
     let entries: [SnapshotEntry]
 
-    var json: [(String, JSON)] {
+    var json: [(String, JSON)] { [("snapshots", list)] }
+
+    var list: JSON {
         let snapshots = entries.map { entry in
             var members: [(String, JSON)] = [
                 ("path", .string(entry.url.filePath)), ("created", .string(entry.created)),
                 ("version", .string(entry.version)), ("bytes", .integer(entry.bytes)),
                 ("compressedBytes", .integer(entry.compressedBytes)),
-                ("verified", entry.verified.map { .bool($0) } ?? .null),
+                ("verified", entry.verified.map { .bool($0) } ?? .null), ("sequence", .integer(entry.sequence)),
             ]
             if let problem = entry.problem { members.append(("problem", problem.json)) }
             return JSON.object(members)
         }
-        return [("snapshots", .array(snapshots))]
+        return .array(snapshots)
     }
 
     var table: [String] {
         var table = TextTable(
-            ["Created", "Version", "Size", "Archive", "State", "Path"], [.left, .left, .right, .right, .left, .left])
+            ["No.", "Created", "Version", "Size", "Archive", "State", "Path"],
+            [.right, .left, .left, .right, .right, .left, .left])
         for entry in entries {
             let state = entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read"
             table.add([
-                entry.created, entry.version ?? "?", Quantity.sizeText(entry.bytes),
+                entry.sequence.map(String.init) ?? "", entry.created, entry.version ?? "?",
+                Quantity.sizeText(entry.bytes),
                 Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
             ])
         }

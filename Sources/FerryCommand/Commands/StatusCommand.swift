@@ -60,7 +60,7 @@ struct StatusCommand: Command {
         if let phase = status.phase { parts.append("phase \(phase)" + (status.subject.map { " (\($0))" } ?? "")) }
         if let step = status.step, let steps = status.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
         if let fraction = status.fraction { parts.append("\(Quantity.decimal(fraction * 100, places: 1)) %") }
-        if let rate = status.rowsPerSecond { parts.append("\(Quantity.grouped(Int64(rate))) rows/s") }
+        if let rate = status.rowsPerSecond { parts.append("\(Quantity.grouped(Quantity.whole(rate))) rows/s") }
         if let left = status.etaSeconds { parts.append("\(Quantity.durationText(seconds: left)) left") }
         return parts.isEmpty ? "." : ": \(parts.joined(separator: ", "))."
     }

@@ -19,7 +19,7 @@ struct Demo {
         defer { bar?.finish() }
         try library.write(version, to: folder.store) { bar?.show($0) }
         bar?.finish()
-        let seconds = Double(Clock.nanoseconds() - start) / 1e9
+        let seconds = Clock.seconds(since: start)
         console.say(
             "\(folder.store): \(Quantity.grouped(library.books)) books and "
                 + "\(Quantity.grouped(library.users)) users, "
@@ -79,7 +79,9 @@ struct Demo {
             try command(["rollback", folder.store])
         }
         let isSame = try folder.digest(of: folder.store) == before
-        console.say("The store is the one from the beginning, byte for byte: \(isSame ? "yes" : "no").")
+        console.say(
+            "The store is the one from the beginning, each page, but for the counters in its header: "
+                + "\(isSame ? "yes" : "no").")
         console.handOn(report)
         tellTheEnd()
         return isSame ? .success : .differs

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerrySQLite
 
 /// The folder of a demo: store, model versions, mapping files.
 struct DemoFolder {
@@ -44,14 +45,15 @@ struct DemoFolder {
 
     func size(of file: String) throws(FerryError) -> Int64 { try files.attributes(file).size }
 
-    /// SHA-256 of a file that no connection of this process has open.
+    /// SHA-256 of a database that no connection of this process has open, but for what its header counts.
     func digest(of file: String) throws(FerryError) -> String {
         let input = try files.open(file)
         var hash = SHA256()
         var offset: Int64 = 0
         while true {
-            let bytes = try input.read(count: 1 << 20, at: offset)
+            var bytes = try input.read(count: 1 << 20, at: offset)
             if bytes.isEmpty { return hash.finalize().hexadecimal }
+            if offset == 0 { DatabaseHeader.blankCounters(&bytes) }
             hash.update(bytes)
             offset += Int64(bytes.count)
         }

@@ -25,7 +25,8 @@ final class BarProgress: ProgressRenderer {
         let now = Clock.nanoseconds()
         let line = state.withLock { state -> String? in
             state.rate.take(update, at: now)
-            guard now - state.last >= BarProgress.interval || update.done == update.total else { return nil }
+            guard Clock.nanoseconds(from: state.last, to: now) >= BarProgress.interval || update.done == update.total
+            else { return nil }
             state.last = now
             state.isDrawn = true
             return (state.step.map { "step \($0)  " } ?? "") + state.rate.text(update)

@@ -19,7 +19,7 @@ final class PlainProgress: ProgressRenderer {
         let now = Clock.nanoseconds()
         let line = state.withLock { state -> String? in
             state.rate.take(update, at: now)
-            guard now - state.last >= PlainProgress.interval else { return nil }
+            guard Clock.nanoseconds(from: state.last, to: now) >= PlainProgress.interval else { return nil }
             state.last = now
             return state.rate.text(update)
         }

@@ -25,14 +25,14 @@ struct ProgressRate {
 
     /// Rows (bytes while a snapshot is taken) in a second; nil in the first half second, when it means nothing yet.
     func perSecond(_ update: ProgressUpdate) -> Double? {
-        let seconds = Double(now - start) / 1e9
+        let seconds = Double(Clock.nanoseconds(from: start, to: now)) / 1e9
         guard seconds >= 0.5, update.done > startDone else { return nil }
         return Double(update.done - startDone) / seconds
     }
 
     /// Bytes written in a second, journals and temporary files included; nil as ``perSecond(_:)``.
     private var writtenPerSecond: Double? {
-        let seconds = Double(now - start) / 1e9
+        let seconds = Double(Clock.nanoseconds(from: start, to: now)) / 1e9
         guard seconds >= 0.5, let startBytes, let written = ProcessBytes.now(files: files)?.written else { return nil }
         return Double(written - startBytes) / seconds
     }
@@ -48,9 +48,11 @@ struct ProgressRate {
             parts.append(countsBytes ? Quantity.sizeText(update.done) : "\(Quantity.grouped(update.done)) rows")
         }
         if let rate = perSecond(update) {
-            let text = countsBytes ? Quantity.sizeText(Int64(rate)) : "\(Quantity.grouped(Int64(rate))) rows"
-            parts.append("\(text)/s")
-            if !countsBytes, let written = writtenPerSecond { parts.append("\(Quantity.sizeText(Int64(written)))/s") }
+            let whole = Quantity.whole(rate)
+            parts.append((countsBytes ? Quantity.sizeText(whole) : "\(Quantity.grouped(whole)) rows") + "/s")
+            if !countsBytes, let written = writtenPerSecond {
+                parts.append("\(Quantity.sizeText(Quantity.whole(written)))/s")
+            }
             if let total = update.total, total > update.done {
                 parts.append("\(Quantity.durationText(seconds: Double(total - update.done) / rate)) left")
             }

@@ -40,12 +40,12 @@ package struct TunePage {
         }
         let longest = result.runs.map { (Double($0.chunkRows), $0.longestChunkSeconds) }
         return [
-            SweepChart(title: "Rows a second", dots: speed) { Quantity.grouped(Int64($0)) },
+            SweepChart(title: "Rows a second", dots: speed) { Quantity.grouped(Quantity.whole($0)) },
             SweepChart(title: "Longest chunk", dots: longest, limit: result.judge.chunkSeconds) {
                 Quantity.durationText(seconds: $0)
             },
             SweepChart(title: "Peak memory", dots: peak, limit: Double(result.judge.memoryLimit)) {
-                Quantity.sizeText(Int64($0))
+                Quantity.sizeText(Quantity.whole($0))
             },
         ]
     }
@@ -90,7 +90,7 @@ struct SweepChart {
         parts.append("<polyline points=\"\(path)\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2\"/>")
         for (index, place) in places.enumerated() {
             parts.append("<circle cx=\"\(short(place.0))\" cy=\"\(short(place.1))\" r=\"3\" fill=\"#0072b2\"/>")
-            parts.append(label(Quantity.grouped(Int64(dots[index].x)), place.0, Self.bottom + 20, "middle"))
+            parts.append(label(Quantity.grouped(Quantity.whole(dots[index].x)), place.0, Self.bottom + 20, "middle"))
         }
         return "<svg width=\"\(short(Self.width))\" height=\"\(short(Self.height))\" font-family=\"sans-serif\" "
             + "font-size=\"12\">\(parts.joined())</svg>"

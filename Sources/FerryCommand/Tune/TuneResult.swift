@@ -130,7 +130,7 @@ package struct TuneResult {
     static func cells(_ run: Run) -> [String] {
         [
             Quantity.grouped(Int64(run.chunkRows)), Quantity.grouped(run.rows),
-            run.rowsPerSecond.map { Quantity.grouped(Int64($0)) } ?? "?",
+            run.rowsPerSecond.map { Quantity.grouped(Quantity.whole($0)) } ?? "?",
             run.peakResidentBytes.map { Quantity.sizeText($0) } ?? "?",
             Quantity.durationText(seconds: run.longestChunkSeconds),
             Quantity.durationText(seconds: run.worstLostSeconds),

@@ -65,7 +65,8 @@ struct RunDatabase {
         // This connection's journal is deleted at the commit; only EXTRA syncs the folder then, so that a power cut does
         // not bring the journal back, and with it the table, into a step that is recorded as finished.
         try connection.execute("PRAGMA main.synchronous = EXTRA")
-        try connection.execute("DROP TABLE IF EXISTS main.\(ProgressTable.name)")
+        try attachSource(to: connection)
+        try ProgressTable.drop(on: connection)
         try connection.execute("PRAGMA main.journal_mode = DELETE")
     }
 
@@ -138,6 +139,11 @@ struct RunDatabase {
             try StoreCreation.createTables(of: destination, on: connection, hasModelCache: hasModelCache)
             try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
             try metadata.write(to: connection)
+            // Core Data leaves them at 0; what an app has set is its own.
+            for name in ["user_version", "application_id"] {
+                guard let number = try connection.pragma(name, in: "source")?.integer, number != 0 else { continue }
+                try connection.setPragma(name, to: number)
+            }
             if try ModelCache.hasModel(connection, schema: "source") {
                 try ModelCache.write(resolved.destination.model, on: connection)
             }

@@ -85,7 +85,7 @@ struct ChunkWalk {
             }
             guard let range else { return }
             (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
-            cost.nanoseconds = Clock.nanoseconds() - start
+            cost.nanoseconds = Clock.nanoseconds(since: start)
             cost.bytes = context.writtenBytes - written
             sizer.chunkTook(cost)
             if most < sizer.rows { most *= 2 } else { most = .max }

@@ -46,6 +46,12 @@ struct KeyRanges {
     init(of mappings: [ResolvedEntityMapping], in context: StepContext) throws {
         precondition(!mappings.isEmpty, "ranges are those of an entity mapping")
         let table = "source." + (try context.sourceTable(of: mappings[0]))
+        guard try context.connection.integer("SELECT min(Z_PK) FROM \(table)") != Self.beginning else {
+            throw FerryError(
+                .rowFailed, "An object of \(mappings[0].source), or of its table, has the lowest of all keys.",
+                remedy: "Give it another Z_PK in a copy of the store, or delete it there.",
+                place: .init(entity: mappings[0].source, primaryKey: Self.beginning))
+        }
         let numbers = try mappings.map { try context.sourceNumber(of: $0) }
         let unbroken = try Self.unbrokenKeys(of: mappings, table: table, numbers: numbers, in: context)
         try self.init(
@@ -136,8 +142,9 @@ struct KeyRanges {
         if let unbroken {
             let low = max(key, unbroken.lowerBound - 1)
             guard low < unbroken.upperBound else { return nil }
-            let high = min(unbroken.upperBound, low + Int64(rows))
-            return Range(low: low, high: high, rows: high - low, isLast: high == unbroken.upperBound)
+            let isLast = unbroken.upperBound - low <= rows
+            let high = isLast ? unbroken.upperBound : low + Int64(rows)
+            return Range(low: low, high: high, rows: high - low, isLast: isLast)
         }
         try probe.bind(.integer(key), named: ":low")
         try probe.bind(.integer(Int64(rows - 1)), named: ":skipped")
@@ -152,6 +159,6 @@ struct KeyRanges {
         return Range(low: key, high: rest.integer(1), rows: rest.integer(0), isLast: true)
     }
 
-    /// Before the first key: Core Data counts from 1, but a row of any key is a row.
+    /// Before the first key: Core Data counts from 1, but a row of any higher key is a row.
     static let beginning = Int64.min
 }

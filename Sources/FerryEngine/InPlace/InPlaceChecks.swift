@@ -26,6 +26,8 @@ struct InPlaceChecks {
         var highestKeys: [Int64: Int64]
         /// Rows of no known entity, by table.
         var strangers: [String: Int64]
+        /// What of the app's is named as Ferry's own tables are.
+        var namedAsOurs: Set<String>
         /// Links of join tables that lead to objects of other entities than are declared.
         var wrongLinks: Int64
     }
@@ -40,7 +42,7 @@ struct InPlaceChecks {
         let writesLinks = destination.joinTables.contains { plan.touched.contains($0.name) }
         return Before(
             rows: step.sourceRows ?? counted.known, metadata: try StoreMetadata.read(from: connection),
-            highestKeys: try highestKeys(), strangers: counted.strangers,
+            highestKeys: try highestKeys(), strangers: counted.strangers, namedAsOurs: try namedAsOurs(),
             wrongLinks: writesLinks && mayHave(.danglingKey) ? try wrongLinks(of: source, tables: nil).rows : 0)
     }
 
@@ -73,6 +75,11 @@ struct InPlaceChecks {
         return (rows, strangers)
     }
 
+    private func namedAsOurs() throws -> Set<String> {
+        let names = try connection.rows("SELECT name FROM sqlite_master WHERE name LIKE 'ferry\\_%' ESCAPE '\\'")
+        return Set(names.compactMap { $0[0].text })
+    }
+
     private func highestKeys() throws -> [Int64: Int64] {
         let rows = try connection.rows("SELECT Z_ENT, Z_MAX FROM Z_PRIMARYKEY")
         return Dictionary(
@@ -96,7 +103,7 @@ struct InPlaceChecks {
     /// - Returns: The counts of the mappings.
     /// - Throws: ``FerryError`` `.verificationFailed` for the first difference.
     func after(_ before: Before, written: [String: Int64]) throws -> [EntityMappingCounts] {
-        try checkSchema()
+        try checkSchema(before)
         try checkNumbers(before)
         try checkMetadata(before)
         // What SQLite has counted while it wrote is not counted again. Rows of no known entity it has not written; a
@@ -121,7 +128,7 @@ struct InPlaceChecks {
     }
 
     /// Every table, column, index and trigger of a new store is there; only columns that were dead before are over.
-    private func checkSchema() throws {
+    private func checkSchema(_ before: Before) throws {
         let catalog = try StoreCatalog(connection)
         for table in destination.tablesInOrder {
             let system = ["Z_PK", "Z_ENT", "Z_OPT"].map { Column(name: $0, type: "INTEGER") }
@@ -149,7 +156,9 @@ struct InPlaceChecks {
             let objects = try connection.integer("SELECT count(*) FROM \(rTree.table) WHERE \(rTree.condition(""))")
             guard entries == objects else { throw fail("the R-Tree \(rTree.name) lacks objects, or has too many") }
         }
-        if let left = catalog.tables.first(where: { $0.name.hasPrefix("ferry_") }) {
+        if let left = catalog.tables.first(where: {
+            $0.name.hasPrefix("ferry_") && !before.namedAsOurs.contains($0.name)
+        }) {
             throw fail("the table \(left.name) was left behind")
         }
     }

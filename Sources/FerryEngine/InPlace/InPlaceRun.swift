@@ -201,13 +201,13 @@ package struct InPlaceRun {
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
-        report.phaseNanoseconds[.rows] = Clock.nanoseconds() - start
+        report.phaseNanoseconds[.rows] = Clock.nanoseconds(since: start)
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
         releaseUnusedMemory()
         options.progress?(ProgressUpdate(phase: .verify))
         let checkStart = Clock.nanoseconds()
         report.counts = try checks.after(before, written: written)
-        report.phaseNanoseconds[.verify] = Clock.nanoseconds() - checkStart
+        report.phaseNanoseconds[.verify] = Clock.nanoseconds(since: checkStart)
         report.unmapped = checks.unmapped(before)
         report.leftBehind = try checks.leftBehind(of: leftovers)
         for (position, rows) in removed.rows where report.counts.indices.contains(position) {
@@ -331,7 +331,7 @@ extension FerryError {
     fileprivate init(inPlace error: DatabaseError, on path: String) {
         if error.isBusy {
             self.init(
-                .storeInUseAtSwap, "\(path) is open in another program, so it was not migrated.",
+                .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
                 remedy: "Close the app and run the same command again.", cause: error)
             return
         }

@@ -45,7 +45,15 @@ extension DestinationObject {
                 let last = try manager.single(
                     "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1",
                     [.integer(primaryKey)])
-                object.set(.integer((last.integer ?? 1024) + 1024), ofColumn: orderColumn)
+                let (position, isTooHigh) = (last.integer ?? 1024).addingReportingOverflow(1024)
+                guard !isTooHigh else {
+                    throw FerryError(
+                        .rowFailed,
+                        "\(writer.root) \(primaryKey) takes no further object in \(key): the last one is at the end of "
+                            + "all positions.", place: .init(entity: writer.root, property: key, primaryKey: primaryKey)
+                    )
+                }
+                object.set(.integer(position), ofColumn: orderColumn)
             }
         case .inverseless(let table, let column):
             try manager.flush()

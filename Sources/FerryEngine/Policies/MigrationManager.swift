@@ -147,7 +147,8 @@ public final class MigrationManager {
     private func newKey(in writer: EntityWriter) throws -> Int64 {
         if lastKeys[writer.root] == nil {
             let highest = try single("SELECT max(Z_PK) FROM main.\(writer.table)", []).integer ?? 0
-            lastKeys[writer.root] = max(highest, try KeyBase.lastKeptKey(inTableOf: writer.root, context))
+            lastKeys[writer.root] = try KeyBase.checked(
+                max(highest, try KeyBase.lastKeptKey(inTableOf: writer.root, context)), of: writer.root)
         }
         newKeys[writer.root, default: 0] += 1
         let key = (lastKeys[writer.root] ?? 0) + 1

@@ -37,7 +37,25 @@ enum KeyBase {
     ) throws -> Int64 {
         guard !mapping.keepsPrimaryKey else { return 0 }
         let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
-        return max(firstKey, highest ?? 0)
+        return try checked(max(firstKey, highest ?? 0), of: mapping.destination)
+    }
+
+    /// Half of all keys: below it no number of new objects reaches the end of the keys.
+    private static let highestBase = Int64.max / 2
+
+    /// The key after which new objects of an entity count on.
+    ///
+    /// - Throws: ``FerryError`` `.noKeysLeft` where keys in use are so high that new ones could overflow.
+    static func checked(_ base: Int64, of entity: String) throws(FerryError) -> Int64 {
+        guard base <= highestBase else {
+            throw FerryError(
+                .noKeysLeft,
+                "New objects of entity \(entity) get no keys: Z_MAX or the highest Z_PK of those that keep theirs is at "
+                    + "the end of all keys.",
+                remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the store.",
+                place: .init(entity: entity))
+        }
+        return base
     }
 
     /// The highest key in use or ever handed out in the source table of a mapping.

@@ -84,7 +84,7 @@ extension RowStatements {
 
     /// Where the lookup of the mapping's `unique` takes its objects from.
     func lookupSource() throws(FerryError) -> ObjectLookup.Source {
-        var columns: [(name: String, affinity: ObjectLookup.Affinity)] = []
+        var columns: [(name: String, affinity: ColumnAffinity)] = []
         for name in mapping.unique {
             guard let column = context.destination.column(of: name, in: mapping.destination) else {
                 throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")

@@ -8,31 +8,11 @@ package import FerrySQLite
 /// says for which hashes it is worth looking there. What is not saved can be read from the new store's rows at any time,
 /// so that a run that goes on, or a chunk that is repeated, finds what it would have found.
 package final class ObjectLookup {
-    /// What a column makes of values before it stores them.
-    package enum Affinity: Sendable {
-        case text, numeric, real, none
-
-        /// By SQLite's rules for declared types.
-        package init(declaredType: String) {
-            let type = declaredType.uppercased()
-            let holds = { (words: [String]) in words.contains { type.contains($0) } }
-            if holds(["INT"]) {
-                self = .numeric
-            } else if holds(["CHAR", "CLOB", "TEXT"]) {
-                self = .text
-            } else if type.isEmpty || holds(["BLOB"]) {
-                self = .none
-            } else {
-                self = holds(["REAL", "FLOA", "DOUB"]) ? .real : .numeric
-            }
-        }
-    }
-
     /// 1 MiB: one bit in sixteen or fewer is set by half a million objects.
     private static let filterBits: UInt64 = 23
 
     private let key: KeyedHash.Key
-    private let affinities: [Affinity]
+    private let affinities: [ColumnAffinity]
     private let known: KnownObjects
     private let saved: SavedObjects
     private let learn: Statement
@@ -55,9 +35,9 @@ package final class ObjectLookup {
         package var table: String
         /// The entity's number, `Z_ENT`.
         package var number: Int64
-        package var columns: [(name: String, affinity: Affinity)]
+        package var columns: [(name: String, affinity: ColumnAffinity)]
 
-        package init(name: String, table: String, number: Int64, columns: [(name: String, affinity: Affinity)]) {
+        package init(name: String, table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)]) {
             self.name = name
             self.table = table
             self.number = number
@@ -238,7 +218,11 @@ package final class ObjectLookup {
             case .null: hash.add(Tag.null)
             case .integer:
                 let integer = arguments.integer(index)
-                if affinity == .real { Self.add(Double(integer), to: &hash) } else { Self.add(integer, to: &hash) }
+                if case .real(let real) = affinity.stored(integer) {
+                    Self.add(real, to: &hash)
+                } else {
+                    Self.add(integer, to: &hash)
+                }
             case .real: Self.add(arguments.real(index), to: &hash)
             case .text, .blob:
                 arguments.withBytes(index) { bytes in

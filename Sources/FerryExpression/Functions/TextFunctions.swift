@@ -15,15 +15,39 @@ extension ScalarFunction {
             { folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true)) }, ascii: .lower),
     ]
 
-    /// UTF-16 code units of UTF-8 text: one per character's first byte, two for characters outside the BMP.
+    /// UTF-16 code units of UTF-8 text: one per character, two for characters outside the BMP.
+    ///
+    /// Malformed text counts as what stands in for it when it is read as characters.
     private static func codeUnits(in bytes: UnsafeRawBufferPointer) -> Int64 {
         if ASCII.holds(bytes) { return Int64(bytes.count) }
-        var count: Int64 = 0
-        for byte in bytes {
-            if byte & 0xC0 != 0x80 { count += 1 }
-            if byte >= 0xF0 { count += 1 }
+        var (count, index): (Int64, Int) = (0, 0)
+        while index < bytes.count {
+            let length = length(ofCharacterAt: index, in: bytes)
+            guard length > 0 else { return Int64(String(decoding: bytes, as: UTF8.self).utf16.count) }
+            count += length == 4 ? 2 : 1
+            index += length
         }
         return count
+    }
+
+    /// The bytes of a well-formed character (Unicode, table 3-7); 0 for a malformed one.
+    private static func length(ofCharacterAt index: Int, in bytes: UnsafeRawBufferPointer) -> Int {
+        let (length, second): (Int, ClosedRange<UInt8>) =
+            switch bytes[index] {
+            case 0...0x7F: (1, 0...0)
+            case 0xC2...0xDF: (2, 0x80...0xBF)
+            case 0xE0: (3, 0xA0...0xBF)
+            case 0xED: (3, 0x80...0x9F)
+            case 0xE1...0xEF: (3, 0x80...0xBF)
+            case 0xF0: (4, 0x90...0xBF)
+            case 0xF1...0xF3: (4, 0x80...0xBF)
+            case 0xF4: (4, 0x80...0x8F)
+            default: (0, 0...0)
+            }
+        guard length > 1 else { return length }
+        guard index + length <= bytes.count, second.contains(bytes[index + 1]) else { return 0 }
+        for place in index + 2..<index + length where bytes[place] & 0xC0 != 0x80 { return 0 }
+        return length
     }
 
     /// A function of one text: by Unicode's rules, or letter by letter where the text is ASCII, which gives the same.

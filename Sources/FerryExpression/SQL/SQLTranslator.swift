@@ -75,12 +75,20 @@ package struct SQLTranslator<Resolver: PathResolver> {
         return parts.joined(separator: separator)
     }
 
+    private static var groupCount: Int { 32 }
+
     private mutating func joined(
         _ conditions: [Computation], _ word: String, whenEmpty: Bool
     ) throws(FerryError) -> String {
         if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
         var parts: [String] = []
         for condition in conditions { parts.append("(\(try sql(condition)))") }
+        // SQLite takes a run of operators as a tree as deep as it is long, and none above 1,000: so in groups.
+        while parts.count > Self.groupCount {
+            parts = stride(from: 0, to: parts.count, by: Self.groupCount).map { start in
+                "(\(parts[start..<min(start + Self.groupCount, parts.count)].joined(separator: " \(word) ")))"
+            }
+        }
         return parts.joined(separator: " \(word) ")
     }
 }

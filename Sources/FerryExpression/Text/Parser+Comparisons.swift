@@ -18,11 +18,22 @@ extension Parser {
         return try join(.predicate(.comparison(comparison)), [left, right])
     }
 
+    /// Values that a list may have: a statement has room for as many, several times over.
+    private static var elementLimit: Int { 2_000 }
+
     /// `a IN {x, y}`: `a == x OR a == y`.
     mutating func membership(of left: Node) throws(FerryError) -> Node {
         try advance()
         let options = try options()
+        let start = token.position
         let elements = try list("IN")
+        // The left side stands once for each element.
+        guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4
+        else {
+            throw lexer.error(
+                "IN has more than \(Self.elementLimit) values, or many of a long expression", at: start,
+                remedy: "Split it by OR, or compute it in a migration policy.")
+        }
         let value = try expression(left)
         var comparisons: [Predicate] = []
         for element in elements {

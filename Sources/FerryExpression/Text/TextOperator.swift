@@ -27,17 +27,22 @@ enum TextOperator: String {
     }
 
     /// `*` stands for any text and `?` for one character; after a backslash each stands for itself.
+    ///
+    /// What stands between two `*` may be taken where it first occurs: if the rest fits after any later place, it fits
+    /// after that one. So nothing is tried twice, and the time is at most the text's length times the pattern's.
     private static func wildcards(_ text: String) -> String {
-        var pattern = ""
+        var pieces = [""]
         var scalars = text.unicodeScalars.makeIterator()
         while let scalar = scalars.next() {
             switch scalar {
-            case "*": pattern += ".*"
-            case "?": pattern += "."
-            case "\\": pattern += literal(String(scalars.next() ?? scalar))
-            default: pattern += literal(String(scalar))
+            case "*": pieces.append("")
+            case "?": pieces[pieces.count - 1] += "."
+            case "\\": pieces[pieces.count - 1] += literal(String(scalars.next() ?? scalar))
+            default: pieces[pieces.count - 1] += literal(String(scalar))
             }
         }
-        return pattern
+        guard pieces.count > 1 else { return pieces[0] }
+        let between = pieces[1..<pieces.count - 1].filter { !$0.isEmpty }.map { "(?>.*?\($0))" }
+        return pieces[0] + between.joined() + ".*" + pieces[pieces.count - 1]
     }
 }

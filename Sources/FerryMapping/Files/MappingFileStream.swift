@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import Foundation
 
 /// The SHA-256 over all files that make up one mapping model, in the order they are read.
 final class Fingerprint {
@@ -16,50 +15,24 @@ final class Fingerprint {
     }
 }
 
-/// A file as a stream for the XML parser, fingerprinted as it passes.
-///
-/// Foundation's own file stream on Linux goes round the file layer, and writes notes about itself to standard error.
-final class MappingFileStream: InputStream {
+/// A file that is read once from front to end, and fingerprinted as it passes.
+final class MappingFileStream {
+    private static let pieceBytes = 64 << 10
+
     private let file: InputFile
     private let fingerprint: Fingerprint
     private var offset: Int64 = 0
-    private var failure: FerryError?
-    private var isAtEnd = false
-    private var status = Stream.Status.notOpen
 
     init(_ file: consuming InputFile, fingerprint: Fingerprint) {
         self.file = file
         self.fingerprint = fingerprint
-        super.init(data: Data())
     }
 
-    override func open() { status = .open }
-
-    override func close() { status = .closed }
-
-    override var streamStatus: Stream.Status { status }
-
-    override var streamError: (any Error)? { failure }
-
-    override var hasBytesAvailable: Bool { !isAtEnd }
-
-    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
-        do throws(FerryError) {
-            let target = UnsafeMutableRawBufferPointer(start: buffer, count: length)
-            let count = try file.read(into: target, at: offset)
-            fingerprint.update(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(target)[..<count]))
-            offset += Int64(count)
-            isAtEnd = count < length
-            return count
-        } catch {
-            failure = error
-            isAtEnd = true
-            status = .error
-            return -1
-        }
+    /// The next bytes; none at the end.
+    func next() throws(FerryError) -> [UInt8] {
+        let bytes = try file.read(count: Self.pieceBytes, at: offset)
+        fingerprint.update(bytes)
+        offset += Int64(bytes.count)
+        return bytes
     }
-
-    override func getBuffer(
-        _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length: UnsafeMutablePointer<Int>
-    ) -> Bool { false }
 }

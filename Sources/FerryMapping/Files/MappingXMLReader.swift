@@ -1,9 +1,4 @@
 internal import FerryBase
-internal import Foundation
-
-#if canImport(FoundationXML)
-    internal import FoundationXML
-#endif
 
 /// An `<object>` of an `xcmapping.xml`, as Core Data's XML store writes it.
 struct MappingXMLObject {
@@ -16,59 +11,70 @@ struct MappingXMLObject {
 
 /// Reads the objects of an `xcmapping.xml` from a stream.
 ///
-/// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive. Entities are neither
-/// loaded nor expanded.
-final class MappingXMLReader: NSObject, XMLParserDelegate {
+/// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive.
+struct MappingXMLReader {
     private static let droppedAttributes: Set = ["sourcemodeldata", "destinationmodeldata"]
+    /// Real files are three deep.
+    private static let depthLimit = 16
+    /// Of what is kept, with a share for each object and name: the largest known mapping models have 2 MB of it.
+    private static let keptLimit = 32 << 20
+    private static let objectBytes = 200
 
+    private var tokens: XMLTokenizer
     private var objects: [String: MappingXMLObject] = [:]
-    /// Names of the open elements, outermost first.
-    private var open: [String] = []
+    private var depth = 0
     private var object: (identifier: String, value: MappingXMLObject)?
     private var attribute: String?
     private var text = ""
-    private var problem: String?
+    private var kept = 0
 
     /// Reads the whole stream; messages give the file by this name.
     ///
     /// - Returns: Identifier to object, orphans included.
     /// - Throws: ``FerryError`` `.badMapping` with the line where the text is not what it should be.
-    static func read(_ stream: InputStream, file: String) throws(FerryError) -> [String: MappingXMLObject] {
-        let reader = MappingXMLReader()
-        let parser = XMLParser(stream: stream)
-        parser.shouldResolveExternalEntities = false
-        parser.delegate = reader
-        // What `parse()` returns says nothing on Linux: it is true for a truncated file too.
-        _ = parser.parse()
-        if let cause = stream.streamError {
-            throw FerryError(.fileFailed, "\(file) cannot be read.", cause: cause)
+    static func read(_ stream: MappingFileStream, file: String) throws(FerryError) -> [String: MappingXMLObject] {
+        let tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
+            FerryError(
+                .badMapping, "\(file):\(line): \(reason).",
+                remedy: "Open the mapping model in Xcode and save it again, or take an undamaged copy.")
+        } fill: { () throws(FerryError) in
+            try stream.next()
         }
-        let line = parser.lineNumber
-        if let problem = reader.problem {
-            throw FerryError(.badMapping, "\(file):\(line): \(problem).")
-        }
-        if let error = parser.parserError {
-            throw FerryError(.badMapping, "\(file):\(line): the XML is damaged or cut off.", cause: error)
-        }
+        var reader = MappingXMLReader(tokens: tokens)
+        while let token = try reader.tokens.next() { try reader.take(token) }
         return reader.objects
     }
 
+    private init(tokens: XMLTokenizer) { self.tokens = tokens }
+
     // MARK: Elements
 
-    func parser(
-        _ parser: XMLParser, didStartElement element: String, namespaceURI: String?, qualifiedName: String?,
-        attributes: [String: String]
-    ) {
-        if open.isEmpty, element != "database" {
-            stop(parser, "this is no mapping model: its root element is <\(element)>, not <database>")
+    private mutating func take(_ token: XMLTokenizer.Token) throws(FerryError) {
+        switch token {
+        case .start(let name, let attributes):
+            try start(name, attributes)
+            depth += 1
+            try keep(Self.objectBytes + attributes.values.reduce(0) { $0 + $1.utf8.count })
+        case .text(let piece):
+            guard attribute != nil else { return }
+            text += piece
+            try keep(piece.utf8.count)
+        case .end:
+            depth -= 1
+            end()
         }
-        switch (open.count, element) {
+    }
+
+    private mutating func start(_ element: String, _ attributes: [String: String]) throws(FerryError) {
+        if depth == 0, element != "database" {
+            throw tokens.problem("this is no mapping model: its root element is <\(element)>, not <database>")
+        }
+        switch (depth, element) {
         case (1, "object"):
             guard let identifier = attributes["id"], let type = attributes["type"] else {
-                stop(parser, "an object has no id or no type")
-                break
+                throw tokens.problem("an object has no id or no type")
             }
-            if objects[identifier] != nil { stop(parser, "a second object has the id \(identifier)") }
+            if objects[identifier] != nil { throw tokens.problem("a second object has the id \(identifier)") }
             object = (identifier, MappingXMLObject(type: type))
         case (2, "attribute") where object != nil:
             if let name = attributes["name"], !Self.droppedAttributes.contains(name) { attribute = name }
@@ -78,22 +84,10 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
             }
         default: break
         }
-        open.append(element)
     }
 
-    func parser(_ parser: XMLParser, foundCharacters string: String) {
-        if attribute != nil { text += string }
-    }
-
-    func parser(_ parser: XMLParser, foundCDATA block: Data) {
-        if attribute != nil { text += String(decoding: block, as: UTF8.self) }
-    }
-
-    func parser(
-        _ parser: XMLParser, didEndElement element: String, namespaceURI: String?, qualifiedName: String?
-    ) {
-        open.removeLast()
-        switch open.count {
+    private mutating func end() {
+        switch depth {
         case 2:
             if let attribute { object?.value.attributes[attribute] = text }
             attribute = nil
@@ -105,9 +99,8 @@ final class MappingXMLReader: NSObject, XMLParserDelegate {
         }
     }
 
-    private func stop(_ parser: XMLParser, _ problem: String) {
-        guard self.problem == nil else { return }
-        self.problem = problem
-        parser.abortParsing()
+    private mutating func keep(_ bytes: Int) throws(FerryError) {
+        kept += bytes
+        if kept > Self.keptLimit { throw tokens.problem("there is more in it than in any mapping model") }
     }
 }

@@ -23,6 +23,7 @@ extension ArchivedObject {
     /// - Throws: `.badArchive` when the archive is damaged there, or the object leads back to itself.
     var kept: ArchivedValue {
         get throws(FerryError) {
+            try archive.countKept()
             guard case .dictionary = value else { return try plain }
             let classes = try classNames
             if classes.contains("NSEntityDescription"), let name = try text("NSEntityName") { return .entity(name) }

@@ -1,4 +1,5 @@
 package import FerryBase
+internal import Synchronization
 
 /// An archive written by `NSKeyedArchiver`, read object by object as it is asked for.
 ///
@@ -12,6 +13,19 @@ package struct KeyedArchive: Sendable {
     let list: PropertyList
     private let objects: PropertyListValue.References
     private let top: [(key: String, value: Int)]
+    private let kept: Kept
+
+    /// Counts what is kept as a whole.
+    ///
+    /// An archive's objects may be shared, classes and operators of predicates always are, so that each can be kept a
+    /// few times over; objects that share others without end could be made to unfold.
+    private final class Kept: Sendable {
+        private let left: Atomic<Int>
+
+        init(_ count: Int) { left = Atomic(count) }
+
+        func take() -> Bool { left.subtract(1, ordering: .relaxed).newValue >= 0 }
+    }
 
     /// Opens an archive.
     ///
@@ -37,6 +51,16 @@ package struct KeyedArchive: Sendable {
         self.list = list
         self.objects = objects
         self.top = top
+        kept = Kept(min(objects.count, Int.max / 16) * 8 + 1_000)
+    }
+
+    /// Counts one more object that is kept as it is.
+    ///
+    /// - Throws: `.badArchive` when there are more than a sound archive has.
+    func countKept() throws(FerryError) {
+        guard kept.take() else {
+            throw PropertyList.damaged("its objects refer to each other more often than a sound one's do")
+        }
     }
 
     /// The archived object: the one under `root`, or the only one there is.

@@ -28,40 +28,70 @@ package indirect enum PropertyTree: Sendable, Hashable {
     ///
     /// - Throws: `badArchive` when the bytes are none, or are damaged.
     package init(binary bytes: [UInt8]) throws(FerryError) {
-        let list = try PropertyList(bytes)
-        self = try PropertyTree.read(list, list.top, depth: 0)
+        var reading = Reading(try PropertyList(bytes), bytes: bytes.count)
+        self = try reading.tree(reading.list.top, depth: 0)
     }
 
     /// The binary property list: equal trees give equal bytes.
     package var binary: [UInt8] { PropertyTreeWriter.binary(self) }
 
-    private static func read(_ list: PropertyList, _ reference: Int, depth: Int) throws(FerryError) -> PropertyTree {
-        guard depth < depthLimit else { throw FerryError(.badArchive, "A property list nests too deeply.") }
-        switch try list.value(at: reference) {
-        case .null: return .null
-        case .bool(let value): return .bool(value)
-        case .integer(let value): return .integer(value)
-        case .real(let value): return .real(value)
-        case .date(let value): return .date(value)
-        case .data(let value): return .data(value)
-        case .string(let value): return .string(value)
-        case .uid(let value): return .uid(value)
-        case .array(let references): return .array(try elements(list, references, depth: depth))
-        case .set(let references): return .set(try elements(list, references, depth: depth))
-        case .dictionary:
-            var dictionary: [String: PropertyTree] = [:]
-            for (key, value) in try list.entries(at: reference) {
-                dictionary[key] = try read(list, value, depth: depth + 1)
-            }
-            return .dictionary(dictionary)
-        }
-    }
+    /// One reading of a list.
+    private struct Reading {
+        let list: PropertyList
+        /// References that may still be followed.
+        ///
+        /// Each takes a byte at least where it stands, and no writer shares collections: a sound list has fewer
+        /// references than bytes, while one that shares them could be made to unfold without end.
+        private var visits: Int
+        /// Texts and data, which are shared: each is held once.
+        private var leaves: [Int: PropertyTree] = [:]
 
-    private static func elements(
-        _ list: PropertyList, _ references: PropertyListValue.References, depth: Int
-    ) throws(FerryError) -> [PropertyTree] {
-        var elements: [PropertyTree] = []
-        for reference in references { elements.append(try read(list, reference, depth: depth + 1)) }
-        return elements
+        init(_ list: PropertyList, bytes: Int) {
+            self.list = list
+            visits = bytes
+        }
+
+        mutating func tree(_ reference: Int, depth: Int) throws(FerryError) -> PropertyTree {
+            guard depth < depthLimit else { throw FerryError(.badArchive, "A property list nests too deeply.") }
+            visits -= 1
+            guard visits >= 0 else {
+                throw PropertyList.damaged("its collections refer to each other more often than a sound one's do")
+            }
+            if let leaf = leaves[reference] { return leaf }
+            switch try list.value(at: reference) {
+            case .null: return .null
+            case .bool(let value): return .bool(value)
+            case .integer(let value): return .integer(value)
+            case .real(let value): return .real(value)
+            case .date(let value): return .date(value)
+            case .data(let value): return keep(.data(value), reference)
+            case .string(let value): return keep(.string(value), reference)
+            case .uid(let value): return .uid(value)
+            case .array(let references): return .array(try elements(references, depth: depth))
+            case .set(let references): return .set(try elements(references, depth: depth))
+            case .dictionary(let keys, let values):
+                var dictionary: [String: PropertyTree] = [:]
+                for (key, value) in zip(keys, values) {
+                    guard let name = try tree(key, depth: depth + 1).string else {
+                        throw PropertyList.damaged("a key is no text")
+                    }
+                    dictionary[name] = try tree(value, depth: depth + 1)
+                }
+                return .dictionary(dictionary)
+            }
+        }
+
+        private mutating func keep(_ leaf: PropertyTree, _ reference: Int) -> PropertyTree {
+            leaves[reference] = leaf
+            return leaf
+        }
+
+        private mutating func elements(
+            _ references: PropertyListValue.References, depth: Int
+        ) throws(FerryError) -> [PropertyTree] {
+            var elements: [PropertyTree] = []
+            for reference in references { elements.append(try tree(reference, depth: depth + 1)) }
+            return elements
+        }
     }
 }

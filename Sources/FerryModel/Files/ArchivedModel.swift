@@ -28,7 +28,7 @@ package enum ArchivedModel {
         if let twice = entities.map(\.name).firstRepeated {
             throw FerryError(.badModel, "The model \(path) cannot be used: it declares the entity '\(twice)' twice.")
         }
-        try ManagedObjectModel(versionIdentifiers: [], entities: entities).checkLineages(path: path)
+        try ManagedObjectModel.checkLineages(of: entities, path: path)
         let model = ManagedObjectModel(
             versionIdentifiers: try texts(root.elements("NSVersionIdentifiers")).sorted(by: codeUnitOrder),
             entities: linked(entities), configurations: try configurations(root), composites: decoder.composites)

@@ -1,5 +1,4 @@
 package import FerryBase
-internal import Foundation
 
 /// A version that a bundle has but that cannot be read; the others still can.
 package struct UnreadableVersion: Sendable {
@@ -95,7 +94,7 @@ struct ModelFiles {
         let path = Self.join(bundle, ".xccurrentversion")
         guard try files.exists(path) else { return nil }
         let list = try propertyList(path)
-        return (list["_XCCurrentVersionName"] as? String).map(Self.stem(of:))
+        return list["_XCCurrentVersionName"]?.string.map(Self.stem(of:))
     }
 
     private mutating func readSource(_ path: String, bundle: String?, current: String?) throws(FerryError) {
@@ -148,10 +147,10 @@ struct ModelFiles {
         let path = Self.join(bundle, "VersionInfo.plist")
         guard try files.exists(path) else { return nil }
         let list = try propertyList(path)
-        let versions = list["NSManagedObjectModel_VersionHashes"] as? [String: [String: Data]] ?? [:]
+        let versions = list["NSManagedObjectModel_VersionHashes"]?.dictionary ?? [:]
         return VersionInfo(
-            current: list["NSManagedObjectModel_CurrentVersionName"] as? String,
-            hashes: versions.mapValues { entities in entities.mapValues { Array($0) } })
+            current: list["NSManagedObjectModel_CurrentVersionName"]?.string,
+            hashes: versions.compactMapValues { $0.dictionary?.compactMapValues(\.data) })
     }
 
     private mutating func readCompiled(_ path: String, bundle: String?, info: VersionInfo?) throws(FerryError) {
@@ -175,15 +174,17 @@ struct ModelFiles {
 
     // MARK: Files and names
 
-    private func propertyList(_ path: String) throws(FerryError) -> [String: Any] {
-        let bytes = try files.read(path, limit: Self.sizeLimit)
-        do {
-            let list = try PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
-            if let dictionary = list as? [String: Any] { return dictionary }
+    private func propertyList(_ path: String) throws(FerryError) -> [String: PropertyTree] {
+        let bytes = try files.read(path)
+        let list: PropertyTree
+        do throws(FerryError) {
+            list = try PropertyList.isBinary(bytes) ? PropertyTree(binary: bytes) : PropertyTree(xml: bytes, path: path)
         } catch {
             throw FerryError(
-                .badModel, "The property list \(path) is damaged.", remedy: "Take an undamaged copy.", cause: error)
+                .badModel, "The property list \(path) is damaged. \(error.message)", remedy: "Take an undamaged copy.",
+                cause: error)
         }
+        if let dictionary = list.dictionary { return dictionary }
         throw FerryError(.badModel, "The property list \(path) is no dictionary.", remedy: "Take an undamaged copy.")
     }
 

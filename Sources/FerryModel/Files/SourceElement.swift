@@ -1,15 +1,17 @@
 internal import FerryBase
-internal import Foundation
 
-#if canImport(FoundationXML)
-    internal import FoundationXML
-#endif
-
-/// An element of a source model's XML.
+/// An element of a source model's XML, or of a property list's.
 struct SourceElement {
     var name: String
     var attributes: [String: String]
     var children: [SourceElement] = []
+    /// The text between the tags, without that of children; of an element with children mostly white space.
+    var text = ""
+
+    /// Real models are five deep.
+    private static let depthLimit = 64
+    /// The largest known models have 20,000 elements.
+    private static let countLimit = 200_000
 
     subscript(attribute: String) -> String? { attributes[attribute] }
 
@@ -23,72 +25,36 @@ struct SourceElement {
 
     func children(_ name: String) -> [SourceElement] { children.filter { $0.name == name } }
 
-    /// Reads a document of bounded depth, without external entities.
+    /// Reads a document of bounded depth and number of elements.
     ///
     /// Throws `.badModel` with the file's path when the bytes are no well-formed XML.
     static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
-        // No model declares entities; they could make a short file unfold to a long text.
-        guard !declaresEntities(bytes) else {
-            throw FerryError(
-                .badModel, "The model file \(path) cannot be read: it declares XML entities, which no model does.",
-                remedy: "Take an undamaged copy.")
-        }
-        let builder = Builder()
-        let parser = XMLParser(data: Data(bytes))
-        parser.shouldResolveExternalEntities = false
-        parser.shouldProcessNamespaces = false
-        parser.delegate = builder
-        let succeeded = parser.parse()
-        guard succeeded, builder.problem == nil, let root = builder.root else {
-            let reason = builder.problem ?? "it is no well-formed XML"
-            throw FerryError(
-                .badModel, "The model file \(path) cannot be read: \(reason) (line \(parser.lineNumber)).",
+        var rest = bytes
+        var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
+            FerryError(
+                .badModel, "The model file \(path) cannot be read: \(reason) (line \(line)).",
                 remedy: "Open the model in Xcode and save it again, or take an undamaged copy.")
+        } fill: { () throws(FerryError) in
+            defer { rest = [] }
+            return rest
         }
-        return root
-    }
-
-    /// Whether `<!ENTITY` occurs, in UTF-8 or, with its zero bytes left out, in UTF-16.
-    private static func declaresEntities(_ bytes: [UInt8]) -> Bool {
-        let pattern = Array("<!ENTITY".utf8)
-        var matched = 0
-        for byte in bytes where byte != 0 {
-            // "<" begins the pattern and occurs nowhere else in it.
-            matched = byte == pattern[matched] ? matched + 1 : byte == pattern[0] ? 1 : 0
-            if matched == pattern.count { return true }
-        }
-        return false
-    }
-
-    /// Puts the elements together as the parser reports them; only the open ones are held beside the tree.
-    private final class Builder: NSObject, XMLParserDelegate {
-        /// Real models are five deep.
-        private static let depthLimit = 64
-
-        private var open: [SourceElement] = []
-        private(set) var root: SourceElement?
-        private(set) var problem: String?
-
-        func parser(
-            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-            attributes: [String: String]
-        ) {
-            guard open.count < Self.depthLimit else { return stop(parser, "its elements are nested too deep") }
-            open.append(SourceElement(name: name, attributes: attributes))
-        }
-
-        func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-            guard let element = open.popLast() else { return }
-            if open.isEmpty {
-                root = element
-            } else {
-                open[open.count - 1].children.append(element)
+        // Only the open elements are held beside the tree.
+        var open: [SourceElement] = []
+        var root: SourceElement?
+        var count = 0
+        while let token = try tokens.next() {
+            switch token {
+            case .start(let name, let attributes):
+                count += 1
+                guard count <= countLimit else { throw tokens.problem("it has more than \(countLimit) elements") }
+                open.append(SourceElement(name: name, attributes: attributes))
+            case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
+            case .end:
+                guard let element = open.popLast() else { continue }
+                if open.isEmpty { root = element } else { open[open.count - 1].children.append(element) }
             }
         }
-
-        private func stop(_ parser: XMLParser, _ reason: String) {
-            problem = problem ?? reason
-            parser.abortParsing()
-        }
+        guard let root else { throw tokens.problem("it has no element") }
+        return root
     }
 }

@@ -25,6 +25,7 @@ package enum SourceModel {
         if let twice = entities.map(\.name).firstRepeated {
             throw reader.broken("it declares the entity '\(twice)' twice")
         }
+        try ManagedObjectModel.checkLineages(of: entities, path: path)
         var composites: [String: [Attribute]] = [:]
         for element in root.children("composite") {
             let name = try reader.name(of: element)

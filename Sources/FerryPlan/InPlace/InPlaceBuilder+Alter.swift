@@ -66,8 +66,9 @@ extension InPlaceBuilder {
                 values: values, reason: reason))
         // Reads the schema again; a table that comes and goes makes every other connection do so, too.
         add("PRAGMA writable_schema = RESET", reason)
-        add("CREATE TABLE ferry_0 (x)", reason)
-        add("DROP TABLE ferry_0", reason)
+        let name = freeName()
+        add("CREATE TABLE \(name) (x)", reason)
+        add("DROP TABLE \(name)", reason)
     }
 
     mutating func createIndexes() {

@@ -163,8 +163,9 @@ struct InPlaceBuilder {
     // MARK: Before
 
     private mutating func dropTriggers() {
-        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "made anew at the end") }
+        // Triggers first: a view takes its own along.
         for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "made anew at the end") }
+        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "made anew at the end") }
         for name in schema.triggers {
             add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
         }
@@ -251,9 +252,12 @@ struct InPlaceBuilder {
         for (from, to) in renamed { rename(from, to: to, "the entity or relationship has another name or number") }
     }
 
-    private mutating func setAside(_ table: String) {
-        asides += 1
-        rename(table, to: "ferry_\(asides)", "its name is needed")
+    private mutating func setAside(_ table: String) { rename(table, to: freeName(), "its name is needed") }
+
+    /// A name for a while that no table of the store has.
+    mutating func freeName() -> String {
+        repeat { asides += 1 } while schema.tables["FERRY_\(asides)"] != nil
+        return "ferry_\(asides)"
     }
 
     private mutating func rename(_ table: String, to name: String, _ reason: String) {

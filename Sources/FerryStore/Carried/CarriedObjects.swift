@@ -104,11 +104,28 @@ package struct CarriedObjects: Sendable {
         guard !all.isEmpty else { return }
         let rehearsal = try Connection(path: ":memory:", mode: .create)
         try StoreCreation.createTables(of: destination, on: rehearsal, hasModelCache: true)
+        if inPlace { try makeTablesThatStay(on: rehearsal) }
         for object in all where !inPlace || object.type != "index" {
             do {
                 try rehearsal.execute(object.sql)
             } catch {
                 refuse(object, "SQLite here cannot make it (\(error.message))")
+            }
+        }
+    }
+
+    /// Tables that stay where they are are no concern but to the triggers on them: one that cannot be made here stands in
+    /// with its columns.
+    private func makeTablesThatStay(on rehearsal: Connection) throws(DatabaseError) {
+        for table in catalog.tables {
+            let known = try rehearsal.integer(
+                "SELECT 1 FROM sqlite_master WHERE name = ? COLLATE NOCASE", [.text(table.name)])
+            guard known == nil, !table.name.lowercased().hasPrefix("sqlite_") else { continue }
+            do {
+                try rehearsal.execute(table.sql)
+            } catch {
+                let columns = table.columns.map { Connection.quoted($0.name) }.joined(separator: ", ")
+                try rehearsal.execute("CREATE TABLE \(Connection.quoted(table.name)) (\(columns))")
             }
         }
     }

@@ -171,7 +171,9 @@ struct DamageScan {
     private func isKind(_ alias: String, of entity: String) -> String {
         let numbers = layout.model.family(of: entity).compactMap { layout.entityNumbers[$0] }.sorted()
         // Numbers of a family stand together where Core Data gave them, and a range is quicker than a list.
-        if let first = numbers.first, let last = numbers.last, last - first == Int64(numbers.count - 1) {
+        if let first = numbers.first, let last = numbers.last,
+            last.subtractingReportingOverflow(first) == (Int64(numbers.count - 1), false)
+        {
             return "\(alias).Z_ENT BETWEEN \(first) AND \(last)"
         }
         return "\(alias).Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"

@@ -33,8 +33,8 @@ struct RowCounter {
             }
             return (rows, false)
         }
-        let total = range.last - range.first + 1
-        let shares = try shares(of: name, first: range.first, total: total)
+        let total = min(range.last - range.first + 1, try mostRows())
+        let shares = try shares(of: name, range)
         let seen = max(1, shares.values.reduce(0, +))
         return (shares.mapValues { Int64(Double(total) * Double($0) / Double(seen)) }, true)
     }
@@ -54,7 +54,7 @@ struct RowCounter {
         if isExact || range.last - range.first < RowCounter.smallRange {
             return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
         }
-        return (range.last - range.first + 1, true)
+        return (min(range.last - range.first + 1, try mostRows()), true)
     }
 
     private func range(of name: String) throws(DatabaseError) -> (first: Int64, last: Int64) {
@@ -62,17 +62,29 @@ struct RowCounter {
         let first = try connection.integer("SELECT min(rowid) FROM \(name)")
         let last = try connection.integer("SELECT max(rowid) FROM \(name)")
         guard let first, let last else { return (1, 0) }
-        // Keys near both ends of the range would overflow a difference; no count reaches half of it.
-        return (max(first, last - (Int64.max >> 1)), last)
+        // Keys near both ends of all numbers would overflow a difference; no table has half as many rows.
+        let (width, isTooWide) = last.subtractingReportingOverflow(first)
+        return isTooWide || width > Int64.max >> 1 ? (last - (Int64.max >> 1), last) : (first, last)
     }
 
-    private func shares(of name: String, first: Int64, total: Int64) throws(DatabaseError) -> [Int64: Int64] {
+    /// More rows than the file can hold: keys far apart must not pass for rows.
+    private func mostRows() throws(DatabaseError) -> Int64 {
+        let pages = try connection.pragma("page_count", in: schema)?.integer ?? 0
+        let pageSize = try connection.pragma("page_size", in: schema)?.integer ?? 0
+        // A row takes 6 bytes at least; files have at most 2^32 pages of 65,536 bytes.
+        return max(1, min(max(pages, 0), 1 << 32) * min(max(pageSize, 0), 1 << 16) / 6)
+    }
+
+    private func shares(
+        of name: String, _ range: (first: Int64, last: Int64)
+    ) throws(DatabaseError) -> [Int64: Int64] {
         let probe = try connection.prepare("SELECT Z_ENT FROM \(name) WHERE Z_PK >= ? ORDER BY Z_PK LIMIT 1")
+        let width = UInt64(range.last - range.first) + 1
         var shares: [Int64: Int64] = [:]
         for step in 0..<RowCounter.probes {
             // Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
             let fraction = UInt64(step) &* 0x9E37_79B9_7F4A_7C15
-            try probe.bind(first + Int64(fraction.multipliedFullWidth(by: UInt64(total)).high), at: 1)
+            try probe.bind(range.first + Int64(fraction.multipliedFullWidth(by: width).high), at: 1)
             if try probe.step() { shares[probe.integer(0), default: 0] += 1 }
             probe.reset()
         }

@@ -1,13 +1,13 @@
 internal import CZlib
-internal import FerryBase
+package import FerryBase
 package import FerryModel
 package import FerrySQLite
 
 /// The model that a store carries in `Z_MODELCACHE`.
 package enum ModelCache {
     /// Bounds for what is read into memory: the largest cached models known are below 1 MB, archived and inflated.
-    private static let archivedLimit: Int64 = 16 << 20
-    private static let inflatedLimit = 64 << 20
+    private static let archivedLimit: Int64 = 4 << 20
+    private static let inflatedLimit = 8 << 20
 
     /// Whether the store has the table, with or without a row.
     package static func hasTable(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
@@ -82,7 +82,8 @@ package enum ModelCache {
         return true
     }
 
-    private static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
+    /// The keyed archive that ``write(_:on:schema:)`` makes of a model, before it is deflated; nil when it has none.
+    package static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
         do {
             return try ArchivedModel.encode(model)
         } catch  where error.code == .unsupported {
@@ -120,26 +121,40 @@ package enum ModelCache {
     }
 
     /// Inflates raw DEFLATE data of at most `limit` bytes; nil when it is damaged, unfinished or larger.
+    ///
+    /// What comes out is counted before any of it is kept.
     static func inflate(_ bytes: UnsafeRawBufferPointer, limit: Int) -> [UInt8]? {
+        guard let count = inflated(bytes, limit: limit, { _ in }) else { return nil }
+        var output: [UInt8] = []
+        output.reserveCapacity(count)
+        guard inflated(bytes, limit: limit, { output += $0 }) != nil else { return nil }
+        return output
+    }
+
+    /// Inflates piece by piece; gives back how much it was.
+    private static func inflated(
+        _ bytes: UnsafeRawBufferPointer, limit: Int, _ take: (Slice<UnsafeMutableBufferPointer<UInt8>>) -> Void
+    ) -> Int? {
         var stream = z_stream()
-        guard ferry_inflate_init_raw(&stream) == Z_OK else { return nil }
+        guard let count = UInt32(exactly: bytes.count), ferry_inflate_init_raw(&stream) == Z_OK else { return nil }
         defer { inflateEnd(&stream) }
         stream.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
-        stream.avail_in = UInt32(bytes.count)
-        var output: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while output.count <= limit {
-            let (code, produced) = chunk.withUnsafeMutableBufferPointer { buffer -> (Int32, Int) in
+        stream.avail_in = count
+        var total = 0
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64 << 10) { buffer in
+            while total <= limit {
                 stream.next_out = buffer.baseAddress
                 stream.avail_out = UInt32(buffer.count)
                 let code = CZlib.inflate(&stream, Z_NO_FLUSH)
-                return (code, buffer.count - Int(stream.avail_out))
+                let produced = buffer.count - Int(stream.avail_out)
+                total += produced
+                guard total <= limit else { return nil }
+                take(buffer[..<produced])
+                if code == Z_STREAM_END { return total }
+                // Without an end and without progress the data is cut off.
+                guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
             }
-            output += chunk[..<produced]
-            if code == Z_STREAM_END { return output.count <= limit ? output : nil }
-            // Without an end and without progress the data is cut off.
-            guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
+            return nil
         }
-        return nil
     }
 }

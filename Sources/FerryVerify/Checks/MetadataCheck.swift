@@ -46,22 +46,64 @@ struct MetadataCheck: Check {
         context.report(
             MetadataCheck.self, entity: nil, count: Int64(wrong.count),
             example: wrong.min(by: codeUnitOrder).map { "Z_METADATA \($0)" })
+        try checkRowCounts(in: context)
         try checkModelCache(in: context)
     }
 
-    /// A cached model is that of the new version, or there is none; there never is one where the source has none.
+    /// One row each; a store that was altered may have those that it had.
+    private func checkRowCounts(in context: VerificationContext) throws {
+        for table in ["Z_METADATA", "Z_MODELCACHE"] {
+            let counts = try ["source", "destination"].map { schema in
+                let exists = try context.connection.integer(
+                    "SELECT 1 FROM \(schema).sqlite_master WHERE name = ?", [.text(table)])
+                return exists == nil
+                    ? 0 : try context.connection.integer("SELECT count(*) FROM \(schema).\(table)") ?? 0
+            }
+            let isAltered = context.verification.isInPlace || context.verification.mayHaveOtherNames
+            if counts[1] > max(1, isAltered ? counts[0] : 1) {
+                context.report(
+                    MetadataCheck.self, entity: nil, count: counts[1] - 1, example: "\(table): \(counts[1]) rows")
+            }
+        }
+    }
+
+    /// A cached model is that of the new version; there never is one where the source has none.
+    ///
+    /// A run writes one wherever the source has one and the model has a known archived form.
     private func checkModelCache(in context: VerificationContext) throws {
-        guard try ModelCache.hasModel(context.connection, schema: "destination") else { return }
+        guard try ModelCache.hasModel(context.connection, schema: "destination") else {
+            if try isModelMissing(in: context) {
+                context.report(MetadataCheck.self, entity: nil, example: "Z_MODELCACHE")
+            }
+            return
+        }
         var isRight = false
         do {
             let cached = try ModelCache.version(in: context.connection, schema: "destination")
             isRight =
                 try cached?.hashes == context.step.destination.hashes
-                && ModelCache.hasModel(context.connection, schema: "source")
+                && ModelCache.hasModel(context.connection, schema: "source") && isWritten(in: context)
         } catch let error as FerryError where error.code == .badArchive || error.code == .badModel {
             isRight = false
         }
         if !isRight { context.report(MetadataCheck.self, entity: nil, example: "Z_MODELCACHE") }
+    }
+
+    private func isModelMissing(in context: VerificationContext) throws -> Bool {
+        let connection = context.connection
+        guard !context.verification.mayHaveOtherNames, try ModelCache.hasTable(connection, schema: "source") else {
+            return false
+        }
+        if try !ModelCache.hasTable(connection, schema: "destination") { return true }
+        return try ModelCache.hasModel(connection, schema: "source")
+            && ModelCache.archive(of: context.destinationModel) != nil
+    }
+
+    /// What a run has written is known to the last byte; what Core Data has written need only mean the same.
+    private func isWritten(in context: VerificationContext) throws -> Bool {
+        if context.verification.mayHaveOtherNames || context.verification.isStoreAlone { return true }
+        guard let expected = try ModelCache.archive(of: context.destinationModel) else { return false }
+        return try ModelCache.archive(in: context.connection, schema: "destination") == expected
     }
 
     /// Stores of older frameworks have no such key and need none; a wrong one is never right.

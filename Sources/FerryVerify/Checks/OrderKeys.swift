@@ -4,7 +4,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The positions in one ordered relationship: strictly increasing in the expected order; 2048, then 1024 more for each,
-/// where a mapping relates objects by a rule of its own.
+/// where a mapping relates objects by a rule of its own or the source lacked some; else the source's own.
 struct OrderKeys {
     enum Side { case a, b }
 
@@ -39,9 +39,12 @@ struct OrderKeys {
             """
             SELECT p.owner, p.member, p.place, j.\(order) FROM (\(place)) AS p
             JOIN destination.\(table) AS j ON j.\(member) = p.member AND j.\(owner) = p.owner\(condition)
-            ORDER BY p.owner, p.place
+            ORDER BY p.owner, p.place, p.member
             """)
-        let isCarriedInPlace = context.verification.isInPlace && carriedOrder(of: side) != nil
+        let isCarried = carriedOrder(of: side) != nil
+        let isCarriedInPlace = context.verification.isInPlace && isCarried
+        // Beside policies all that is related counts, not only what was.
+        let isCopied = isCarried && !context.step.hasPolicies
         let isExact = relation.rules.allSatisfy { !$0.relationship.isAutomatic }
         var previous: (owner: Int64, place: Int64, order: Int64, index: Int64)?
         while try statement.step() {
@@ -54,7 +57,9 @@ struct OrderKeys {
                 // Objects that the source puts in one place may stand in any order.
                 isRight = isRight && (before.place == place || before.order < actual)
             }
-            if isExact { isRight = isRight && actual == 2048 + 1024 * index }
+            let isNew = actual == 2048 + 1024 * index
+            if isExact { isRight = isRight && isNew }
+            if isCopied { isRight = isRight && (isNew || !statement.isNull(2) && place == actual) }
             // In place a position stays what it was, were it none.
             if isCarriedInPlace, statement.isNull(2) == statement.isNull(3), place == actual { isRight = true }
             if !isRight {

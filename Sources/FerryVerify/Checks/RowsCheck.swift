@@ -33,9 +33,8 @@ struct RecountedMappings {
     private(set) var counts: [EntityMappingCounts]
 
     init(_ mappings: [ResolvedEntityMapping], known: [EntityMappingCounts]?) {
-        counts =
-            known
-            ?? mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
+        let own = mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
+        counts = known.flatMap { $0.map(\.name) == own.map(\.name) ? $0 : nil } ?? own
     }
 
     subscript(mapping: ResolvedEntityMapping) -> EntityMappingCounts {

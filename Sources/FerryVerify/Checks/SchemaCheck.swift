@@ -6,40 +6,69 @@ internal import FerryStore
 /// Tables, columns, join tables, indexes and entity numbers, as Core Data lays out a new store of the model.
 ///
 /// Of a store that was altered in place the same is asked, but for what cannot be otherwise there: columns stand in
-/// another order, those that were dead before stay, and SQLite writes renamed tables and columns in quotes.
+/// another order, those that were dead before stay, and SQLite writes renamed tables and columns in quotes. One that
+/// may have names of its own must have the numbers and indexes of its model all the same.
 struct SchemaCheck: Check {
     static let name = "schema"
     static let isQuick = true
     static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
-        // The layout was read from the store itself then.
-        if context.verification.isDestinationAsFound { return }
         try context.announce("sqlite_master")
+        if !context.verification.isStoreAlone { try checkCatalog(in: context) }
+        if context.verification.mayHaveOtherNames {
+            // By itself a store may have what versions before its own have left.
+            guard !context.verification.isStoreAlone else { return }
+            try checkNumbers(in: context)
+            try checkFoundIndexes(in: context)
+            return try checkAdditions(in: context)
+        }
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
-                table.name, columns: columns + table.columns.map { ($0.name, $0.type) }, key: ["Z_PK"],
+                table.name, columns: columns + table.columns.map { ($0.name, $0.type) }, key: ["Z_PK"], sql: table.sql,
                 entity: table.root, in: context)
         }
         for join in context.destination.joinTables {
             let orders = [join.firstOrderColumn, join.secondOrderColumn].compactMap { $0 }
             try check(
                 join.name, columns: ([join.firstColumn, join.secondColumn] + orders).map { ($0, "INTEGER") },
-                key: [join.firstColumn, join.secondColumn], entity: join.relationship.entity, in: context)
+                key: [join.firstColumn, join.secondColumn], sql: join.sql, entity: join.relationship.entity,
+                in: context)
         }
         try check(
             "Z_PRIMARYKEY",
             columns: [("Z_ENT", "INTEGER"), ("Z_NAME", "VARCHAR"), ("Z_SUPER", "INTEGER"), ("Z_MAX", "INTEGER")],
-            key: ["Z_ENT"], entity: nil, in: context)
+            key: ["Z_ENT"], sql: StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY"), entity: nil, in: context)
+        for name in ["Z_METADATA", "Z_MODELCACHE"] {
+            try checkText(of: name, StoreCreation.sql(ofSystemTable: name), entity: nil, in: context)
+        }
         if context.isUnreadable { return }
         try checkIndexes(in: context)
         try checkNumbers(in: context)
         try checkAdditions(in: context)
     }
 
+    /// Every object of the schema is of a known type and belongs to one that is there, to the letter: SQLite itself takes
+    /// names for equal that differ in case.
+    private func checkCatalog(in context: VerificationContext) throws {
+        let wrong = try context.connection.rows(
+            """
+            SELECT name FROM destination.sqlite_master AS m
+            WHERE type NOT IN ('table', 'index', 'view', 'trigger')
+                OR CASE WHEN type IN ('table', 'view') THEN tbl_name IS NOT name
+                    ELSE tbl_name NOT IN (
+                        SELECT name FROM destination.sqlite_master WHERE type IN ('table', 'view')) END
+                OR type = 'index' AND sql IS NULL
+                    AND substr(name, 1, 18 + length(tbl_name)) IS NOT 'sqlite_autoindex_' || tbl_name || '_'
+            """)
+        context.report(
+            SchemaCheck.self, entity: nil, count: Int64(wrong.count),
+            example: wrong.first?[0].text.map { "object \($0)" })
+    }
+
     private func check(
-        _ table: String, columns: [(name: String, type: String)], key: [String], entity: String?,
+        _ table: String, columns: [(name: String, type: String)], key: [String], sql: String?, entity: String?,
         in context: VerificationContext
     ) throws {
         let actual = try context.connection.rows(
@@ -48,24 +77,44 @@ struct SchemaCheck: Check {
             context.isUnreadable = true
             return context.report(SchemaCheck.self, entity: entity, example: table)
         }
+        var isAsAsked = true
+        func differs(_ what: String) {
+            isAsAsked = false
+            context.report(SchemaCheck.self, entity: entity, example: "\(table) \(what)")
+        }
         for column in columns {
             guard let found = actual.first(where: { $0[0].text == column.name }) else {
                 context.isUnreadable = true
-                context.report(SchemaCheck.self, entity: entity, example: "\(table) \(column.name)")
+                differs(column.name)
                 continue
             }
-            if found[1].text != column.type {
-                context.report(SchemaCheck.self, entity: entity, example: "\(table) \(column.name)")
-            }
+            if found[1].text != column.type { differs(column.name) }
         }
         let dead = context.verification.isInPlace ? entity.map { deadColumns(into: $0, context) } ?? [] : []
         for row in actual where !columns.contains(where: { $0.name == row[0].text }) {
             if let name = row[0].text, dead.contains(name) { continue }
-            context.report(SchemaCheck.self, entity: entity, example: "\(table) \(row[0].text ?? "")")
+            differs(row[0].text ?? "")
         }
         let actualKey = actual.filter { ($0[2].integer ?? 0) > 0 }
             .sorted { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
-        if actualKey != key { context.report(SchemaCheck.self, entity: entity, example: "\(table) PRIMARY KEY") }
+        if actualKey != key { differs("PRIMARY KEY") }
+        // What is said already is not said twice.
+        if isAsAsked { try checkText(of: table, sql, entity: entity, in: context) }
+    }
+
+    /// The statement of a table that the run has made; of a store that was altered only those of Core Data's own tables,
+    /// which stay: what ALTER TABLE leaves of the others is not known to the letter.
+    private func checkText(
+        of table: String, _ sql: String?, entity: String?, in context: VerificationContext
+    ) throws {
+        if context.verification.isInPlace, entity != nil { return }
+        let found = try context.connection.rows(
+            "SELECT sql FROM destination.sqlite_master WHERE type = 'table' AND name = ?", [.text(table)])
+        guard let found = found.first?[0].text, let sql else { return }
+        let isSame =
+            context.verification.isInPlace
+            ? Self.withoutQuotes(found) == Self.withoutQuotes(sql) : found == sql
+        if !isSame { context.report(SchemaCheck.self, entity: entity, example: "\(table) CREATE TABLE") }
     }
 
     /// Columns that no property had before either, in the source tables whose objects come into a root table.
@@ -93,6 +142,33 @@ struct SchemaCheck: Check {
         }
     }
 
+    /// The indexes of the model in a store that may have names of its own: one with the same columns will do.
+    ///
+    /// Not where tables themselves have other names, or where nobody but Core Data knows what the model asks for.
+    private func checkFoundIndexes(in context: VerificationContext) throws {
+        let canonical: StoreLayout
+        do {
+            canonical = try StoreLayout.canonical(
+                for: context.destinationModel, foundTriggers: .of(context.destination))
+        } catch {
+            return
+        }
+        let found = try context.connection.rows(
+            "SELECT tbl_name, sql FROM destination.sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+        let known = Set(found.map { Self.columns(ofIndexOn: $0[0].text ?? "", $0[1].text ?? "") })
+        let tables = Set(context.destination.tables.values.map(\.name) + context.destination.joinTables.map(\.name))
+        for index in canonical.indexes where tables.contains(index.table) {
+            guard !known.contains(Self.columns(ofIndexOn: index.table, index.sql)) else { continue }
+            let root = context.destination.tables.values.first { $0.name == index.table }?.root
+            context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
+        }
+    }
+
+    /// The table, and what stands between the parentheses and behind them.
+    private static func columns(ofIndexOn table: String, _ sql: String) -> String {
+        table + String(withoutQuotes(sql.firstIndex(of: "(").map { String(sql[$0...]) }) ?? [])
+    }
+
     private static func withoutQuotes(_ sql: String?) -> [Character]? {
         sql?.filter { $0 != "\"" && !$0.isWhitespace }.map { $0 }
     }
@@ -114,6 +190,15 @@ struct SchemaCheck: Check {
         context.report(
             SchemaCheck.self, entity: nil, count: Int64(unknown.count),
             example: unknown.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
+        // Those of history and of CloudKit are not the model's, and stay.
+        let others = "Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM %.Z_PRIMARYKEY WHERE Z_ENT > 16000"
+        let new = "SELECT \(others.replacing("%", with: "destination"))"
+        let changed =
+            try context.connection.rows("\(new) EXCEPT SELECT \(others.replacing("%", with: "source"))")
+            .compactMap { $0[0].integer }
+        context.report(
+            SchemaCheck.self, entity: nil, count: Int64(changed.count),
+            example: changed.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
     }
 
     /// Tables that are neither the model's, nor Core Data's own, nor carried over from the source, nor the run's.

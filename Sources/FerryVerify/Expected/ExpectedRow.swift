@@ -26,6 +26,8 @@ struct ExpectedRow {
     /// In the order of the destination table's columns.
     let cells: [Cell]
     let columns: [Column]
+    private let affinities: [ColumnAffinity]
+    private let conversion: ColumnConversion
     /// How many cells cannot be computed again: only a policy knows them, or the time of the run.
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
@@ -35,6 +37,8 @@ struct ExpectedRow {
         self.mapping = mapping
         entityNumber = try context.destinationNumber(of: mapping.destination)
         columns = try context.destinationTable(of: mapping.destination).columns
+        affinities = columns.map { ColumnAffinity(declaredType: $0.type) }
+        conversion = context.conversion
         let byName = Dictionary(columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         // What is no property of the entity belongs to a relative in the same table and is empty.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
@@ -85,7 +89,8 @@ struct ExpectedRow {
         guard let expression else {
             var value = value(of: defaultValue)
             if attribute.allowsExternalStorage, case .blob(let bytes) = value { value = .blob([1] + bytes) }
-            return .constant(StoredValue.stored(value, in: column))
+            return .constant(
+                try context.conversion.stored(value, by: ColumnAffinity(declaredType: column.type)))
         }
         if let source = SourceAttribute(expression, mapping, context.sourceModel),
             source.attribute.type == attribute.type,
@@ -105,7 +110,8 @@ struct ExpectedRow {
         if case .constant(let constant) = expression {
             let value = PlainEvaluator.value(ofConstant: constant)
             let stored = try PlainConversion.stored(value, as: attribute.type)
-            return .constant(StoredValue.stored(stored, in: column))
+            return .constant(
+                try context.conversion.stored(stored, by: ColumnAffinity(declaredType: column.type)))
         }
         if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
             case .copy(let place) = try cell(
@@ -187,13 +193,13 @@ struct ExpectedRow {
         at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
     ) throws -> PlainValue? {
         switch cells[place] {
-        case .copy(let column): return StoredValue.stored(try row.raw(column), in: columns[place])
+        case .copy(let column): return try stored(try row.raw(column), at: place)
         case .copyUnlessNull(let column, let substitute):
             let raw = try row.raw(column)
-            return raw.isNull ? substitute : StoredValue.stored(raw, in: columns[place])
+            return raw.isNull ? substitute : try stored(raw, at: place)
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
-            return StoredValue.stored(try objects.rawValue(of: attribute, in: object), in: columns[place])
+            return try stored(try objects.rawValue(of: attribute, in: object), at: place)
         case .restore(let path, let attribute, let toExternal):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             let raw = try objects.rawValue(of: attribute, in: object)
@@ -202,10 +208,14 @@ struct ExpectedRow {
             return try objects.contents(ofExternal: bytes).map { .blob($0) } ?? .null
         case .compute(let expression, let type):
             let value = try evaluator.value(of: expression, in: scope)
-            return StoredValue.stored(try PlainConversion.stored(value, as: type), in: columns[place])
+            return try stored(try PlainConversion.stored(value, as: type), at: place)
         case .constant(let value): return value
         case .notCompared: return nil
         }
+    }
+
+    private func stored(_ value: PlainValue, at place: Int) throws -> PlainValue {
+        try conversion.stored(value, by: affinities[place])
     }
 }
 

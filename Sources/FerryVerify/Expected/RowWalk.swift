@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -66,18 +67,20 @@ final class RowWalk {
 
     func run(_ counts: inout RecountedMappings) throws {
         try context.announce(table.name, done: 0, total: total)
-        let base = try context.highestKeptKey(in: root)
+        // Nothing is above the last of all keys.
+        let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if position?.stage ?? 0 == 0 {
             try compareKept(&counts)
-            try passExtra(before: base + 1)
+            try passExtra(before: isAtEnd ? nil : first)
         }
-        var next = position.map { $0.stage > 0 ? $0.nextKey : base + 1 } ?? base + 1
+        if isAtEnd, makers.contains(where: { $0.policy == nil }) { throw noKeysLeft }
+        var next = position.map { $0.stage > 0 ? $0.nextKey : first } ?? first
         for (index, mapping) in makers.enumerated() where index + 1 >= position?.stage ?? 0 {
             stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, next: &next, &counts)
             } else {
-                next += context.verification.policies.newKeys[mapping.position]?[root] ?? 0
+                next = try key(context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next)
                 try passMade(before: next)
             }
         }
@@ -220,7 +223,7 @@ final class RowWalk {
             key = found
             counts[mapping].merged += 1
         } else {
-            next += 1
+            next = try self.key(1, after: next)
             counts[mapping].written += 1
             if lookups.isNeeded(for: mapping.destination) {
                 try lookups.add(entity: mapping.destination, key: key, value: value)
@@ -230,6 +233,20 @@ final class RowWalk {
         if needsAssociation.contains(mapping.position) {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
         }
+    }
+
+    private func key(_ count: Int64, after key: Int64) throws(FerryError) -> Int64 {
+        let (next, isTooHigh) = key.addingReportingOverflow(count)
+        if isTooHigh { throw noKeysLeft }
+        return next
+    }
+
+    private var noKeysLeft: FerryError {
+        FerryError(
+            .noKeysLeft,
+            "New objects of \(root) cannot be checked: the keys of the source end at the last of all keys.",
+            remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
+            place: .init(entity: root))
     }
 
     // MARK: Stopping
@@ -265,7 +282,7 @@ final class RowWalk {
     }
 
     /// Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
-    private func isInSample(_ key: Int64) -> Bool {
+    static func isInSample(_ key: Int64, of context: VerificationContext) -> Bool {
         let share = context.verification.sampledPerMille
         guard share < 1_000 else { return true }
         let place = (UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 1_000).high
@@ -281,7 +298,7 @@ final class RowWalk {
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
             return
         }
-        if isInSample(key) {
+        if Self.isInSample(key, of: context) {
             checked += 1
             context.report.notRecomputed += expected.notRecomputed
             if let place = try difference(expected, scope, row, version: version) {
@@ -308,7 +325,12 @@ final class RowWalk {
         for (place, cell) in expected.cells.enumerated() {
             let isEqual: Bool
             switch cell {
-            case .copy(let column): isEqual = try actual.isEqual(place + 3, row, column)
+            case .copy(let column):
+                // Seldom the source's column holds what the destination's stores otherwise.
+                isEqual =
+                    try actual.isEqual(place + 3, row, column)
+                    || !actual.isLarge(place + 3) && !row.isLarge(column)
+                        && isAsComputed(place, expected, scope, row)
             case .notCompared: isEqual = true
             case .constant(let value): isEqual = try actual.isEqual(place + 3, to: value)
             case .copyUnlessNull, .carry, .restore, .compute:

@@ -1,6 +1,5 @@
 internal import FerryModel
 internal import FerrySQLite
-internal import FerryStore
 
 /// How values are read from and stored in a Core Data store's columns.
 enum StoredValue {
@@ -35,27 +34,6 @@ enum StoredValue {
         case .text: .text(row.blob(column))
         case .blob: .blob(row.blob(column))
         }
-    }
-
-    /// What a column of a declared type makes of a value, by SQLite's affinity.
-    static func stored(_ value: PlainValue, in column: Column) -> PlainValue {
-        switch column.type {
-        case "FLOAT":
-            if case .integer(let integer) = value { return .real(Double(integer)) }
-            return value
-        case "INTEGER", "TIMESTAMP", "DECIMAL":
-            if case .real(let real) = value, let integer = wholeNumber(real) { return .integer(integer) }
-            return value
-        default: return value
-        }
-    }
-
-    /// The integer that SQLite stores instead of a real with the same value.
-    private static func wholeNumber(_ real: Double) -> Int64? {
-        guard real > -0x1p63, real < 0x1p63 else { return nil }
-        let integer = Int64(real)
-        // The ends of the range stay reals.
-        return Double(integer) == real && integer > .min && integer < .max ? integer : nil
     }
 
     /// Whether a column holds exactly this value: same storage class, same bytes.

@@ -1,0 +1,82 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A process that is started, watched, and ended when it takes too long.
+struct Child {
+    /// How it ended.
+    struct End {
+        var exitCode: Int32?
+        var signal: Int32?
+        var seconds: Double
+        /// The most memory it held, in bytes.
+        var peakMemory: Int
+        var tookTooLong = false
+    }
+
+    private let identifier: pid_t
+    private let start = seconds()
+
+    /// Starts a program; both of its streams go to a file, or where this process's go.
+    init(_ program: String, _ words: [String], output: String? = nil) throws {
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let output {
+            posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        }
+        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let code = posix_spawn(&child, program, &actions, nil, &arguments, environ)
+        guard code == 0 else { throw FuzzFailure("\(program) cannot be started: \(String(cString: strerror(code))).") }
+        identifier = child
+    }
+
+    /// Whether it has ended, and how; does not wait.
+    func end() -> End? {
+        var status: Int32 = 0
+        var usage = rusage()
+        guard wait4(identifier, &status, WNOHANG, &usage) == identifier else { return nil }
+        var end = End(seconds: seconds() - start, peakMemory: Int(usage.ru_maxrss))
+        #if !canImport(Darwin)
+            end.peakMemory <<= 10
+        #endif
+        // The low seven bits name the signal that ended the process; the next byte is the exit code.
+        if status & 0x7f == 0 { end.exitCode = (status >> 8) & 0xff } else { end.signal = status & 0x7f }
+        return end
+    }
+
+    /// Waits for the end, for so many seconds at most.
+    func wait(limit: Double) -> End {
+        var pause: useconds_t = 500
+        while seconds() - start < limit {
+            if let end = end() { return end }
+            usleep(pause)
+            pause = min(pause * 2, 10_000)
+        }
+        return stop()
+    }
+
+    /// Ends it.
+    func stop() -> End {
+        kill(identifier, SIGKILL)
+        while true {
+            if var end = end() {
+                end.tookTooLong = true
+                return end
+            }
+            usleep(1_000)
+        }
+    }
+}

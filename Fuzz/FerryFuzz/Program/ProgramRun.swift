@@ -1,0 +1,212 @@
+import FerryBase
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Changes one file of a good case after another, and runs the program on each.
+struct ProgramRun {
+    let program: String
+    let runs: Int
+    let seconds: Double?
+    let seed: UInt64
+    let corpus: String?
+    let findings: String
+
+    private static let exitCodes: Set<Int32> = [0, 1, 2, 3, 64, 75]
+    private static let secondsPerRun = 5.0
+    /// The default of `--memory-limit`.
+    private static let memoryLimit = 32 << 20
+
+    /// - Returns: Whether nothing was found.
+    func run() throws -> Bool {
+        let folder = FileManager.default.temporaryDirectory.path + "/ferry-fuzz-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: findings, withIntermediateDirectories: true)
+        print("seed \(seed), \(runs) runs of \(program)")
+        let cases = try ProgramCases(program: program, folder: folder, corpus: corpus).make()
+        var outcomes: [String: [String: Int]] = [:]
+        var found = 0
+        var highest = 0
+        var longest = 0.0
+        let start = FerryFuzz.seconds()
+        var done = 0
+        for number in 0..<runs {
+            if let seconds, FerryFuzz.seconds() - start > seconds { break }
+            var random = Generator(seed: seed, execution: number)
+            let attempt = try Attempt(random.pick(cases), in: folder, &random)
+            defer { attempt.remove() }
+            let end = try attempt.run(program)
+            done += 1
+            (highest, longest) = (max(highest, end.peakMemory), max(longest, end.seconds))
+            let word = end.tookTooLong ? "hang" : end.signal.map { "signal \($0)" } ?? "\(end.exitCode ?? -1)"
+            outcomes[attempt.name, default: [:]][word, default: 0] += 1
+            guard let problem = attempt.problem(after: end) else { continue }
+            found += 1
+            let kept = "\(findings)/program-\(seed)-\(number)"
+            try? FileManager.default.removeItem(atPath: kept)
+            try attempt.keep(at: kept)
+            print("run \(number): \(problem)\n  \(attempt.description)\n  kept as \(kept)")
+            fflush(nil)
+        }
+        for (name, counts) in outcomes.sorted(by: { $0.key < $1.key }) {
+            print(
+                "\(name): "
+                    + counts.sorted { $0.key < $1.key }.map { "exit \($0.key): \($0.value)" }.joined(separator: ", "))
+        }
+        print(
+            "\(done) runs in \(Int(FerryFuzz.seconds() - start)) s, \(found) found; peak memory at most \(highest >> 20) MiB, "
+                + "longest \(Int(longest * 1_000)) ms")
+        return found == 0
+    }
+
+    /// One changed case, and what was run on it.
+    private struct Attempt {
+        let name: String
+        private let command: ProgramCase.Command
+        private let folder: String
+        private let place: String
+        private let target: String
+        private let change: String
+        private let inputBytes: Int
+        private let before: [String: UInt64]
+
+        init(_ origin: ProgramCase, in folder: String, _ random: inout Generator) throws {
+            self.folder = folder
+            name = origin.name
+            place = folder + "/attempt"
+            try? FileManager.default.removeItem(atPath: place)
+            try FileManager.default.copyItem(atPath: origin.folder, toPath: place)
+            // Paths in the record of a run are those of its folder.
+            command = random.pick(origin.commands)
+            target = random.pick(origin.targets)
+            let path = place + "/" + target
+            try Self.movePaths(from: origin.folder, to: place)
+            let bytes = FileManager.default.contents(atPath: path).map { [UInt8]($0) } ?? []
+            if random.oneIn(24) {
+                try FileManager.default.removeItem(atPath: path)
+                switch random.below(5) {
+                case 0:
+                    change = "a pipe"
+                    mkfifo(path, 0o600)
+                case 1:
+                    change = "a link to a device"
+                    symlink(random.oneIn(2) ? "/dev/zero" : "/dev/tty", path)
+                case 2:
+                    change = "a folder"
+                    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+                case 3:
+                    change = "empty"
+                    try write([], to: path)
+                default: change = "missing"
+                }
+                inputBytes = 0
+            } else {
+                change = "changed"
+                let mutator = Mutator(shape: Self.shape(of: target), limit: 1 << 20)
+                var changed = mutator.mutate(bytes, with: bytes, &random)
+                if target.hasSuffix(".json"), target.contains(".snapshots/"), random.oneIn(2) {
+                    changed = Self.rehashed(changed)
+                }
+                try write(changed, to: path)
+                inputBytes = changed.count
+            }
+            before = Self.contents(place)
+        }
+
+        private static func shape(of target: String) -> Shape {
+            if target.hasSuffix(".sqlite") { return .pages }
+            if target.hasSuffix(".zst") { return .bytes }
+            if target.hasSuffix("mapping.json") { return JSONMappingReader.shape }
+            if target.hasSuffix(".xml") { return MappingXMLFileReader.shape }
+            if target.hasSuffix(".json") { return RunRecordReader.shape }
+            if target.hasSuffix("contents") { return SourceModelReader.shape }
+            return BundleListReader.shape
+        }
+
+        private static func rehashed(_ bytes: [UInt8]) -> [UInt8] {
+            guard let line = bytes.dropLast().lastIndex(of: UInt8(ascii: "\n")) else { return bytes }
+            var hash = SHA256()
+            hash.update(Array(bytes[...line]))
+            return bytes[...line] + Array("\"sha256\":\"\(hash.finalize().hexadecimal)\"}\n".utf8)
+        }
+
+        /// The record of a run names the folder, its device and its inode: those of the copy go in.
+        private static func movePaths(from origin: String, to place: String) throws {
+            for run in ["Store.sqlite.ferry", "New.sqlite.ferry"] {
+                let path = "\(place)/\(run)/run.json"
+                guard let record = FileManager.default.contents(atPath: path) else { continue }
+                var text = String(decoding: record, as: UTF8.self)
+                for (old, new) in [(origin, place), (escaped(origin), escaped(place))] {
+                    text = text.replacingOccurrences(of: old, with: new)
+                }
+                for file in ["/" + run, "/Store.sqlite"] {
+                    var (old, new) = (stat(), stat())
+                    guard stat(origin + file, &old) == 0, stat(place + file, &new) == 0 else { continue }
+                    text = text.replacingOccurrences(of: "\"inode\":\(old.st_ino)", with: "\"inode\":\(new.st_ino)")
+                    text = text.replacingOccurrences(of: "\"inode\" : \(old.st_ino)", with: "\"inode\" : \(new.st_ino)")
+                    // The same times, so that the store counts as unchanged.
+                    var times = [old.st_atim, old.st_mtim]
+                    utimensat(AT_FDCWD, place + file, &times, 0)
+                }
+                try write(Array(text.utf8), to: path)
+            }
+        }
+
+        private static func escaped(_ path: String) -> String { path.replacingOccurrences(of: "/", with: "\\/") }
+
+        /// Hashes of the store's files.
+        private static func contents(_ place: String) -> [String: UInt64] {
+            var contents: [String: UInt64] = [:]
+            for suffix in ["", "-wal", "-journal"] {
+                let path = "\(place)/\(ProgramCase.store)\(suffix)"
+                var info = stat()
+                guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size > 0 || suffix.isEmpty,
+                    let bytes = FileManager.default.contents(atPath: path)
+                else { continue }
+                contents[suffix] = fnv(bytes)
+            }
+            return contents
+        }
+
+        func run(_ program: String) throws -> Child.End {
+            let words = command.words.map { $0.replacingOccurrences(of: "{}", with: place) }
+            return try Child(program, words, output: folder + "/ferry.out").wait(limit: ProgramRun.secondsPerRun * 2)
+        }
+
+        /// What went wrong; nil when nothing did.
+        func problem(after end: Child.End) -> String? {
+            if end.tookTooLong { return "it did not end" }
+            if let signal = end.signal { return "signal \(signal)" }
+            guard let code = end.exitCode, ProgramRun.exitCodes.contains(code) else {
+                return "exit code \(end.exitCode ?? -1)"
+            }
+            if end.seconds > ProgramRun.secondsPerRun { return "it took \(Int(end.seconds * 1_000)) ms" }
+            if end.peakMemory > ProgramRun.memoryLimit + inputBytes {
+                return "it held \(end.peakMemory >> 10) KiB for \(inputBytes) bytes"
+            }
+            if !(command.changesStore && [0, 75].contains(code)), Self.contents(place) != before {
+                return "exit code \(code), but the store is not as before"
+            }
+            return nil
+        }
+
+        var description: String {
+            "\(target) \(change): ferry \(command.words.joined(separator: " ")) (\(name), {} is the case's folder)"
+        }
+
+        func keep(at path: String) throws {
+            try FileManager.default.copyItem(atPath: place, toPath: path)
+            try write(Array((description + "\n").utf8), to: path + "/command.txt")
+            try? FileManager.default.copyItem(atPath: folder + "/ferry.out", toPath: path + "/output.txt")
+        }
+
+        func remove() { try? FileManager.default.removeItem(atPath: place) }
+    }
+}

@@ -1,0 +1,104 @@
+internal import FerryBase
+internal import FerrySQLite
+internal import FerrySnapshot
+internal import FerryStore
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// Lets SQLite roll a hot journal back into its store, after both files were copied as they are.
+///
+/// A hot journal is what a program leaves that ends in the middle of writing: the next one that reads changes the store
+/// by it. Ferry does that only when it was asked to.
+struct JournalRecovery {
+    let store: StoreFileNames
+    /// Where the copies go, in a folder of their own.
+    let snapshotFolder: String
+    let files: FileLayer
+    let vfs: VFS?
+    let trace: TraceHook?
+
+    /// - Returns: The folder with the copies; nil when there is no hot journal, and nothing was done.
+    /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; what keeps the files from being copied: then
+    ///   nothing was changed.
+    func run() throws -> String? {
+        do {
+            guard try isHot() else { return nil }
+            guard try !isBeingWritten() else { throw FerryError.storeInUse(store.main) }
+            let copies = try copy()
+            try rollBack()
+            guard try !isHot() else {
+                throw FerryError(
+                    .hotJournal, "SQLite could not roll the hot journal of \(store.main) back.",
+                    remedy: "Both files as they were are in \(copies).")
+            }
+            return copies
+        } catch {
+            throw FerryError.wrapping(error, on: store.main)
+        }
+    }
+
+    /// Asked before any connection of this process has the store open.
+    private func isHot() throws -> Bool { try DatabaseFiles(path: store.main).inspect(files: files).hasHotJournal }
+
+    /// The journal of a program at work looks the same, but that program holds a lock.
+    private func isBeingWritten() throws -> Bool {
+        try Connection(path: store.main, mode: .readWrite, vfs: vfs, trace: trace).isReserved()
+    }
+
+    /// Copies the store's files into a folder that gets its name when they are whole.
+    private func copy() throws -> String {
+        try files.createDirectory(snapshotFolder, mode: 0o755)
+        return try files.withWorkFolder(named: "hot-journal", in: snapshotFolder) { folder in
+            let copies = folder + "/copies"
+            try files.createDirectory(copies, mode: 0o700)
+            // The -wal is not played back here; it is copied for whoever looks at the files later.
+            let present = try [store.main, store.journal, store.log].filter { try files.exists($0) }
+            let before = try present.map { try files.attributes($0) }
+            for file in present { try files.copy(file, to: copies + "/" + FileLayer.name(of: file)) }
+            guard try present.map({ try files.attributes($0) }) == before else {
+                throw FerryError.storeInUse(store.main)
+            }
+            try files.syncFolder(copies)
+            let place = try freeName()
+            try files.rename(copies, to: place)
+            try files.syncFolder(snapshotFolder)
+            try files.syncFolder(FileLayer.parent(of: snapshotFolder))
+            return place
+        }
+    }
+
+    private func freeName() throws -> String {
+        let stamp = Snapshot.stamp(Int64(Date().timeIntervalSince1970))
+        var (name, number) = ("\(snapshotFolder)/\(stamp)-hot-journal", 1)
+        while try files.exists(name) {
+            number += 1
+            name = "\(snapshotFolder)/\(stamp)-hot-journal-\(number)"
+        }
+        return name
+    }
+
+    /// SQLite does it for whoever reads first.
+    private func rollBack() throws {
+        let connection = try Connection(path: store.main, mode: .readWrite, vfs: vfs, trace: trace)
+        connection.keepWriteAheadLogOnClose()
+        try connection.syncFully()
+        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        withExtendedLifetime(connection) {}
+    }
+}
+
+extension MigrationRun {
+    /// Rolls a hot journal back, if there is one, and says so.
+    func recover() throws {
+        let recovery = JournalRecovery(
+            store: StoreFileNames(place.store), snapshotFolder: snapshotFolder, files: files, vfs: try vfs(nil),
+            trace: configuration.trace)
+        guard let copies = try recovery.run() else { return }
+        warn(
+            "\(place.store) had a hot journal, which SQLite has rolled back; the files as they were are in \(copies).")
+    }
+}

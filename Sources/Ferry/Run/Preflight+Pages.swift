@@ -1,0 +1,54 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// Pages of the store that do not fit together: what a b-tree does not reach any more nobody would miss.
+extension Preflight {
+    /// - Returns: Whether the rows can be looked at.
+    func findDamagedPages(_ outcome: inout PreflightOutcome) throws -> Bool {
+        let found = try damagedPages ?? store.sourceGuard.connection.damagedPages()
+        guard let first = found.first else { return true }
+        let what =
+            "The file \(store.path) is damaged: \(found.count == 1 ? first : "\(first); \(found.count - 1) more findings")"
+        let recover =
+            "Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 shell and "
+            + "migrate that"
+        let refusal = { (why: String, also: String) in
+            FerryError(.storeDamaged, "\(what).\(why)", remedy: "\(recover)\(also).")
+        }
+        let isCopied = !isInPlace || isCopiedLater
+        switch configuration.damaged {
+        case .refuse where isCopied:
+            outcome.refusals.append(
+                refusal(" Rows may be out of reach.", "; --damaged drop goes on without what cannot be reached"))
+        case .refuse:
+            outcome.refusals.append(
+                refusal(" Rows may be out of reach.", "; --damaged keep goes on and leaves the damage as it is"))
+        case .drop where isCopied:
+            outcome.findings.warnings.append(
+                "\(what). What cannot be reached any more is left out; nothing can count it.")
+            return true
+        case .keep where !isCopied:
+            outcome.findings.warnings.append("\(what). That stays as it is.")
+            return true
+        case .keep: outcome.refusals.append(refusal(" No copy can keep that.", ", or leave it out with --damaged drop"))
+        case .drop:
+            outcome.refusals.append(
+                refusal(" In place nothing can be left out of it.", ", or leave it as it is with --damaged keep"))
+        }
+        return false
+    }
+}
+
+extension FerryError {
+    /// An error that was met before anything was done: one of pages that cannot be read is the store's.
+    static func beforeRun(_ error: any Error, on path: String) -> FerryError {
+        let wrapped = wrapping(error, on: path)
+        guard let cause = (error as? DatabaseError) ?? (wrapped.cause as? DatabaseError), cause.isCorrupt else {
+            return wrapped
+        }
+        return FerryError(
+            .storeDamaged, "The file \(path) is damaged: SQLite cannot read it (\(cause.message)).",
+            remedy: "Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 "
+                + "shell and migrate that.", cause: cause)
+    }
+}

@@ -1,0 +1,101 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// What SQLite has to read of the expressions of an entity mapping, and whether it can.
+///
+/// What passed the check of the mapping can still be too much for SQLite: its parser reads only so many operations
+/// within each other, and a statement only so many tables.
+struct ExpressionDepth {
+    /// SQLite joins 64 tables; some are the statement's own.
+    private static let hopLimit = 48
+
+    private let mapping: ResolvedEntityMapping
+    private let translation: ExpressionTranslation
+    private let destination: ManagedObjectModel
+
+    init(of mapping: ResolvedEntityMapping, in step: ResolvedStep) {
+        self.mapping = mapping
+        destination = step.destination.model
+        var scope = ExpressionScope(
+            model: step.source.model, entity: mapping.source, policyFunctions: mapping.policyFunctions)
+        if let iteration = mapping.iteration,
+            let element = try? ExpressionChecker(scope: scope).checkElements(iteration.elements)
+        {
+            scope.iteration = .init(variable: iteration.variable, element: element)
+        }
+        translation = ExpressionTranslation(scope: scope)
+    }
+
+    /// The first attribute whose expression is too deep for SQLite's parser; nil when none is.
+    ///
+    /// Expressions that cannot be translated are refused elsewhere.
+    var tooDeepAttribute: String? {
+        for rule in mapping.attributes {
+            if let computation = computation(of: rule), computation.depth > Computation.depthLimit { return rule.name }
+        }
+        return nil
+    }
+
+    private func computation(of rule: ResolvedAttribute) -> Computation? {
+        guard let expression = rule.expression,
+            let attribute = destination.attribute(rule.name, of: mapping.destination)
+        else { return nil }
+        return try? translation.value(expression, for: attribute)
+    }
+
+    /// Checks what is part of SQL whoever carries the rows.
+    ///
+    /// - Throws: ``FerryError`` `.unsupported` when the predicate, or the text of `forEach`, is too deep, or all
+    ///   expressions together follow more relationships than SQLite joins tables.
+    func checkConditions() throws(FerryError) {
+        var parts: [(what: String, computation: Computation)] = []
+        if let filter = mapping.filter, let condition = try? translation.condition(filter) {
+            parts.append(("where", condition))
+        }
+        if case .json(let text, _)? = mapping.iteration?.elements, let value = try? translation.value(text) {
+            parts.append(("forEach", value.computation))
+        }
+        for (what, computation) in parts where computation.depth > Computation.depthLimit {
+            throw FerryError(
+                .unsupported,
+                "Entity mapping \(mapping.name): `\(what)` has more operations within each other than SQLite reads.",
+                remedy: "Write it with fewer parentheses, or decide in a migration policy.",
+                place: .init(entityMapping: mapping.name))
+        }
+        var hops: Set<[String]> = []
+        for computation in parts.map(\.computation) + mapping.attributes.compactMap(computation(of:)) {
+            computation.addHops(to: &hops)
+        }
+        guard hops.count <= Self.hopLimit else {
+            throw FerryError(
+                .unsupported,
+                "Entity mapping \(mapping.name) follows \(hops.count) relationships, more than SQLite joins tables.",
+                remedy: "Split it by several steps, or follow them in a migration policy.",
+                place: .init(entityMapping: mapping.name))
+        }
+    }
+}
+
+extension Computation {
+    /// The relationships that its paths follow, each with the way to it.
+    fileprivate func addHops(to hops: inout Set<[String]>) {
+        switch self {
+        case .column(let path):
+            var way = ["\(path.start)"]
+            for hop in path.hops {
+                way.append(hop.relationship.name)
+                hops.insert(way)
+            }
+        case .elementText, .parameter: break
+        case .call(_, let parts), .all(let parts), .any(let parts), .policy(_, let parts):
+            for part in parts { part.addHops(to: &hops) }
+        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
+            .precedes(let left, let right, _):
+            left.addHops(to: &hops)
+            right.addHops(to: &hops)
+        case .isNull(let part, _), .not(let part): part.addHops(to: &hops)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import FerrySQLite
+
+/// An index of the destination, and what stands in its entries.
+struct StoredIndex {
+    enum Collation: String { case binary = "BINARY", noCase = "NOCASE", rightTrim = "RTRIM" }
+
+    struct Column {
+        /// The column, expression or row number, as SQL.
+        var sql: String
+        var isDescending: Bool
+        /// Nil for one that only the app knows.
+        var collation: Collation?
+        /// Whether it is a key of the index, and not only what leads to the row.
+        var isKey: Bool
+    }
+
+    let name: String
+    let table: String
+    let isUnique: Bool
+    /// What makes a row have an entry; nil where every row has one.
+    let filter: String?
+    let columns: [Column]
+
+    /// Nil when its entries cannot be read as such.
+    ///
+    /// - Parameters:
+    ///   - row: Of `pragma_index_list`: name, whether it is unique, whether it is partial.
+    ///   - table: Its table.
+    ///   - rowID: A name by which the row's number can be read; nil where the table hides it.
+    ///   - context: The stores.
+    /// - Throws: ``DatabaseError``.
+    init?(_ row: [Value], of table: String, rowID: String?, in context: VerificationContext) throws {
+        guard let name = row[0].text else { return nil }
+        self.name = name
+        self.table = table
+        isUnique = row[1].integer == 1
+        let sql = try context.connection.value(
+            "SELECT sql FROM destination.sqlite_master WHERE type = 'index' AND name = ?", [.text(name)])
+        let text = sql?.text.flatMap { IndexText($0) }
+        if row[2].integer == 1 {
+            guard let condition = text?.filter else { return nil }
+            filter = condition
+        } else {
+            filter = nil
+        }
+        var columns: [Column] = []
+        for column in try context.connection.rows(
+            "SELECT seqno, cid, name, desc, coll, key FROM pragma_index_xinfo(?, 'destination') ORDER BY seqno",
+            [.text(name)])
+        {
+            let place = Int(column[0].integer ?? 0)
+            let expression: String?
+            switch column[1].integer {
+            case -1: expression = rowID
+            case -2: expression = text.flatMap { place < $0.keys.count ? $0.keys[place] : nil }
+            default: expression = column[2].text.map { Connection.quoted($0) }
+            }
+            guard let expression else { return nil }
+            columns.append(
+                Column(
+                    sql: expression, isDescending: column[3].integer == 1,
+                    collation: column[4].text.flatMap { Collation(rawValue: $0.uppercased()) },
+                    isKey: column[5].integer == 1))
+        }
+        guard !columns.isEmpty else { return nil }
+        self.columns = columns
+    }
+
+    /// Every entry, in the index's own order, read from the index alone.
+    var entries: String {
+        let condition = filter.map { " WHERE \($0)" } ?? ""
+        // A comment in the index's own text ends with the line.
+        return "SELECT \(columns.map(\.sql).joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) "
+            + "INDEXED BY \(Connection.quoted(name))\(condition)"
+    }
+}

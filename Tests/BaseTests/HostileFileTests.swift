@@ -1,0 +1,81 @@
+import FerryBase
+import Foundation
+import TestSupport
+import Testing
+
+/// What stands where a file should be, and numbers that no file should name.
+@Suite("Hostile files")
+struct HostileFileTests {
+    private let files = FileLayer()
+
+    @Test("A pipe, a device and a folder are refused at once, whatever is done with them")
+    func refusesWhatIsNoFile() throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.file("pipe")
+        try #require(mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, "/dev/zero", folder.path] {
+            for use in [
+                { _ = try files.open(path) }, { _ = try files.read(path) },
+                { try files.copy(path, to: folder.file("copy")) }, { _ = try files.append(to: path) },
+            ] {
+                let error = #expect(throws: FerryError.self, "\(path)") { try use() }
+                // Whether it may be opened for writing is asked first, by the system.
+                #expect([.notARegularFile, .fileFailed].contains(error?.code))
+            }
+            #expect(throws: FerryError.self) { _ = try files.read(path) }
+        }
+        // Nobody reads or writes the other end: waiting for it would be for ever.
+        #expect(try !files.isLocked(pipe))
+        #expect(try !files.exists(folder.file("copy")))
+    }
+
+    @Test("A file may name any year")
+    func anyYear() throws {
+        let folder = try TemporaryFolder()
+        try files.replace(folder.file("a"), with: [1])
+        var times = [timespec(), timespec()]
+        for year in [Int.max >> 8, -(Int.max >> 8), 253_402_300_799] {
+            times[0].tv_sec = year
+            times[1].tv_sec = year
+            // A volume keeps the nearest time that it can.
+            #expect(utimensat(AT_FDCWD, folder.file("a"), times, 0) == 0)
+            #expect(try files.attributes(folder.file("a")).size == 1)
+        }
+    }
+
+    @Test(
+        "What is no UTF-8 is found, however it is cut into pieces",
+        arguments: [
+            [], [0x41], Array("é𝄞\u{10FFFF}\u{0}, and some more letters".utf8), [0xFF], [0x80], [0xC0, 0x80],
+            [0xC1, 0xBF],
+            [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80],
+            [0xF5, 0x80, 0x80, 0x80], [0xC3], [0xE2, 0x82], [0xF0, 0x9D, 0x84], [0xC3, 0x28], [0xEF, 0xBF, 0xBF],
+            Array("a long run of letters".utf8) + [0xFE] + Array("another one".utf8),
+        ] as [[UInt8]])
+    func utf8(_ bytes: [UInt8]) {
+        let isValid = String(validating: bytes, as: UTF8.self) != nil
+        for cut in 0...bytes.count {
+            var check = UTF8Check()
+            let first = bytes[..<cut].withUnsafeBytes { check.take($0) }
+            let second = first && bytes[cut...].withUnsafeBytes { check.take($0) }
+            #expect((second && check.isAtBoundary) == isValid)
+        }
+    }
+
+    @Test("A sum of numbers from a file ends at the ends of the range")
+    func sums() {
+        #expect([1, 2, -4].clampedSum == -1)
+        #expect([Int64.max, 1].clampedSum == .max && [Int64.min, -1].clampedSum == .min)
+        #expect([Int]().clampedSum == 0)
+    }
+
+    @Test("Memory limits beyond any machine are refused, and the highest one shares out without overflow")
+    func limits() throws {
+        #expect(throws: FerryError.self) { try MemoryBudget.check(.max) }
+        #expect(throws: FerryError.self) { try MemoryBudget.check(MemoryBudget.most + 1) }
+        #expect(throws: FerryError.self) { try MemoryBudget.check(.min) }
+        try MemoryBudget.check(MemoryBudget.most)
+        let budget = MemoryBudget(limit: MemoryBudget.most)
+        #expect(budget.lookups > 0 && budget.queue > 0 && budget.snapshot > 0 && budget.workingCaches > 0)
+    }
+}

@@ -1,0 +1,60 @@
+import FerryBase
+import TestSupport
+import Testing
+
+@Suite("A work folder")
+struct WorkFolderTests {
+    private struct Failure: Error {}
+
+    private let folder: TemporaryFolder
+    private let files = FileLayer()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func names() throws -> [String] { try files.list(folder.path).map(\.name).sorted() }
+
+    @Test("It is for its owner alone, and gone afterwards, whether the work succeeds or fails")
+    func isPrivate() throws {
+        try files.withWorkFolder(named: "work", in: folder.path) { path in
+            #expect(try files.attributes(path).mode == 0o700)
+            try files.createPrivately(path + "/values")
+            #expect(try files.attributes(path + "/values").mode == 0o600)
+        }
+        #expect(throws: Failure.self) {
+            try files.withWorkFolder(named: "work", in: folder.path) { path in
+                try files.createPrivately(path + "/values")
+                throw Failure()
+            }
+        }
+        #expect(try names() == [])
+    }
+
+    @Test("What a killed process left is removed by the next one, but nothing of one at work, and nothing else")
+    func removesLeftovers() throws {
+        // As a kill leaves it: with a lock that nobody holds, or killed before there was one.
+        for name in ["work-left", "work-bare", "workshop", "other-left"] {
+            try files.createDirectory(folder.file(name))
+            try files.replace(folder.file(name) + "/values", with: [1])
+        }
+        try files.replace(folder.file("work-left/lock"), with: [])
+        try files.replace(folder.file("work-file"), with: [1])
+        try files.withWorkFolder(named: "work", in: folder.path) { first in
+            try files.withWorkFolder(named: "work", in: folder.path) { second in
+                #expect(first != second)
+                let own = [FileLayer.name(of: first), FileLayer.name(of: second)]
+                let found = try names()
+                #expect(found == (own + ["other-left", "work-file", "workshop"]).sorted())
+            }
+            #expect(try files.exists(first))
+        }
+        #expect(try names() == ["other-left", "work-file", "workshop"])
+    }
+
+    @Test("A clock that goes back is no time that has passed")
+    func clock() {
+        #expect(Clock.nanoseconds(from: 5, to: 12) == 7)
+        #expect(Clock.nanoseconds(from: 12, to: 5) == 0)
+        #expect(Clock.nanoseconds(from: .max, to: 0) == 0)
+        #expect(Clock.nanoseconds(since: .max) == 0 && Clock.seconds(since: .max) == 0)
+    }
+}

@@ -1,0 +1,94 @@
+import FerryBase
+import Testing
+
+/// XML as model and mapping files have it, and what is none.
+@Suite("The XML tokenizer")
+struct XMLTokenizerTests {
+    /// The tokens in one line: `<name key=value>`, text, `</name>`; or the reason and line of the failure.
+    private func read(_ bytes: [UInt8], piece: Int = .max, depthLimit: Int = 8) -> String {
+        var rest = bytes[...]
+        var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
+            FerryError(.badModel, "\(reason) (\(line))")
+        } fill: { () throws(FerryError) in
+            let next = Array(rest.prefix(piece))
+            rest = rest.dropFirst(piece)
+            return next
+        }
+        var text = ""
+        do throws(FerryError) {
+            while let token = try tokens.next() {
+                switch token {
+                case .start(let name, let attributes):
+                    text +=
+                        "<\(name)" + attributes.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+                        + ">"
+                case .text(let piece): text += piece
+                case .end(let name): text += "</\(name)>"
+                }
+            }
+            return text
+        } catch {
+            return "! " + error.message
+        }
+    }
+
+    @Test(
+        "Elements, attributes and texts are read, whatever the pieces are",
+        arguments: [
+            ("<a/>", "<a></a>"),
+            ("\u{FEFF}<?xml version='1.0' encoding='utf-8'?>\n<a b = \"c\"  d='e\"'></a >\n", "<a b=c d=e\"></a>"),
+            ("<a>x<b>y</b>z</a>", "<a>x<b>y</b>z</a>"),
+            ("<a>&lt;&amp;&#233;&#x1D11E;&quot;&apos;&gt;</a>", "<a><&é𝄞\"'></a>"),
+            ("<a b='&lt;&#10;\n\t'/>", "<a b=<\n  ></a>"), ("<a>\r\nb\rc\n</a>", "<a>\nb\nc\n</a>"),
+            ("<a><!-- <b> -- --><![CDATA[<c>]]]>&#93;</a><!---->", "<a><c>]]</a>"),
+            ("<?xml?><?p?><a/><?q r?>", "<a></a>"),
+            ("<!DOCTYPE a PUBLIC \"-//>\" '[x'><a/>", "<a></a>"),
+            ("<x:é_1.2-3 y:z='1'/>", "<x:é_1.2-3 y:z=1></x:é_1.2-3>"),
+            ("<a>]]></a>", "<a>]]></a>"),
+        ])
+    func reads(_ xml: String, _ tokens: String) {
+        let bytes = Array(xml.utf8)
+        #expect(read(bytes) == tokens)
+        for piece in 1...7 { #expect(read(bytes, piece: piece) == tokens) }
+    }
+
+    @Test(
+        "What is no XML is refused, whatever the pieces are",
+        arguments: [
+            "", " ", "a", "<", "<a", "<a>", "<a b", "<a b=", "<a b=c/>", "<a b='<'/>", "<a b='c'd='e'/>",
+            "<a b='1' b='2'/>",
+            "<a></b>", "<a/></a>", "<a/><b/>", "<a/>x", "x<a/>", "<a>&b;</a>", "<a>&#xD800;</a>", "<a>&#0;</a>",
+            "<a>&#xFFFE;</a>", "<a>&#99999999999;</a>", "<a>&", "<a>\u{1}</a>", "<a \u{0}/>", "<1/>", "<a><!-",
+            "<a><!--",
+            "<a><![CDATA[", "<![CDATA[x]]><a/>", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "<a><!DOCTYPE a></a>",
+            "<!x><a/>", "<?", "<a/ >",
+            "<?xml version='1.0' encoding='UTF-16'?><a/>", "<?xml version='1.0' encoding='ISO-8859-1'?><a/>",
+            String(repeating: "<a>", count: 9), "<\(String(repeating: "a", count: 1_100))/>",
+            "<a \((0..<300).map { "b\($0)=''" }.joined(separator: " "))/>",
+        ])
+    func refuses(_ xml: String) {
+        let bytes = Array(xml.utf8)
+        let reason = read(bytes)
+        #expect(reason.hasPrefix("! "), "\(reason)")
+        for piece in 1...5 { #expect(read(bytes, piece: piece).hasPrefix("! ")) }
+    }
+
+    @Test("Bytes that are no UTF-8 are refused wherever they stand", arguments: [0xFF, 0x80, 0xC3, 0xED] as [UInt8])
+    func refusesBytes(_ byte: UInt8) {
+        let text = Array("<a b='c'>d<!-- e --><?f g?><![CDATA[h]]></a>".utf8)
+        for place in 0...text.count {
+            let bytes = text[..<place] + [byte] + text[place...]
+            #expect(read(Array(bytes)).hasPrefix("! "), "\(place)")
+            #expect(read(Array(bytes), piece: 3).hasPrefix("! "), "\(place)")
+        }
+    }
+
+    @Test("A long text comes in pieces that lose nothing, and lines are counted in it")
+    func longText() {
+        let line = String(repeating: "é𝄞x", count: 1_000) + "\n"
+        let text = String(repeating: line, count: 100)
+        #expect(read(Array("<a>\(text)</a>".utf8), piece: 1_001) == "<a>\(text)</a>")
+        #expect(read(Array("<a>\(text)<b></a>".utf8)).hasSuffix("(101)"))
+        #expect(read(Array("<a><![CDATA[\(text)]]></a>".utf8), piece: 999) == "<a>\(text)</a>")
+    }
+}

@@ -1,0 +1,53 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Numbers on the command line that no run can keep.
+@Suite("Huge numbers")
+struct HugeNumbersTests {
+    @Test(
+        "Every option that takes a number refuses what it cannot keep, and survives it",
+        arguments: [
+            ("migrate none.sqlite --models none --memory-limit", "24MiB"),
+            ("migrate none.sqlite --models none --chunk-size", "1"),
+            ("migrate none.sqlite --models none --chunk-bytes", "1MiB"),
+            ("migrate none.sqlite --models none --chunk-time", "1s"),
+            ("migrate none.sqlite --models none --budget", "1s"),
+            ("migrate none.sqlite --models none --snapshot-level", "1"),
+            ("tune none.sqlite --models none --memory-limit", "24MiB"),
+            ("tune none.sqlite --models none --sample", "10"), ("tune none.sqlite --models none --sizes", "10"),
+            ("generate none --output new.sqlite --rows", "1"),
+            ("generate none --output new.sqlite --rows 1 --seed", "1"),
+            ("demo new --prepare --authors 1 --books", "1"),
+        ])
+    func options(_ command: String, _ good: String) throws {
+        let folder = try TemporaryFolder()
+        for value in [
+            "9223372036854775808", "-9223372036854775808", "9223372036854775807GiB", "9223372036854775807h", "1e400",
+            "99999999999999999999999", "-1", "", "NaN",
+        ] {
+            let outcome = try FerryBinary.run(command.split(separator: " ").map(String.init) + [value], in: folder.path)
+            #expect(outcome.exitCode == 64, "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
+        }
+        // The highest that can be written is kept, or refused with a reason; what it was for is not there.
+        for value in ["9223372036854775807", "9223372036854775807ms", good] where !command.hasPrefix("demo") {
+            let outcome = try FerryBinary.run(command.split(separator: " ").map(String.init) + [value], in: folder.path)
+            #expect(
+                [2, 64].contains(outcome.exitCode), "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
+        }
+    }
+
+    @Test("The highest memory limit is refused on a store that is there, which stays as it is")
+    func memoryLimit() throws {
+        let folder = try TemporaryFolder()
+        let made = try FerryBinary.run(["demo", "library", "--books", "20", "--prepare"], in: folder.path)
+        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        let store = folder.file("library/Library.sqlite")
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        let outcome = try FerryBinary.run(
+            ["migrate", store, "--models", "library/Library.xcdatamodeld", "--memory-limit", "9223372036854775807"],
+            in: folder.path)
+        #expect(outcome.exitCode == 64 && outcome.diagnostics.contains("memory limit"), "\(outcome.diagnostics)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+    }
+}

@@ -1,0 +1,61 @@
+internal import FerryBase
+internal import FerrySQLite
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// The built program as a user who may make files beside a store but not write to it.
+@Suite("A store that its user may not write")
+struct UnwritableStoreTests {
+    /// Drops root's rights, where the tests run as root.
+    private static let dropper = "/usr/bin/setpriv"
+    static let canRun = geteuid() != 0 || FileManager.default.isExecutableFile(atPath: dropper)
+
+    private func run(_ words: [String], in folder: String) throws -> FerryBinary.Outcome {
+        guard geteuid() == 0 else { return try FerryBinary.run(words, in: folder) }
+        // In a place that every user can reach.
+        let program = folder + "/ferry"
+        if !FileManager.default.fileExists(atPath: program) {
+            try FileManager.default.copyItem(atPath: #require(BuiltProgram.path), toPath: program)
+        }
+        return try FerryBinary.run(
+            ["--reuid", "65534", "--regid", "65534", "--clear-groups", program] + words, in: folder,
+            program: Self.dropper)
+    }
+
+    @Test(
+        "Is refused, since no lock would keep its app from writing; an output is made",
+        .enabled(if: canRun, "A user other than root is needed."))
+    func refuses() throws {
+        let folder = try TemporaryFolder()
+        let files = FileLayer()
+        let made = try FerryBinary.run(
+            ["demo", folder.path + "/demo", "--prepare", "--books", "20", "--authors", "4"], in: folder.path)
+        #expect(made.exitCode == 0)
+        let store = folder.file("demo/Library.sqlite")
+        do {
+            let connection = try Connection(path: store, mode: .readWrite)
+            _ = try connection.setPragma("journal_mode", to: "DELETE")
+        }
+        try files.setMode(0o444, of: store)
+        for path in [folder.path, folder.path + "/demo"] { try files.setMode(0o777, of: path) }
+        let before = try files.read(store)
+        let words = [
+            "migrate", store, "--models", folder.file("demo/Library.xcdatamodeld"), "--mappings",
+            folder.file("demo/Mappings"), "--no-snapshot", "--json",
+        ]
+        let outcome = try run(words, in: folder.path)
+        #expect(outcome.exitCode == 2, "\(outcome.diagnostics) \(outcome.output)")
+        #expect(outcome.output.contains("storeReadOnly") && outcome.output.contains("--output"))
+        #expect(try files.read(store) == before)
+        let beside = try run(words + ["--output", folder.file("demo/New.sqlite")], in: folder.path)
+        #expect(beside.exitCode == 0, "\(beside.diagnostics) \(beside.output)")
+        #expect(try files.read(store) == before)
+    }
+}

@@ -1,0 +1,17 @@
+import FerrySQLite
+import TestSupport
+import Testing
+
+/// The check of pages that may refuse a store, on all that apps have written.
+@Suite("Pages of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct PageCheckTests {
+    @Test("Those of every store fit together")
+    func areSound() throws {
+        for store in Fixtures.stores {
+            let folder = try TemporaryFolder()
+            let connection = try Connection(path: Fixtures.copyStore(store, into: folder), mode: .readOnly)
+            let found = try connection.damagedPages()
+            #expect(found == [], "\(store)")
+        }
+    }
+}

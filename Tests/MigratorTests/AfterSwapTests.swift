@@ -1,0 +1,66 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+/// Once the new store is in its place, nothing that fails makes the migration a failure.
+@Suite("Behind the swap")
+struct AfterSwapTests {
+    private static func log(of store: String) -> String { store + ".ferry-log.json" }
+
+    enum Kind: CaseIterable { case copy, inPlace }
+
+    private func migrator(_ kind: Kind) throws -> (store: String, folder: TemporaryFolder, migrator: Migrator) {
+        if kind == .copy {
+            let small = try SmallMigration()
+            return (small.store, small.folder, try small.migrator())
+        }
+        let inferred = try InferredMigration()
+        return (inferred.store, inferred.folder, try inferred.migrator())
+    }
+
+    @Test("A log that cannot be read is set aside, with a warning", arguments: ["large", "text"], Kind.allCases)
+    func setsLogAside(_ what: String, _ kind: Kind) throws {
+        let (store, folder, migrator) = try migrator(kind)
+        let log = Self.log(of: store)
+        let content =
+            what == "text" ? Array("no log".utf8) : Array("{\"x\":\"".utf8) + [UInt8](repeating: 97, count: 17 << 20)
+        try FileLayer().replace(log, with: content)
+        let report = try migrator.migrate()
+        #expect(report.outcome == .migrated && report.to == "App 3")
+        #expect(report.warnings.contains { $0.contains(log + ".unreadable") }, "\(report.warnings)")
+        #expect(try FileLayer().attributes(log + ".unreadable").size == content.count)
+        #expect(try !FileLayer().exists(store + ".ferry"))
+        // The new log is read.
+        #expect(try StoreFiles(URL(fileURLWithPath: store)).status().state == .finished)
+        #expect(try migrator.migrate().outcome == .upToDate)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("Clean-up that fails is a warning, and the next command finishes it", arguments: Kind.allCases)
+    func leavesCleanUp(_ kind: Kind) throws {
+        let (store, folder, migrator) = try migrator(kind)
+        let (log, files) = (Self.log(of: store), FileLayer())
+        // Neither to be read nor to be set aside.
+        for path in [log, log + ".unreadable"] {
+            try files.createDirectory(path)
+            try files.replace(path + "/x", with: [1])
+        }
+        for _ in 0..<2 {
+            let report = try migrator.migrate()
+            #expect(report.outcome == .migrated && report.to == "App 3")
+            #expect(report.warnings.contains { $0.contains("finishes") }, "\(report.warnings)")
+            #expect(try files.exists(store + ".ferry/run.json"))
+            let connection = try Connection(path: store, mode: .readOnly)
+            #expect(try connection.integer("SELECT count(ZHEADING) FROM ZBOOK") ?? 0 > 0)
+        }
+        try files.removeTree(log)
+        let report = try migrator.migrate()
+        #expect(report.outcome == .migrated && report.warnings.allSatisfy { !$0.contains("finishes") })
+        #expect(try !files.exists(store + ".ferry"))
+        #expect(try migrator.migrate().outcome == .upToDate)
+        withExtendedLifetime(folder) {}
+    }
+}

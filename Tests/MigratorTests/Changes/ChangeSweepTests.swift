@@ -1,0 +1,180 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Changes at random, each of them alone, to a new store: between the run and its verification, and afterwards.
+///
+/// `FERRY_CHANGES` says how many (default: one of each kind in each scene), `FERRY_CHANGE_SEED` which.
+@Suite("A single random change")
+struct ChangeSweepTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let changes =
+        environment["FERRY_CHANGES"].flatMap { Int($0) } ?? scenes.count * RandomChange.Kind.allCases.count
+    private static let seed = environment["FERRY_CHANGE_SEED"].flatMap { UInt64($0) } ?? 1
+
+    /// Whether the run or `verify --source` is to find it, of a store that was copied or altered.
+    struct Scene: CustomTestStringConvertible, Sendable {
+        var way: DamagedStore.Way
+        var isAfterwards: Bool
+        var testDescription: String { "\(way), \(isAfterwards ? "verify --source" : "before verification")" }
+    }
+
+    static let scenes = [DamagedStore.Way.copy, .inPlaceOutput].flatMap { way in
+        [false, true].map { Scene(way: way, isAfterwards: $0) }
+    }
+
+    /// Several pages of books, links and log rows, and a cover in a file.
+    private static let rows = [
+        """
+        WITH RECURSIVE c(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM c WHERE n < 90)
+        INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZOWNER, Z3_OWNER, Z_FOK_OWNER)
+        SELECT n, 1, n % 3 + 1, 'Title of book ' || n, 1 + n % 2, 3 + n % 2, 4096 + 1024 * n FROM c
+        """,
+        """
+        WITH RECURSIVE c(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM c WHERE n < 90)
+        INSERT INTO Z_1TAGS (Z_1BOOKS, Z_5TAGS, Z_FOK_5TAGS) SELECT n, 1 + n % 2, 2048 FROM c
+        """,
+        "UPDATE Z_PRIMARYKEY SET Z_MAX = 90 WHERE Z_NAME = 'Book'",
+        "CREATE TABLE app_log (id INTEGER PRIMARY KEY, word TEXT)", "CREATE INDEX app_words ON app_log (lower(word))",
+        "CREATE INDEX app_even ON app_log (word COLLATE NOCASE DESC) WHERE id % 2 = 0",
+        """
+        WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 60)
+        INSERT INTO app_log SELECT n, 'Word ' || (n * 7 % 60) FROM c
+        """,
+    ]
+
+    private static let file = "0B9C3F5E-8E2D-4B6A-9C1D-2F3A4B5C6D7E"
+
+    private func store(_ way: DamagedStore.Way) throws -> DamagedStore {
+        let store = try DamagedStore(way, damage: Self.rows)
+        let folder = ExternalData.folder(forStore: store.store)
+        try FileLayer().createDirectory(ExternalData.supportFolder(forStore: store.store))
+        try FileLayer().createDirectory(folder)
+        try FileLayer().replace(folder + "/" + Self.file, with: (0..<9000).map { UInt8(truncatingIfNeeded: $0 * 7) })
+        let connection = try Connection(path: store.store, mode: .readWrite)
+        try connection.run(
+            "UPDATE ZCOVER SET ZPHOTO = ? WHERE Z_PK = 2", [.blob(ExternalData.reference(to: Self.file))])
+        let version = try ModelCatalog(paths: [store.folder.file("App.xcdatamodeld")]).version(named: "App 1")
+        #expect(try ModelCache.write(version.model, on: connection))
+        return store
+    }
+
+    private func configuration(_ store: DamagedStore, _ output: String) -> Configuration {
+        Configuration(
+            target: "App 2", output: URL(fileURLWithPath: output), executor: store.way.executor, takesSnapshot: false)
+    }
+
+    @Test("Is found whenever SQLite or cmp can tell it", arguments: scenes)
+    func isFound(_ scene: Scene) throws {
+        let store = try store(scene.way)
+        let kinds = RandomChange.Kind.allCases.filter { scene.isAfterwards || $0 != .externalFile }
+        var tally = ChangeTally()
+        let finished = store.folder.file("Done/New.sqlite")
+        if scene.isAfterwards {
+            try FileLayer().createDirectory(store.folder.file("Done"))
+            let report = try store.migrator().migrate(configuration(store, finished))
+            #expect(report.outcome == .migrated)
+            #expect(try differences(store, finished) == [])
+        }
+        for number in 0..<Self.changes / Self.scenes.count {
+            let kind = kinds[number % kinds.count]
+            let seed = Self.seed &* 1_000_003 &+ UInt64(number)
+            if scene.isAfterwards {
+                try change(kind, seed, afterwards: finished, of: store, &tally)
+            } else {
+                try change(kind, seed, beforeVerificationOf: store, &tally)
+            }
+        }
+        print("\(scene.testDescription), seed \(Self.seed)\n\(tally.table)")
+        for missed in tally.missed where !missed.hasPrefix("externalFile") { Issue.record("\(missed)") }
+        withKnownIssue("The contents of external files are compared by a check of its own", isIntermittent: true) {
+            for missed in tally.missed where missed.hasPrefix("externalFile") { Issue.record("\(missed)") }
+        }
+    }
+
+    // MARK: Scenes
+
+    private func change(
+        _ kind: RandomChange.Kind, _ seed: UInt64, beforeVerificationOf store: DamagedStore, _ tally: inout ChangeTally
+    ) throws {
+        let output = store.folder.file("New.sqlite")
+        let destination = output + ".ferry/step-1/destination.sqlite"
+        let made = Mutex<(change: String, isTold: Bool)?>(nil)
+        let failed = Mutex<(any Error)?>(nil)
+        var isFound = false
+        do {
+            _ = try store.migrator().migrate(configuration(store, output)) { event in
+                guard case .phase(.verify, _) = event else { return }
+                do {
+                    // A step in place checks itself before COMMIT, too.
+                    guard try Self.isCommitted(destination) else { return }
+                    let copy = store.folder.file("changed.sqlite")
+                    try FileLayer().replace(copy, with: FileLayer().read(destination))
+                    let before = StoreTruth(copy, files: store.store)
+                    var change = RandomChange(kind, of: copy, files: store.store, seed: seed)
+                    let words = try change.make()
+                    let isTold = StoreTruth(copy, files: store.store) != before
+                    try Data(FileLayer().read(copy)).write(to: URL(fileURLWithPath: destination), options: [])
+                    made.withLock { $0 = (words, isTold) }
+                } catch {
+                    failed.withLock { $0 = error }
+                }
+            }
+        } catch {
+            isFound = true
+        }
+        if let error = failed.withLock({ $0 }) { throw error }
+        let (change, isTold) = try #require(made.withLock { $0 })
+        tally.add(kind, change, isTold: isTold, isFound: isFound)
+        for path in [
+            output, output + ".ferry", output + ".ferry-log.json", ExternalData.supportFolder(forStore: output),
+        ] {
+            try FileLayer().removeTree(path)
+        }
+    }
+
+    private static func isCommitted(_ store: String) throws -> Bool {
+        do {
+            try Connection(path: store, mode: .readWrite).execute("BEGIN IMMEDIATE; ROLLBACK")
+            return true
+        } catch let error where error.isBusy {
+            return false
+        }
+    }
+
+    private func change(
+        _ kind: RandomChange.Kind, _ seed: UInt64, afterwards finished: String, of store: DamagedStore,
+        _ tally: inout ChangeTally
+    ) throws {
+        let folder = store.folder.file("Changed")
+        try FileManager.default.copyItem(atPath: store.folder.file("Done"), toPath: folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let copy = folder + "/New.sqlite"
+        let before = StoreTruth(copy, files: copy)
+        var change = RandomChange(kind, of: copy, files: copy, seed: seed)
+        let words = try change.make()
+        let isTold = StoreTruth(copy, files: copy) != before
+        var isFound = false
+        do {
+            isFound = try !differences(store, copy).isEmpty
+        } catch is FerryError {
+            isFound = true
+        }
+        tally.add(kind, words, isTold: isTold, isFound: isFound)
+    }
+
+    private func differences(_ store: DamagedStore, _ path: String) throws -> [String] {
+        let mapping = store.folder.file("Map.json")
+        return try Verifier(
+            store: URL(fileURLWithPath: path),
+            models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
+            mappings: store.way.hasMapping ? [.url(URL(fileURLWithPath: mapping))] : []
+        ).verifyMigration(from: URL(fileURLWithPath: store.store)).differences.map { "\($0)" }
+    }
+}

@@ -1,0 +1,194 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// A store in which a leaf of a table has lost its second half: SQLite reads the rest without a word.
+@Suite("Damaged pages of a store")
+struct DamagedPagesTests {
+    /// Hides half of the cells of a table's first leaf.
+    private func hideRows(of table: String, in store: String) throws {
+        var page: Int64
+        let size: Int64
+        do {
+            let connection = try Connection(path: store, mode: .readWrite)
+            _ = try connection.checkpoint("TRUNCATE")
+            let root = try connection.integer("SELECT rootpage FROM sqlite_master WHERE name = ?", [.text(table)])
+            page = try #require(root)
+            size = try #require(try connection.pragma("page_size")?.integer)
+        }
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: store))
+        func bytes(_ count: Int, at place: Int64) throws -> [UInt8] {
+            try file.seek(toOffset: UInt64((page - 1) * size + place))
+            return Array(try #require(try file.read(upToCount: count)))
+        }
+        // Down to the first leaf: an interior page begins with 5, and its first cell with the child's number.
+        while try bytes(1, at: 0) == [5] {
+            let cell = try bytes(2, at: 12)
+            let child = try bytes(4, at: Int64(cell[0]) << 8 | Int64(cell[1]))
+            page = child.reduce(0) { $0 << 8 | Int64($1) }
+        }
+        #expect(try bytes(1, at: 0) == [13])
+        let count = try bytes(2, at: 3)
+        let half = (Int(count[0]) << 8 | Int(count[1])) / 2
+        try #require(half > 2)
+        try file.seek(toOffset: UInt64((page - 1) * size + 3))
+        try file.write(contentsOf: [UInt8(half >> 8), UInt8(half & 255)])
+        try file.close()
+    }
+
+    /// What a refused run must leave as it was.
+    private func refusal(_ store: String, _ migrate: () throws -> Void) throws -> FerryError {
+        let before = try StoreBytes(store)
+        let error = try #require(throws: FerryError.self) { try migrate() }
+        #expect(try StoreBytes(store) == before)
+        #expect(try !FileLayer().exists(store + ".ferry"))
+        #expect(try !FileLayer().exists(store + ".snapshots"))
+        return error
+    }
+
+    @Test("They are refused before a copy, with the ways on")
+    func refusedBeforeCopy() throws {
+        let small = try SmallMigration(rows: 60)
+        try hideRows(of: "ZBOOK", in: small.store)
+        for damaged in [Configuration.Damaged.refuse, .keep] {
+            let error = try refusal(small.store) {
+                _ = try small.migrator().migrate(Configuration(damaged: damaged))
+            }
+            #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
+            #expect(error.remedy.contains(".recover") && error.remedy.contains("--damaged drop"))
+        }
+        #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [.storeDamaged])
+        #expect(try small.migrator().plan().refusals.isEmpty)
+    }
+
+    @Test("They are refused before a migration in place, with the ways on", arguments: [true, false])
+    func refusedInPlace(takesSnapshot: Bool) throws {
+        let small = try InferredMigration(rows: 60)
+        try hideRows(of: "ZBOOK", in: small.store)
+        for damaged in [Configuration.Damaged.refuse, .drop] {
+            let error = try refusal(small.store) {
+                _ = try small.migrator().migrate(Configuration(takesSnapshot: takesSnapshot, damaged: damaged))
+            }
+            #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
+            #expect(error.remedy.contains(".recover") && error.remedy.contains("--damaged keep"))
+        }
+    }
+
+    @Test("A copy without what cannot be reached is sound, and the report says so")
+    func droppedFromCopy() throws {
+        let small = try SmallMigration(rows: 60)
+        try hideRows(of: "ZBOOK", in: small.store)
+        let report = try small.migrator().migrate(Configuration(damaged: .drop))
+        #expect(report.outcome == .migrated)
+        #expect(report.warnings.contains { $0.contains("left out") }, "\(report.warnings)")
+        let store = try Connection(path: small.store, mode: .readWrite)
+        #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
+        let books = try store.integer("SELECT count(*) FROM ZBOOK") ?? 0
+        #expect(books > 0 && books < 60)
+    }
+
+    @Test("In place they stay where that was asked for")
+    func keptInPlace() throws {
+        let small = try InferredMigration(rows: 60)
+        try hideRows(of: "ZBOOK", in: small.store)
+        let report = try small.migrator().migrate(Configuration(damaged: .keep))
+        #expect(report.outcome == .migrated)
+        #expect(report.warnings.contains { $0.contains("damaged") }, "\(report.warnings)")
+    }
+
+    @Test("What cannot be read at all is the store's damage too, in place and in a copy")
+    func unreadable() throws {
+        let (copied, altered) = (try SmallMigration(rows: 60), try InferredMigration(rows: 60))
+        for (store, migrator) in [(copied.store, try copied.migrator()), (altered.store, try altered.migrator())] {
+            let size: Int64 = 4096
+            let root = try Connection(path: store, mode: .readOnly).integer(
+                "SELECT rootpage FROM sqlite_master WHERE name = 'ZBOOK'")
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: store))
+            try file.seek(toOffset: UInt64((try #require(root) - 1) * size))
+            try file.write(contentsOf: [UInt8](repeating: 0xFF, count: 64))
+            try file.close()
+            for damaged in [Configuration.Damaged.refuse, .keep, .drop] {
+                let error = try refusal(store) { _ = try migrator.migrate(Configuration(damaged: damaged)) }
+                #expect(error.code == .storeDamaged && error.remedy.contains(".recover"), "\(error)")
+            }
+            #expect(throws: FerryError.self) { _ = try migrator.plan(checksRows: true) }
+        }
+    }
+
+    @Test("What only says something of values is no damage of pages")
+    func oddValues() throws {
+        let small = try SmallMigration()
+        do {
+            let store = try Connection(path: small.store, mode: .readWrite)
+            try store.execute(
+                """
+                CREATE TABLE strict_ones (a INTEGER NOT NULL, b TEXT CHECK (length(b) < 3));
+                INSERT INTO strict_ones VALUES (1, 'x'), (2, 'y');
+                PRAGMA ignore_check_constraints = ON;
+                UPDATE strict_ones SET b = 'longer';
+                PRAGMA ignore_check_constraints = OFF;
+                """)
+            store.allowSchemaWrites()
+            try store.execute(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = replace(sql, 'b TEXT CHECK', 'b TEXT NOT NULL CHECK')
+                    WHERE name = 'strict_ones';
+                PRAGMA writable_schema = RESET;
+                """)
+            try store.execute("INSERT OR IGNORE INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (99, 1, 1, 5)")
+            #expect(try store.value("PRAGMA quick_check") != .text("ok"))
+            #expect(try store.damagedPages() == [])
+        }
+        #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [])
+    }
+
+    @Test("The pages are not read again by the next call, whatever stopped the first")
+    func isMarked() throws {
+        let small = try SmallMigration()
+        let checks = Mutex(0)
+        var configuration = Configuration(budget: .nanoseconds(1))
+        configuration.leastMarkedSeconds = 0
+        configuration.trace = { event in
+            if event.text.contains("quick_check"), event.text.contains("main") { checks.withLock { $0 += 1 } }
+        }
+        let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
+        #expect(error.code == .budgetSpent && checks.withLock { $0 } == 1, "\(error)")
+        #expect(try FileLayer().exists(small.store + ".ferry/pages.json"))
+        configuration.budget = nil
+        #expect(try small.migrator().migrate(configuration).outcome == .migrated)
+        #expect(checks.withLock { $0 } == 1)
+        #expect(try !FileLayer().exists(small.store + ".ferry"))
+    }
+
+    @Test("Pages that were read before another program wrote are read again")
+    func isMarkedForOneState() throws {
+        let small = try SmallMigration()
+        var configuration = Configuration(budget: .nanoseconds(1))
+        configuration.leastMarkedSeconds = 0
+        #expect(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
+        try hideRows(of: "ZBOOK", in: small.store)
+        configuration.budget = nil
+        let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
+        #expect(error.code == .storeDamaged)
+    }
+
+    @Test("A step in place that writes no row reads no page of a large store")
+    func isExempt() throws {
+        let migration = try InferredMigration()
+        _ = try migration.migrator().migrate(Configuration(target: "App 2", takesSnapshot: false))
+        try Connection(path: migration.store, mode: .readWrite)
+            .execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
+        let checks = Mutex(0)
+        var configuration = Configuration(takesSnapshot: false)
+        configuration.trace = { event in
+            if event.text.contains("quick_check") { checks.withLock { $0 += 1 } }
+        }
+        #expect(try migration.migrator().migrate(configuration).outcome == .migrated)
+        #expect(checks.withLock { $0 } == 0)
+    }
+}

@@ -1,0 +1,45 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Another executor from call to call")
+struct ExecutorChangeTests {
+    @Test(
+        "A run goes on as it began, and ends in the same store",
+        arguments: [
+            (.inPlace, [.automatic, .row]), (.inPlaceToOutput, [.row, .set, .automatic]),
+            (.mixedToOutput, [.automatic, .row]),
+        ] as [(Scenario.Kind, [Configuration.Executor])])
+    func goesOn(_ kind: Scenario.Kind, _ executors: [Configuration.Executor]) throws {
+        let whole = try Scenario(kind, form: .plain)
+        try whole.run { $0.executor = executors[0] }
+        let scenario = try Scenario(kind, form: .plain)
+        for call in 0..<500 {
+            do {
+                try scenario.run {
+                    $0.executor = executors[call % executors.count]
+                    $0.budget = .nanoseconds(1)
+                }
+                break
+            } catch let error as FerryError {
+                try #require(error.code == .budgetSpent, "call \(call): \(error)")
+            }
+        }
+        #expect(try scenario.result() == whole.result())
+        #expect(try scenario.leftovers() == [])
+    }
+
+    @Test(
+        "What an app has set in the header of its store comes along", arguments: [Scenario.Kind.copy, .mixedToOutput])
+    func header(_ kind: Scenario.Kind) throws {
+        let scenario = try Scenario(kind, form: .plain)
+        try Connection(path: scenario.store, mode: .readWrite)
+            .execute("PRAGMA user_version = -7; PRAGMA application_id = 1234")
+        try scenario.run()
+        let store = try Connection(path: scenario.output ?? scenario.store, mode: .readOnly)
+        #expect(try store.pragma("user_version")?.integer == -7 && store.pragma("application_id")?.integer == 1234)
+    }
+}

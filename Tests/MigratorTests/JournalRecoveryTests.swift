@@ -1,0 +1,102 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Recovery of a hot journal")
+struct JournalRecoveryTests {
+    /// A store as a writer left it that ended in the middle of a transaction.
+    private struct Stage {
+        let small: SmallMigration
+        let hot: StoreBytes
+        let original: String
+        var folder: String { small.store + ".snapshots" }
+
+        init() throws {
+            small = try SmallMigration(rows: 40)
+            original = try DatabaseDump.text(small.store)
+            let files = FileLayer()
+            do {
+                // A writer that has spilled into the main file, photographed in the middle.
+                let writer = try Connection(path: small.store, mode: .readWrite)
+                try writer.execute("PRAGMA cache_size = 1; BEGIN; UPDATE ZBOOK SET ZTITLE = hex(randomblob(4000))")
+                for suffix in ["", "-journal"] {
+                    try files.replace(small.folder.file("photo") + suffix, with: files.read(small.store + suffix))
+                }
+            }
+            for suffix in ["", "-journal"] {
+                try files.rename(small.folder.file("photo") + suffix, to: small.store + suffix)
+            }
+            hot = try StoreBytes(small.store)
+        }
+
+        func migrate(_ faults: FaultPlan? = nil, recovers: Bool = true) throws -> MigrationReport {
+            try small.migrator(files: FileLayer(faults: faults))
+                .migrate(Configuration(recovers: recovers, now: { Date(timeIntervalSinceReferenceDate: 0) }))
+        }
+
+        /// The folders with raw copies of both files.
+        func copies() throws -> [String] {
+            guard try FileLayer().exists(folder) else { return [] }
+            return try FileLayer().list(folder).filter { $0.isDirectory && $0.name.hasSuffix("-hot-journal") }
+                .map { folder + "/" + $0.name }
+        }
+    }
+
+    @Test("It is refused, and with the option rolled back by SQLite after both files were copied as they are")
+    func recovers() throws {
+        let stage = try Stage()
+        #expect(stage.hot.journal?.isEmpty == false)
+        let error = #expect(throws: FerryError.self) { try stage.migrate(recovers: false) }
+        #expect(error?.code == .hotJournal)
+        #expect(try StoreBytes(stage.small.store) == stage.hot && stage.copies().isEmpty)
+
+        let report = try stage.migrate()
+        #expect(report.outcome == .migrated)
+        let copies = try #require(try stage.copies().first)
+        #expect(report.warnings.contains { $0.contains("hot journal") && $0.contains(copies) })
+        #expect(try StoreBytes(copies + "/App.sqlite") == stage.hot)
+        #expect(try FileLayer().attributes(copies).mode == 0o700)
+        #expect(try FileLayer().list(stage.folder).allSatisfy { !$0.name.hasPrefix("hot-journal-") })
+        // What the snapshot holds is the store before the writer came.
+        _ = try StoreFiles(URL(fileURLWithPath: stage.small.store)).rollback()
+        #expect(try DatabaseDump.text(stage.small.store) == stage.original)
+        // The copies are no snapshot, but a store that any program repairs.
+        _ = try Connection(path: copies + "/App.sqlite", mode: .readWrite).integer("SELECT count(*) FROM ZBOOK")
+        #expect(try DatabaseDump.text(copies + "/App.sqlite") == stage.original)
+    }
+
+    @Test("Whatever fails, the files are copied whole before the store changes, and the next call goes on")
+    func survivesFaults() throws {
+        let count = FaultPlan(keepsNames: true)
+        _ = try Stage().migrate(count)
+        let end = try #require(count.names.lastIndex { $0.contains("-hot-journal") }) + 12
+        // `FERRY_SWEEP` tries each.
+        let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 11 : 1
+        for operation in stride(from: 1, through: end, by: step) {
+            let stage = try Stage()
+            #expect(throws: (any Error).self) { try stage.migrate(FaultPlan(trigger: operation)) }
+            let whole = try stage.copies().filter { try StoreBytes($0 + "/App.sqlite") == stage.hot }
+            #expect(try whole.count == stage.copies().count, "operation \(operation)")
+            #expect(try !whole.isEmpty || StoreBytes(stage.small.store) == stage.hot, "operation \(operation)")
+            #expect(try stage.migrate().outcome == .migrated, "operation \(operation)")
+            #expect(try FileLayer().list(stage.folder).allSatisfy { !$0.name.hasPrefix("hot-journal-") })
+        }
+    }
+
+    @Test("The journal of a program at work is left alone, and without one there is nothing to do")
+    func leavesWriter() throws {
+        let small = try SmallMigration()
+        let writer = try Connection(path: small.store, mode: .readWrite)
+        try writer.execute("BEGIN; UPDATE ZBOOK SET ZTITLE = 'app'")
+        #expect(try FileLayer().exists(small.store + "-journal"))
+        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration(recovers: true)) }
+        #expect(error?.code == .storeInUse)
+        try writer.execute("ROLLBACK")
+        let report = try small.migrator().migrate(Configuration(recovers: true))
+        #expect(report.outcome == .migrated && report.warnings.allSatisfy { !$0.contains("hot journal") })
+    }
+}

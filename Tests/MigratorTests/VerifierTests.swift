@@ -1,0 +1,103 @@
+import Ferry
+import FerryBase
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Verification by hand")
+struct VerifierTests {
+    private static let name = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F60"
+
+    /// A store with an external file, migrated to a new place.
+    private struct Stage {
+        let store: DamagedStore
+        let output: String
+        var file: String { ExternalData.folder(forStore: output) + "/" + VerifierTests.name }
+
+        init() throws {
+            let reference = ExternalData.reference(to: VerifierTests.name).hexadecimal
+            store = try DamagedStore(
+                .copy, damage: ["UPDATE ZCOVER SET ZPHOTO = x'\(reference)' WHERE Z_PK = 2"], later: DamagedStore.later)
+            output = store.folder.file("New.sqlite")
+            let (files, folder) = (FileLayer(), ExternalData.folder(forStore: store.store))
+            try files.createDirectory(folder)
+            try files.replace(folder + "/" + VerifierTests.name, with: Array("large".utf8))
+            // As from another volume: a second name would change with the first.
+            _ = try store.migrator(files: FileLayer(faults: FaultPlan(hasLinks: false)))
+                .migrate(Configuration(target: "App 2", output: URL(fileURLWithPath: output)))
+        }
+
+        func verify(onProgress: ProgressHook? = nil) throws -> VerificationSummary {
+            try Verifier(
+                store: URL(fileURLWithPath: output),
+                models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
+                mappings: [.url(URL(fileURLWithPath: store.folder.file("Map.json")))]
+            ).verifyMigration(from: URL(fileURLWithPath: store.store), onProgress: onProgress)
+        }
+    }
+
+    @Test("Contents of external files are compared with those of the old store")
+    func externalContents() throws {
+        let (stage, files) = (try Stage(), FileLayer())
+        let whole = try stage.verify()
+        #expect(whole.differences.isEmpty && whole.notRecomputed == 0)
+        for damaged in ["largf", "larg", "larger", ""] {
+            try files.replace(stage.file, with: Array(damaged.utf8))
+            let differences = try stage.verify().differences
+            #expect(differences.map(\.check) == ["externalContents"], "\(damaged)")
+            #expect(differences.first?.entity == "Cover" && differences.first?.example == "ZCOVER Z_PK 2 ZPHOTO")
+        }
+        try files.remove(stage.file)
+        #expect(try stage.verify().differences.map(\.check) == ["externalContents"])
+        // A copy of the old store without its folder has nothing to compare with.
+        try files.removeTree(ExternalData.supportFolder(forStore: stage.store.store))
+        #expect(try stage.verify().notRecomputed == 1)
+    }
+
+    @Test("Of a store by itself they are compared with what its newest snapshot says")
+    func snapshotContents() throws {
+        let (store, files) = (try Stage().store, FileLayer())
+        let file = ExternalData.folder(forStore: store.store) + "/" + Self.name
+        let url = URL(fileURLWithPath: store.store)
+        let verifier = try Verifier(
+            store: url, models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))])
+        _ = try StoreFiles(url).createSnapshot()
+        #expect(try verifier.verifyStore().differences == [])
+        for damaged in ["largf", ""] {
+            try files.replace(file, with: Array(damaged.utf8))
+            let differences = try verifier.verifyStore().differences
+            #expect(differences.map(\.check) == ["externalContents"] && differences.first?.count == 1, "\(damaged)")
+            #expect(differences.first?.example == "_EXTERNAL_DATA/\(Self.name)")
+        }
+    }
+
+    @Test("Its work folder is its user's alone, and no file with values has a name in it")
+    func isPrivate() throws {
+        let files = FileLayer()
+        let parent = FileManager.default.temporaryDirectory.path
+        let seen = Seen()
+        _ = try Stage().verify { _ in
+            // Of other tests, too, which may be removed at any moment.
+            for entry in (try? files.list(parent)) ?? [] where entry.name.hasPrefix("ferry-verify-") {
+                guard let mode = (try? files.attributesIfPresent(parent + "/" + entry.name))?.mode,
+                    let names = try? files.list(parent + "/" + entry.name).map(\.name)
+                else { continue }
+                seen.add(mode, names)
+            }
+        }
+        #expect(seen.modes == [0o700])
+        #expect(seen.names.isSubset(of: ["lock"]), "\(seen.names)")
+    }
+
+    /// Unchecked, because a verification tells its progress on the thread that called it.
+    private final class Seen: @unchecked Sendable {
+        private(set) var modes: Set<UInt32> = []
+        private(set) var names: Set<String> = []
+
+        func add(_ mode: UInt32, _ names: [String]) {
+            modes.insert(mode)
+            self.names.formUnion(names)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// A rollback when it is needed most, and what it may not lose.
+@Suite("The way back")
+struct WayBackTests {
+    /// A store with one snapshot of its content "old".
+    private struct Stage {
+        let folder: TemporaryFolder
+        var path: String { folder.file("App.sqlite") }
+        var store: StoreFiles { StoreFiles(URL(fileURLWithPath: path)) }
+
+        init(_ form: TinyStore.Form = .closedLog) throws {
+            folder = try TemporaryFolder()
+            try TinyStore.make(folder.file("App.sqlite"), title: "old", rows: 2_000, form: form)
+            _ = try store.createSnapshot()
+        }
+
+        func write(_ title: String) throws {
+            try Connection(path: path, mode: .readWrite).run("UPDATE ZNOTE SET ZTITLE = ?", [.text(title)])
+        }
+
+        /// The titles in the store and in all snapshots.
+        func saved() throws -> Set<String> {
+            var titles: Set<String> = [try TinyStore.title(path)]
+            for entry in try store.snapshots() {
+                let copy = folder.file("copy.sqlite")
+                for file in StoreFileNames(copy).all { try FileLayer().removeIfPresent(file) }
+                _ = try store.restoreSnapshot(entry.url, to: URL(fileURLWithPath: copy))
+                titles.insert(try TinyStore.title(copy))
+            }
+            return titles
+        }
+    }
+
+    @Test(
+        "Loses no write of the app, three times in a row, and each one undoes the one before",
+        arguments: TinyStore.Form.allCases)
+    func undoes(_ form: TinyStore.Form) throws {
+        let stage = try Stage(form)
+        let first = try TinyStore.title(stage.path)
+        try stage.write("one")
+        #expect(try stage.store.rollback().kept.count == 1)
+        #expect(try TinyStore.title(stage.path) == first)
+        #expect(try stage.store.rollback().kept.isEmpty, "nothing was written since")
+        #expect(try TinyStore.title(stage.path) == "one")
+        try stage.write("two")
+        #expect(try stage.store.rollback().kept.count == 1)
+        #expect(try TinyStore.title(stage.path) != "two")
+        #expect(try stage.saved().isSuperset(of: ["one", "two"]))
+        #expect(try stage.store.snapshots().count == 3)
+    }
+
+    @Test("Keeps nothing of what is replaced where that is asked for")
+    func asked() throws {
+        let stage = try Stage()
+        try stage.write("one")
+        #expect(try stage.store.rollback(keepsReplaced: false).kept.isEmpty)
+        #expect(try stage.saved() == ["old"])
+    }
+
+    @Test("Changes nothing where what it replaces cannot be kept")
+    func refusesWithoutRoom() throws {
+        let stage = try Stage()
+        try stage.write("one")
+        let before = try StoreBytes(stage.path)
+        var failed = 0
+        // The disk fails at each operation of the new snapshot's files.
+        let count = FaultPlan(keepsNames: true)
+        let dry = try Stage()
+        try dry.write("one")
+        _ = try StoreFiles(URL(fileURLWithPath: dry.path), files: FileLayer(faults: count)).rollback()
+        for (index, name) in count.names.enumerated() where name.contains(".snapshots/") && name.hasPrefix("write") {
+            let files = FileLayer(faults: FaultPlan(trigger: index + 1))
+            #expect(throws: FerryError.self) {
+                try StoreFiles(URL(fileURLWithPath: stage.path), files: files).rollback()
+            }
+            #expect(try StoreBytes(stage.path).main == before.main, "\(name)")
+            failed += 1
+        }
+        #expect(failed > 0)
+        _ = try stage.store.rollback()
+        #expect(try stage.saved().isSuperset(of: ["old", "one"]))
+    }
+
+    // MARK: What is no store any more
+
+    enum Damage: String, CaseIterable {
+        case header, empty, deleted, otherDatabase, text, hotJournal, pages, deletedWithLog
+    }
+
+    private func damage(_ path: String, _ kind: Damage) throws {
+        let files = FileLayer()
+        switch kind {
+        case .header, .pages:
+            var bytes = try files.read(path)
+            let range = kind == .header ? 0..<200 : 4096..<bytes.count
+            for index in range { bytes[index] = UInt8(truncatingIfNeeded: index &* 31 &+ 7) }
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+        case .empty: try Data().write(to: URL(fileURLWithPath: path))
+        case .text: try Data("no database".utf8).write(to: URL(fileURLWithPath: path))
+        case .deleted, .deletedWithLog:
+            for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
+            if kind == .deletedWithLog { try Data("what is left".utf8).write(to: URL(fileURLWithPath: path + "-wal")) }
+        case .otherDatabase:
+            for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
+            try Connection(path: path, mode: .create).execute("CREATE TABLE other (a); INSERT INTO other VALUES (1)")
+        case .hotJournal:
+            // A crash within a transaction.
+            let copy = path + ".crash"
+            do {
+                let connection = try Connection(path: path, mode: .readWrite)
+                try connection.execute(
+                    "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; UPDATE ZNOTE SET ZTITLE = 'torn'")
+                try Data(contentsOf: URL(fileURLWithPath: path + "-journal"))
+                    .write(to: URL(fileURLWithPath: copy))
+                try connection.execute("COMMIT")
+            }
+            try files.rename(copy, to: path + "-journal")
+        }
+    }
+
+    @Test("Needs no sound store, and keeps what it replaces as it is", arguments: Damage.allCases)
+    func needsNoStore(_ kind: Damage) throws {
+        let stage = try Stage()
+        try damage(stage.path, kind)
+        let before = try StoreBytes(stage.path)
+        let report = try stage.store.rollback()
+        #expect(try TinyStore.title(stage.path) == "old")
+        let files = FileLayer()
+        let kept = try report.kept.map { try files.read($0.path) }
+        #expect(kept.contains(before.main ?? []) || (before.main ?? []).isEmpty)
+        if let journal = before.journal { #expect(kept.contains(journal)) }
+        if let log = before.log, !log.isEmpty { #expect(kept.contains(log)) }
+        #expect(try !files.exists(RunFolder.path(beside: stage.path)))
+    }
+
+    @Test(
+        "A damaged store is the old one or the one from the snapshot after any failure",
+        arguments: [Damage.header, .deleted])
+    func survivesFaults(_ kind: Damage) throws {
+        let count = FaultPlan()
+        let dry = try Stage()
+        try damage(dry.path, kind)
+        _ = try StoreFiles(URL(fileURLWithPath: dry.path), files: FileLayer(faults: count)).rollback()
+        for operation in stride(from: 1, through: count.count, by: 3) {
+            let stage = try Stage()
+            try damage(stage.path, kind)
+            let before = try StoreBytes(stage.path)
+            do {
+                let files = FileLayer(faults: FaultPlan(trigger: operation))
+                _ = try StoreFiles(URL(fileURLWithPath: stage.path), files: files).rollback()
+            } catch {}
+            // The old bytes are in their place, or kept.
+            let copies = try FileLayer().list(stage.path + ".snapshots").filter {
+                $0.name.hasSuffix("-replaced.sqlite")
+            }
+            let kept = try copies.map { try FileLayer().read(stage.path + ".snapshots/" + $0.name) }
+            let now = try StoreBytes(stage.path)
+            #expect(now.main == before.main || kept.contains(before.main ?? []) || kind == .deleted, "\(operation)")
+            if try FileLayer().exists(RunFolder.path(beside: stage.path)) || now.main == before.main {
+                _ = try stage.store.rollback()
+            }
+            #expect(try TinyStore.title(stage.path) == "old", "\(operation)")
+        }
+    }
+}
