@@ -90,6 +90,9 @@ enum ChainSubject {
 
     private static let single = "W"
 
+    /// All versions by name, in order.
+    static let chain = (1...versions).map { "V\($0)" }
+
     private static func model(_ name: String, _ folder: String) -> String { "\(folder)/\(name).xcdatamodel" }
 
     /// - Parameters:
@@ -100,7 +103,7 @@ enum ChainSubject {
     /// - Returns: The migrator.
     /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
     static func migrator(_ folder: String, store: String, isChain: Bool, isCopy: Bool) throws -> Migrator {
-        let names = isChain ? (1...versions).map { "V\($0)" } : ["V1", single]
+        let names = isChain ? chain : ["V1", single]
         let mapping = "\(folder)/\(isChain ? "First" : "Single").json"
         return try Migrator(
             store: URL(fileURLWithPath: store), models: names.map { .url(URL(fileURLWithPath: model($0, folder))) },
