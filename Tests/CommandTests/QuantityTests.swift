@@ -25,7 +25,7 @@ struct QuantityTests {
         arguments: [
             ("500ms", 500_000_000), ("15s", 15_000_000_000), ("2min", 120_000_000_000),
             ("2m", 120_000_000_000), ("1h", 3_600_000_000_000),
-            ("0.5s", 500_000_000), ("15", nil), ("s", nil), ("1d", nil),
+            ("0.5s", 500_000_000), ("1d", 86_400_000_000_000), ("15", nil), ("s", nil), ("1w", nil),
         ] as [(String, Int64?)])
     func readsDurations(_ text: String, _ nanoseconds: Int64?) { #expect(Quantity.nanoseconds(text) == nanoseconds) }
 
