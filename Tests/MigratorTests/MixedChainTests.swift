@@ -39,7 +39,10 @@ struct MixedChainTests {
         let store = try Connection(path: mixed.store, mode: .readWrite)
         #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
         let names = try FileLayer().list(mixed.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
-        #expect(Set(StoreFileNames.lasting(names)).isSubset(of: ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"]))
+        #expect(
+            Set(StoreFileNames.lasting(names)).isSubset(of: [
+                "App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots",
+            ]))
     }
 
     @Test("Leaves the store byte for byte with an output, and takes less than a full check when asked")
@@ -87,7 +90,9 @@ struct MixedChainTests {
             #expect(report.outcome == .migrated || between == expected)
             let names = try FileLayer().list(mixed.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
             #expect(
-                StoreFileNames.lasting(names).sorted() == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
+                StoreFileNames.lasting(names).sorted() == [
+                    "App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots",
+                ],
                 "operation \(operation)")
         }
     }

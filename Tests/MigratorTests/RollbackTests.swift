@@ -137,7 +137,8 @@ struct RollbackTests {
         // One that tells nothing is passed over, and named.
         try files.replace(manifest, with: [1])
         // What the first rollback has replaced is the other one.
-        #expect(try stage.rollback().reason?.hasPrefix("it is the newest of 2, by its number; the manifest of 2") == true)
+        #expect(
+            try stage.rollback().reason?.hasPrefix("it is the newest of 2, by its number; the manifest of 2") == true)
     }
 
     @Test("Without a snapshot there is nothing to go back to")

@@ -34,7 +34,8 @@ struct ChainCase: BenchmarkCase {
             // One inferred mapping would go straight to the last version, and lose what was renamed twice.
             if isChain { configuration.chain = .versions(ChainSubject.chain) }
             configuration.passesOverMappings = true
-            return try ChainSubject.migrator(data, store: store, isChain: isChain, isCopy: isCopy).migrate(configuration)
+            return try ChainSubject.migrator(data, store: store, isChain: isChain, isCopy: isCopy).migrate(
+                configuration)
         }
         let passes = Set(report.entityMappings.map(\.step)).count
         guard report.outcome == .migrated, report.mode == (isCopy ? "copy" : "inPlace"), passes == 1,

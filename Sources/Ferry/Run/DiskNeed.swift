@@ -27,7 +27,8 @@ struct DiskNeed {
     ///   - files: The file layer.
     /// - Throws: ``FerryError`` when a folder cannot be looked at.
     init(
-        contentBytes: Int64, scratch: [Int64], swapsStore: Bool, runFolder: String, snapshotFolder: String?, files: FileLayer
+        contentBytes: Int64, scratch: [Int64], swapsStore: Bool, runFolder: String, snapshotFolder: String?,
+        files: FileLayer
     ) throws(FerryError) {
         self.files = files
         guard let largest = scratch.max() else { return }

@@ -79,7 +79,8 @@ struct StoreSnapshots {
         let isNewest = all.last { $0.isDescribed }?.archivePath == snapshot.archivePath
         let which =
             others == 1
-            ? "it is the only one" : "it is the newest of \(others)\(isNewest ? "" : " that the store does not hold already")"
+            ? "it is the only one"
+            : "it is the newest of \(others)\(isNewest ? "" : " that the store does not hold already")"
         let by = snapshot.sequence == nil ? "by its time" : "by its number"
         let passedOver =
             damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and tells no order"
