@@ -92,10 +92,7 @@ struct ChangeSweepTests {
             }
         }
         print("\(scene.testDescription), seed \(Self.seed)\n\(tally.table)")
-        for missed in tally.missed where !missed.hasPrefix("externalFile") { Issue.record("\(missed)") }
-        withKnownIssue("The contents of external files are compared by a check of its own", isIntermittent: true) {
-            for missed in tally.missed where missed.hasPrefix("externalFile") { Issue.record("\(missed)") }
-        }
+        for missed in tally.missed { Issue.record("\(missed)") }
     }
 
     // MARK: Scenes
