@@ -32,7 +32,7 @@ struct VerifierTests {
             try Verifier(
                 store: URL(fileURLWithPath: output),
                 models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
-                mappings: [.url(URL(fileURLWithPath: store.folder.file("Map.json")))]
+                mappings: [.url(URL(fileURLWithPath: store.folder.file("Mappings/Map.json")))]
             ).verifyMigration(from: URL(fileURLWithPath: store.store), onProgress: onProgress)
         }
     }

@@ -167,7 +167,7 @@ struct ChangeSweepTests {
     }
 
     private func differences(_ store: DamagedStore, _ path: String) throws -> [String] {
-        let mapping = store.folder.file("Map.json")
+        let mapping = store.folder.file("Mappings/Map.json")
         return try Verifier(
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
