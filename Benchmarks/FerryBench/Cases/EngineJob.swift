@@ -31,7 +31,7 @@ enum MigratorJob {
         let migrator = try Subject.migrator(data)
         let output = URL(fileURLWithPath: "\(work)/New.sqlite")
         let report = try probe.measure(rows: rows) {
-            try migrator.migrate(Configuration(output: output, verify: .none, trace: probe.trace))
+            try migrator.migrate(Configuration(target: Subject.target, output: output, verify: .none, trace: probe.trace))
         }
         try note(report, rows: rows, probe)
     }
@@ -53,6 +53,7 @@ enum MigratorJob {
         let store = try Subject.copyStore(data, work: work)
         let migrator = try Subject.migrator(data, store: store)
         var configuration = configuration
+        configuration.target = Subject.target
         configuration.trace = probe.trace
         let report = try probe.measure(rows: rows) { [configuration] in try migrator.migrate(configuration) }
         try note(report, rows: rows, probe)

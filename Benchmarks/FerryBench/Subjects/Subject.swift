@@ -42,6 +42,8 @@ struct Subject: Sendable {
     static func store(_ folder: String) -> String { "\(folder)/Store.sqlite" }
     static func mapping(_ folder: String) -> String { "\(folder)/mapping.json" }
     static func old(_ folder: String) -> String { "\(folder)/Version1.xcdatamodel" }
+    /// Two models that stand alone: neither says that it is the current version.
+    static let target = "Version2"
     static func new(_ folder: String) -> String { "\(folder)/Version2.xcdatamodel" }
 
     static func catalog(_ folder: String) throws -> ModelCatalog {
