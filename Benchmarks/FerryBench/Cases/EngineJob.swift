@@ -31,7 +31,8 @@ enum MigratorJob {
         let migrator = try Subject.migrator(data)
         let output = URL(fileURLWithPath: "\(work)/New.sqlite")
         let report = try probe.measure(rows: rows) {
-            try migrator.migrate(Configuration(target: Subject.target, output: output, verify: .none, trace: probe.trace))
+            try migrator.migrate(
+                Configuration(target: Subject.target, output: output, verify: .none, trace: probe.trace))
         }
         try note(report, rows: rows, probe)
     }
