@@ -1,6 +1,8 @@
 import Ferry
 import FerryBase
 import FerrySQLite
+import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -119,5 +121,30 @@ struct SourceGuardTests {
         #expect(error?.code == .storeInUse)
         try writer.execute("COMMIT")
         #expect(try TinyStore.title(path) == "app")
+    }
+
+    @Test("The journal of a writer at work is never taken for one that a crash has left")
+    func knowsLiveJournal() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try TinyStore.make(path, title: "old")
+        let isOver = Mutex(false)
+        let group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            defer { group.leave() }
+            guard let app = try? Connection(path: path, mode: .readWrite) else { return }
+            // A reader may be in the way of a commit.
+            while !isOver.withLock({ $0 }) { do { try app.execute("UPDATE ZNOTE SET Z_OPT = Z_OPT + 1") } catch {} }
+        }
+        for _ in 0..<300 {
+            do {
+                try SourceGuard(path: path, purpose: .reading, files: FileLayer()).close()
+            } catch let error as FerryError {
+                #expect(error.code == .storeInUse)
+            }
+        }
+        isOver.withLock { $0 = true }
+        group.wait()
     }
 }

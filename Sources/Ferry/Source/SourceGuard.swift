@@ -144,13 +144,29 @@ package final class SourceGuard {
 
     /// A journal that a crashed writer left: SQLite's next reader would change the store by it.
     private static func checkJournal(of connection: Connection, _ store: StoreFileNames, files: FileLayer) throws {
-        guard let attributes = try files.attributesIfPresent(store.journal), attributes.size > 0 else { return }
-        // PERSIST mode ends a transaction by zeroing the journal's header.
-        guard let first = try files.open(store.journal).read(count: 1, at: 0).first, first != 0 else { return }
-        if try connection.isReserved() { throw FerryError.storeInUse(store.main) }
+        guard let start = try journalStart(store, files: files) else { return }
+        // A writer at work makes one journal after another; what a crash has left stays as it is.
+        for _ in 0..<3 {
+            if try connection.isReserved() { throw FerryError.storeInUse(store.main) }
+            Clock.wait(milliseconds: 5)
+            guard let now = try journalStart(store, files: files) else { return }
+            if now != start { throw FerryError.storeInUse(store.main) }
+        }
         throw FerryError(
             .hotJournal, "\(store.main) has a hot journal: a program ended in the middle of writing to it.",
             remedy: "Open the store once with its app, which repairs it, and run the command again.")
+    }
+
+    /// The header of a journal that is to be played back; nil when there is none.
+    private static func journalStart(_ store: StoreFileNames, files: FileLayer) throws(FerryError) -> [UInt8]? {
+        do throws(FerryError) {
+            let start = try files.open(store.journal).read(count: 28, at: 0)
+            // PERSIST mode ends a transaction by zeroing the header.
+            return (start.first ?? 0) == 0 ? nil : start
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
     }
 
     private func checkIsStore() throws {

@@ -18,13 +18,15 @@ struct DamagedStore {
     /// Replaces the content under SQLite's own lock.
     ///
     /// - Parameters:
+    ///   - damage: Why SQLite cannot read it.
     ///   - source: A connection in a transaction that has read the new content.
     ///   - keptFolder: The folder for what is replaced.
     ///   - stop: Asked before the file is emptied.
     ///   - save: Saves, durably, what was kept and what is about to happen.
     /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
     func replace(
-        with source: Connection, keepingIn keptFolder: String, stop: StopRequest, save: ([String]) throws -> Void
+        of damage: FerryError, with source: Connection, keepingIn keptFolder: String, stop: StopRequest,
+        save: ([String]) throws -> Void
     ) throws {
         let connection = try Connection(
             path: store.main, mode: .readWrite, vfs: files.faults.map { try VFS(temporaryFolder: nil, faults: $0) },
@@ -35,6 +37,10 @@ struct DamagedStore {
         // A lock that a transaction of this connection takes outlasts it.
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         guard try connection.lockFile() else { throw FerryError.storeInUse(store.main) }
+        // A journal that has gone by now was that of a writer at work.
+        if damage.code == .hotJournal, try (files.attributesIfPresent(store.journal)?.size ?? 0) == 0 {
+            throw FerryError.storeInUse(store.main)
+        }
         try stop.check()
         let name = try freeName(in: keptFolder)
         try save(try keepMainFile(of: connection, as: name) + keepSideFiles(as: name))

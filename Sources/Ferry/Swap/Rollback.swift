@@ -206,7 +206,7 @@ struct Rollback {
             SwapIntent.Overwrite(
                 schemaVersion: nil, hashes: try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)))
         let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)
-        try damaged.replace(with: source, keepingIn: snapshots.folder, stop: stop) { kept in
+        try damaged.replace(of: damage, with: source, keepingIn: snapshots.folder, stop: stop) { kept in
             record.keptReplaced = kept
             try folder.save(record)
         }
