@@ -1,11 +1,15 @@
 /// Names that a reader may have meant by one that is not known.
 package enum NearNames {
+    private static let longest = 256
+
     /// The known names that are near to a mistyped one, the nearest first.
     ///
     /// Near is: equal but for case, or at most a third of the letters changed, added, left out or swapped with a
     /// neighbour.
     package static func near(to name: String, among candidates: some Sequence<String>) -> [String] {
         let letters = Array(name.lowercased().unicodeScalars)
+        // No name that a model or Ferry knows is that long, and the time is that of both lengths, multiplied.
+        guard letters.count <= longest else { return [] }
         return Set(candidates)
             .map { (name: $0, distance: distance(letters, Array($0.lowercased().unicodeScalars))) }
             .filter { $0.distance <= max(1, letters.count / 3) }
