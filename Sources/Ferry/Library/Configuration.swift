@@ -16,7 +16,7 @@ public struct Configuration: Sendable {
         case automatic
     }
 
-    /// What becomes of rows that no rule heals: of an entity that nobody knows, or without a mandatory value.
+    /// What becomes of rows that no rule heals: of an unknown entity, or without a mandatory value.
     public enum Damaged: String, Sendable, Hashable, Codable {
         /// They go along as they are where the migrated store can hold them, else the run is refused.
         case keep

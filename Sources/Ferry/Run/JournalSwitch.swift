@@ -39,7 +39,7 @@ struct JournalSwitch {
         try setMode("TRUNCATE")
     }
 
-    /// Looks at the store, which from then on nobody else can open.
+    /// Looks at the store, which from then on no other connection can open.
     @discardableResult
     func alone(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -71,7 +71,7 @@ struct JournalSwitch {
     /// Gives the store its mode back, as it is now.
     func returnToLog() throws {
         try setMode("WAL")
-        // Empty by now, and nobody else can have begun one.
+        // Empty by now, and no other connection can have begun one.
         try files.removeIfPresent(store.journal)
         // The `-wal` is one of this connection alone, without content.
         connection.keepWriteAheadLogOnClose(false)

@@ -49,7 +49,7 @@ extension MigrationRun {
             .noteNames(on: sourceGuard.connection, workFolder: folder.path)
     }
 
-    /// Cleans up behind a swap: external files that nobody names, the log, the run folder.
+    /// Cleans up behind a swap: external files that no row names, the log, the run folder.
     ///
     /// The migration has happened: what fails here is a warning, and left to the next command.
     ///

@@ -18,7 +18,7 @@ extension MigrationRun {
         record.phase = .rows
         try folder.save(record)
         try noteExternalFiles(sourceGuard, folder)
-        // The guard only reads; the writer must have the store before anybody else gets in between, or see that.
+        // The guard only reads; the writer must have the store before any other program gets in between, or see that.
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
         if try seen.store.usesWriteAheadLog && writesRows
