@@ -22,6 +22,10 @@ struct ProgramRun {
     private static let secondsPerRun = 5.0
     /// The default of `--memory-limit`.
     private static let memoryLimit = 32 << 20
+    /// What a command on a small input may hold beyond a program that only says its version.
+    ///
+    /// The program's own pages count as memory that it holds: how many depends on how it was linked, and on the system.
+    private static let memoryAboveIdle = 16 << 20
 
     /// - Returns: Whether nothing was found.
     func run() throws -> Bool {
@@ -31,6 +35,8 @@ struct ProgramRun {
         try FileManager.default.createDirectory(atPath: findings, withIntermediateDirectories: true)
         print("seed \(seed), \(runs) runs of \(program)")
         let cases = try ProgramCases(program: program, folder: folder, corpus: corpus).make()
+        let idle = try Child(program, ["--version"], output: folder + "/ferry.out").wait(limit: Self.secondsPerRun)
+        let allowedMemory = max(Self.memoryLimit, idle.peakMemory + Self.memoryAboveIdle)
         var outcomes: [String: [String: Int]] = [:]
         var found = 0
         var highest = 0
@@ -47,7 +53,7 @@ struct ProgramRun {
             (highest, longest) = (max(highest, end.peakMemory), max(longest, end.seconds))
             let word = end.tookTooLong ? "hang" : end.signal.map { "signal \($0)" } ?? "\(end.exitCode ?? -1)"
             outcomes[attempt.name, default: [:]][word, default: 0] += 1
-            guard let problem = attempt.problem(after: end) else { continue }
+            guard let problem = attempt.problem(after: end, allowedMemory: allowedMemory) else { continue }
             found += 1
             let kept = "\(findings)/program-\(seed)-\(number)"
             try? FileManager.default.removeItem(atPath: kept)
@@ -181,14 +187,16 @@ struct ProgramRun {
         }
 
         /// What went wrong; nil when nothing did.
-        func problem(after end: Child.End) -> String? {
+        ///
+        /// - Parameter allowedMemory: What a run may hold beside its input, in bytes.
+        func problem(after end: Child.End, allowedMemory: Int) -> String? {
             if end.tookTooLong { return "it did not end" }
             if let signal = end.signal { return "signal \(signal)" }
             guard let code = end.exitCode, ProgramRun.exitCodes.contains(code) else {
                 return "exit code \(end.exitCode ?? -1)"
             }
             if end.seconds > ProgramRun.secondsPerRun { return "it took \(Int(end.seconds * 1_000)) ms" }
-            if end.peakMemory > ProgramRun.memoryLimit + inputBytes {
+            if end.peakMemory > allowedMemory + inputBytes {
                 return "it held \(end.peakMemory >> 10) KiB for \(inputBytes) bytes"
             }
             if !(command.changesStore && [0, 75].contains(code)), Self.contents(place) != before {
