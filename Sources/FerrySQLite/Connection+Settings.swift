@@ -52,11 +52,14 @@ extension Connection {
     /// Attaches a database under a name.
     ///
     /// - Throws: ``DatabaseError``; unlike opening, attaching reads the file.
-    package func attach(
-        path: String, as schema: String, readOnly: Bool = false, immutable: Bool = false
-    ) throws(DatabaseError) {
-        let uri = Connection.uri(path: path, immutable: immutable, readOnly: readOnly)
-        try run("ATTACH ? AS \(Connection.quoted(schema))", [.text(uri)])
+    package func attach(path: String, as schema: String, mode: Mode = .readWrite) throws(DatabaseError) {
+        let statement = "ATTACH ? AS \(Connection.quoted(schema))"
+        let uri = Value.text(Connection.uri(path: path, mode: mode))
+        guard Connection.indexesLogInMemory(path, mode) else { return try run(statement, [uri]) }
+        // Attaching reads the file, so the mode is set for all databases before; that of this one stays.
+        try execute("PRAGMA locking_mode = EXCLUSIVE")
+        try run(statement, [uri])
+        try execute("PRAGMA locking_mode = NORMAL")
     }
 
     package func detach(_ schema: String) throws(DatabaseError) {

@@ -1,6 +1,14 @@
 internal import CSQLite
 package import FerryBase
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
 /// A connection to an SQLite database; belongs to one thread at a time.
 ///
 /// Statements hold their connection strongly, so a cache of statements belongs to a reader or writer, never here.
@@ -9,8 +17,11 @@ package final class Connection {
         case readOnly
         case readWrite
         case create
-        /// Takes no locks and ignores the `-wal`: only for a file that nobody can change.
+        /// Takes no locks and ignores the `-wal`: only for a file that cannot change.
         case immutable
+        /// Takes no locks and reads the `-wal`, where there is one, by an index in memory: only for files that cannot
+        /// change, in a folder that may take no new ones.
+        case unlocked
     }
 
     package let path: String
@@ -37,13 +48,13 @@ package final class Connection {
         self.vfs = vfs
         var flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         switch mode {
-        case .readOnly, .immutable: flags |= SQLITE_OPEN_READONLY
+        case .readOnly, .immutable, .unlocked: flags |= SQLITE_OPEN_READONLY
         case .readWrite: flags |= SQLITE_OPEN_READWRITE
         case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         }
         var database: OpaquePointer?
         let code = sqlite3_open_v2(
-            Connection.uri(path: path, immutable: mode == .immutable), &database, flags, vfs?.name)
+            Connection.uri(path: path, mode: mode), &database, flags, vfs?.name)
         guard let database, code == SQLITE_OK else {
             let message = database.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(database)
@@ -53,6 +64,7 @@ package final class Connection {
         // The store's own triggers call functions that only Apple registers; nothing in a file may call ours.
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         sqlite3_busy_timeout(handle, 0)
+        if Connection.indexesLogInMemory(path, mode) { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     }
 
     deinit {
@@ -61,7 +73,7 @@ package final class Connection {
     }
 
     /// The file URI of a path, for `sqlite3_open_v2` and ATTACH.
-    package static func uri(path: String, immutable: Bool = false, readOnly: Bool = false) -> String {
+    package static func uri(path: String, mode: Mode) -> String {
         var escaped = ""
         for scalar in path.unicodeScalars {
             switch scalar {
@@ -69,10 +81,24 @@ package final class Connection {
             default: escaped.unicodeScalars.append(scalar)
             }
         }
-        let options = [immutable ? "immutable=1" : nil, readOnly ? "mode=ro" : nil].compactMap { $0 }
+        let options =
+            switch mode {
+            case .readWrite, .create: ""
+            case .readOnly: "?mode=ro"
+            // Without locks, since the exclusive one that an index in memory asks for cannot be had on such a file.
+            case .unlocked where indexesLogInMemory(path, mode): "?mode=ro&vfs=unix-none"
+            case .immutable, .unlocked: "?mode=ro&immutable=1"
+            }
         // Two slashes at the start would be read as a host name.
         let scheme = path.hasPrefix("//") ? "file://" : "file:"
-        return scheme + escaped + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
+        return scheme + escaped + options
+    }
+
+    /// Whether the index of a log is kept in memory instead of in a `-shm`: with exclusive locking that is set before the
+    /// first access to the file.
+    static func indexesLogInMemory(_ path: String, _ mode: Mode) -> Bool {
+        var info = stat()
+        return mode == .unlocked && stat(path + "-wal", &info) == 0 && info.st_size > 0
     }
 
     /// Prepares one statement.

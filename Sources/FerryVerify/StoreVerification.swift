@@ -14,7 +14,7 @@ package struct StoreVerification: Sendable {
     /// migrated in place has names of its own.
     package var isNew: Bool
     package var isThorough: Bool
-    /// Whether nobody can change the store, so that it may be opened `immutable`.
+    /// Whether the store cannot change, so that it is read without locks.
     package var isImmutable: Bool
     /// A folder for the lookup file; left empty again.
     package var workFolder: String

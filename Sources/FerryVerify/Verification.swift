@@ -14,7 +14,7 @@ package struct Verification {
     package var step: ResolvedStep
     /// The store before the step; where it is the destination's own file, its main file without the `-wal`.
     package var sourcePath: String
-    /// Whether nobody can change the source file meanwhile (then it may be opened `immutable` if it has no `-wal`).
+    /// Whether the source cannot change meanwhile, so that it is read without locks.
     package var isSourcePrivate: Bool
     package var destinationPath: String
     /// A folder for the verification's own lookup files; left empty again.
@@ -42,7 +42,7 @@ package struct Verification {
     package var isKnownRun = false
     /// Whether the destination may have other names than a new store of its model: then its own are taken as they are.
     var mayHaveOtherNames: Bool { isDestinationAsFound && !isKnownRun }
-    /// Whether nobody can change the destination, so that it may be opened `immutable`.
+    /// Whether the destination cannot change, so that it is read without locks.
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false

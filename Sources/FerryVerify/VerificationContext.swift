@@ -45,17 +45,22 @@ final class VerificationContext {
         report.checked = progress.state.checked
         report.notRecomputed = progress.state.notRecomputed
         report.differences = progress.state.differences
-        let isOneFile = verification.sourcePath == verification.destinationPath
+        let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
         // The log of a step that is not finished yet stays apart from the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
-        let hasLog = (try FileLayer().attributesIfPresent(verification.sourcePath + "-wal")?.size ?? 0) > 0
-        // An immutable file is read without its log.
-        try VerificationContext.attach(
-            verification.sourcePath, as: "source", isImmutable: isOneFile || verification.isSourcePrivate && !hasLog,
-            to: connection)
-        try VerificationContext.attach(
-            verification.destinationPath, as: "destination", isImmutable: verification.isDestinationImmutable,
-            to: connection)
+        let sourceMode =
+            if verification.isStoreAlone {
+                destinationMode
+            } else if verification.sourcePath == verification.destinationPath {
+                // The main file is the source of a step in place, until its log is written back.
+                Connection.Mode.immutable
+            } else if verification.isSourcePrivate {
+                Connection.Mode.unlocked
+            } else {
+                Connection.Mode.readOnly
+            }
+        try connection.attach(path: verification.sourcePath, as: "source", mode: sourceMode)
+        try connection.attach(path: verification.destinationPath, as: "destination", mode: destinationMode)
         // Its own lookups are the ones that are met at random.
         try connection.shareCaches(
             verification.memory.workingCaches, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
@@ -69,13 +74,6 @@ final class VerificationContext {
         conversion = try ColumnConversion(on: connection)
         // What is read from here on are rows: none may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
-    }
-
-    private static func attach(
-        _ path: String, as schema: String, isImmutable: Bool, to connection: Connection
-    ) throws {
-        let uri = Connection.uri(path: path, immutable: isImmutable, readOnly: true)
-        try connection.run("ATTACH ? AS \(schema)", [.text(uri)])
     }
 
     var sourceModel: ManagedObjectModel { verification.step.source.model }

@@ -58,4 +58,45 @@ struct UnwritableStoreTests {
         #expect(beside.exitCode == 0, "\(beside.diagnostics) \(beside.output)")
         #expect(try files.read(store) == before)
     }
+
+    @Test(
+        "Is read with its -wal where nothing can be written, and an output is made elsewhere",
+        .enabled(if: canRun, "A user other than root is needed."))
+    func readsLog() throws {
+        let folder = try TemporaryFolder()
+        let files = FileLayer()
+        let made = try FerryBinary.run(
+            ["demo", folder.path + "/demo", "--prepare", "--books", "20", "--authors", "4"], in: folder.path)
+        #expect(made.exitCode == 0)
+        let place = folder.path + "/fixed"
+        try files.createDirectory(place)
+        let store = place + "/Library.sqlite"
+        do {
+            let connection = try Connection(path: folder.file("demo/Library.sqlite"), mode: .readWrite)
+            _ = try connection.setPragma("journal_mode", to: "WAL")
+            try connection.execute("PRAGMA wal_autocheckpoint = 0; UPDATE ZBOOK SET ZTITLE = 'Logged'")
+            for suffix in ["", "-wal"] {
+                try files.replace(store + suffix, with: files.read(folder.file("demo/Library.sqlite") + suffix))
+            }
+        }
+        let results = folder.path + "/results"
+        try files.createDirectory(results)
+        for path in [folder.path, folder.path + "/demo", results] { try files.setMode(0o777, of: path) }
+        for suffix in ["", "-wal"] { try files.setMode(0o444, of: store + suffix) }
+        try files.setMode(0o555, of: place)
+        defer { try? files.setMode(0o755, of: place) }
+        let models = ["--models", folder.file("demo/Library.xcdatamodeld")]
+        let output = results + "/New.sqlite"
+        for words in [
+            ["inspect", store], ["verify", store] + models,
+            ["migrate", store] + models + ["--mappings", folder.file("demo/Mappings"), "--output", output],
+        ] {
+            let outcome = try run(words, in: results)
+            #expect(outcome.exitCode == 0, "\(words[0]): \(outcome.diagnostics) \(outcome.output)")
+        }
+        let titles = try Connection(path: output, mode: .readOnly).rows(
+            "SELECT ZHEADING, count(*) FROM ZBOOK GROUP BY 1")
+        #expect(titles == [[.text("Logged"), .integer(20)]])
+        #expect(try files.list(place).map(\.name).sorted() == ["Library.sqlite", "Library.sqlite-wal"])
+    }
 }

@@ -157,7 +157,7 @@ struct FunctionTests {
             try made.execute("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
         }
         #expect(try FileLayer().exists(path))
-        try connection.attach(path: path, as: "o\"ther", readOnly: true)
+        try connection.attach(path: path, as: "o\"ther", mode: .readOnly)
         #expect(try connection.integer("SELECT x FROM \"o\"\"ther\".t") == 1)
         #expect(throws: DatabaseError.self) { try connection.execute("DELETE FROM \"o\"\"ther\".t") }
         try connection.detach("o\"ther")

@@ -35,7 +35,7 @@ struct StoreCreationTests {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("scratch.sqlite"), mode: .create)
         let path = folder.file("it's.sqlite")
-        try connection.run("ATTACH ? AS destination", [.text(Connection.uri(path: path))])
+        try connection.attach(path: path, as: "destination")
         try StoreCreation.prepare(connection, schema: "destination")
         try StoreCreation.createTables(
             of: plain.layout, on: connection, schema: "destination", hasModelCache: true)

@@ -40,7 +40,7 @@ struct SQLFloor {
         connection = try Connection(path: "\(work)/Floor.sqlite", mode: .create)
         try StoreCreation.prepare(connection)
         try Self.setRules(connection)
-        try connection.attach(path: Subject.store(plan.data), as: "source", readOnly: true, immutable: true)
+        try connection.attach(path: Subject.store(plan.data), as: "source", mode: .immutable)
         try connection.transaction {
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
         }

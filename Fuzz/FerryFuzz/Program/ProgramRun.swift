@@ -186,9 +186,7 @@ struct ProgramRun {
             return try Child(program, words, output: folder + "/ferry.out").wait(limit: ProgramRun.secondsPerRun * 2)
         }
 
-        /// What went wrong; nil when nothing did.
-        ///
-        /// - Parameter allowedMemory: What a run may hold beside its input, in bytes.
+        /// What went wrong; nil when nothing did. A run may hold `allowedMemory` bytes beside its input.
         func problem(after end: Child.End, allowedMemory: Int) -> String? {
             if end.tookTooLong { return "it did not end" }
             if let signal = end.signal { return "signal \(signal)" }

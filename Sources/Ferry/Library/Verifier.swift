@@ -60,7 +60,7 @@ public struct Verifier: Sendable {
             var summary = try withWorkFolder { folder in
                 let report = try StoreVerification(
                     version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
-                    isImmutable: opened.sourceGuard.access == .immutable, workFolder: folder, progress: onProgress,
+                    isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder, progress: onProgress,
                     stop: stop
                 ).run()
                 return VerificationSummary(report)
@@ -96,7 +96,7 @@ public struct Verifier: Sendable {
                 return try withWorkFolder { folder in
                     var verification = Verification(
                         mode: .full, step: step.resolved, sourcePath: old.path,
-                        isSourcePrivate: old.sourceGuard.access == .immutable, destinationPath: new.path,
+                        isSourcePrivate: old.sourceGuard.access == .unlocked, destinationPath: new.path,
                         workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
                     // What Ferry has made is as a run's own verification asks for; what Core Data has made may have
@@ -104,7 +104,7 @@ public struct Verifier: Sendable {
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
                     verification.isKnownRun = try run?.isInPlace != nil && hasNamesOfNew(new, step.resolved, old)
-                    verification.isDestinationImmutable = new.sourceGuard.access == .immutable
+                    verification.isDestinationImmutable = new.sourceGuard.access == .unlocked
                     verification.isThorough = options.checksIntegrity
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
                     return VerificationSummary(try verification.run())

@@ -30,7 +30,7 @@ struct InPlaceStep: StepWork {
         return isCopied ? previous : destinationPath
     }
     /// A store that nothing can write into, not even SQLite beside it, is read like a file of the run's own.
-    var isSourcePrivate: Bool { previous != nil || sourceGuard.access == .immutable }
+    var isSourcePrivate: Bool { previous != nil || sourceGuard.access == .unlocked }
 
     // MARK: Running
 

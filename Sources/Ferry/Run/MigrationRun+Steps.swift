@@ -82,7 +82,7 @@ extension MigrationRun {
             // Where SQLite can take no lock, opening the store with one fails: the fingerprint tells of changes.
             return StepRun(
                 step: step, sourcePath: previous ?? place.store,
-                isSourcePrivate: previous != nil || sourceGuard.access == .immutable, folder: stepFolder,
+                isSourcePrivate: previous != nil || sourceGuard.access == .unlocked, folder: stepFolder,
                 options: options, policies: inputs.policies)
         }
         return InPlaceStep(

@@ -18,8 +18,8 @@ package final class SourceGuard {
         case readWrite
         /// Nothing here may be written: no lock keeps writers out.
         case readOnly
-        /// As ``readOnly``, and SQLite takes no locks at all.
-        case immutable
+        /// As ``readOnly``, and SQLite takes no locks at all (``Connection/Mode/unlocked``).
+        case unlocked
     }
 
     package let store: StoreFileNames
@@ -100,18 +100,17 @@ package final class SourceGuard {
                 try open(store, .readOnly, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .readOnly
             )
         } catch let error as DatabaseError where error.meansNotWritable {
-            // Ignoring the -wal and the locks is right only where the main file is all there is.
-            guard try (files.attributesIfPresent(store.log)?.size ?? 0) == 0,
-                try !files.exists(store.journal)
-            else {
+            // A journal would have to be played back first.
+            guard try !files.exists(store.journal) else {
                 throw FerryError(
                     .storeReadOnly,
-                    "\(store.main) cannot be read where it is: its last changes are in a side file, and its folder "
-                        + "takes no new files.",
-                    remedy: "Copy the store with its side files to a folder that can be written.", cause: error)
+                    "\(store.main) cannot be read where it is: a program ended in the middle of writing to it, and its "
+                        + "folder takes no new files.",
+                    remedy: "Copy the store with its side files to a folder that can be written, and open it there "
+                        + "once with its app.", cause: error)
             }
         }
-        return (try open(store, .immutable, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .immutable)
+        return (try open(store, .unlocked, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .unlocked)
     }
 
     private static func open(

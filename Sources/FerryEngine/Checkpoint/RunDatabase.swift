@@ -74,7 +74,7 @@ struct RunDatabase {
 
     private func attachSource(to connection: Connection) throws {
         try connection.attach(
-            path: run.sourcePath, as: "source", readOnly: !run.isSourcePrivate, immutable: run.isSourcePrivate)
+            path: run.sourcePath, as: "source", mode: run.isSourcePrivate ? .unlocked : .readOnly)
     }
 
     private func prepareForRows(_ connection: Connection) throws {

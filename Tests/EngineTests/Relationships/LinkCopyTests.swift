@@ -125,7 +125,7 @@ struct LinkCopyTests {
             let layout = try StoreLayout.canonical(for: Self.model())
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
             try connection.execute(statements[place - 2])
-            try connection.attach(path: store.path, as: "source", readOnly: true)
+            try connection.attach(path: store.path, as: "source", mode: .readOnly)
             let codes = try connection.rows("EXPLAIN \(statements[place])").compactMap(\.[1].text)
             // The table, its primary key and the index.
             #expect(codes.filter { $0 == "RowData" || $0 == "RowCell" }.count == 3)

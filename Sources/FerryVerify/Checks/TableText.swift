@@ -1,0 +1,72 @@
+/// A `CREATE TABLE` statement, in the parts that ALTER TABLE keeps whatever it does to the order of columns.
+///
+/// SQLite puts names in quotes where it renames, and adds a column behind the others; it changes no letter besides.
+package struct TableText {
+    struct Definition: Hashable {
+        /// The column; the first word of a constraint.
+        let name: String
+        /// Type and constraints, without space and quotes.
+        let rest: String
+    }
+
+    /// What stands before the definitions and behind them.
+    private let frame: [String]
+    private let definitions: [Definition]
+
+    package init(_ sql: String) {
+        var pieces: [String] = [""]
+        var (depth, quote) = (0, Character?.none)
+        for letter in sql {
+            if let open = quote {
+                if letter == open { quote = nil }
+            } else if "\"'`[".contains(letter) {
+                quote = letter == "[" ? "]" : letter
+            } else if letter == "(" {
+                depth += 1
+                if depth == 1 {
+                    pieces.append("")
+                    continue
+                }
+            } else if letter == ")" {
+                depth -= 1
+                if depth == 0 {
+                    pieces.append("")
+                    continue
+                }
+            } else if letter == ",", depth == 1 {
+                pieces.append("")
+                continue
+            }
+            pieces[pieces.count - 1].append(letter)
+        }
+        frame = [pieces.first ?? "", pieces.count > 1 ? pieces[pieces.count - 1] : ""].map(Self.bare)
+        definitions = pieces.dropFirst().dropLast().map(Self.definition)
+    }
+
+    /// Whether a table of this statement may have come from the sources' by ALTER TABLE, to be the one that is asked for.
+    ///
+    /// - Parameters:
+    ///   - sources: The statements of the source's tables.
+    ///   - asked: The statement of a new table.
+    ///   - columns: The table's columns, which are checked by themselves: one may keep what a source said of it.
+    /// - Returns: False when a letter is another one.
+    package func isAltered(_ sources: [TableText], into asked: TableText, columns: Set<String>) -> Bool {
+        let known = Set(asked.definitions)
+        let kept = Set(sources.flatMap { $0.definitions.map(\.rest) })
+        return frame[0] == asked.frame[0] && ([asked] + sources).contains { $0.frame[1] == frame[1] }
+            && definitions.allSatisfy { known.contains($0) || columns.contains($0.name) && kept.contains($0.rest) }
+    }
+
+    private static func definition(_ text: String) -> Definition {
+        let text = text.drop { $0.isWhitespace }
+        let closing: [Character: Character] = ["\"": "\"", "`": "`", "[": "]"]
+        guard let close = text.first.flatMap({ closing[$0] }) else {
+            let name = text.prefix { !$0.isWhitespace && $0 != "(" }
+            return Definition(name: String(name), rest: bare(String(text[name.endIndex...])))
+        }
+        let name = text.dropFirst().prefix { $0 != close }
+        return Definition(name: String(name), rest: bare(String(text[name.endIndex...].dropFirst())))
+    }
+
+    private static func bare(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "\"" } }
+}
