@@ -186,7 +186,7 @@ struct ProgramRun {
             return try Child(program, words, output: folder + "/ferry.out").wait(limit: ProgramRun.secondsPerRun * 2)
         }
 
-        /// What went wrong; nil when nothing did. A run may hold `allowedMemory` bytes beside its input.
+        /// What went wrong, where a run may hold so much memory beside its input; nil when nothing did.
         func problem(after end: Child.End, allowedMemory: Int) -> String? {
             if end.tookTooLong { return "it did not end" }
             if let signal = end.signal { return "signal \(signal)" }
