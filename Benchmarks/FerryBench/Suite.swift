@@ -4,8 +4,8 @@ internal import BenchmarkHarness
 enum Suite {
     static let cases: [any BenchmarkCase] = [
         CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), ExtractCase(), FindOrCreateCase(), JSONCase(),
-        InPlaceCase(), ChainCase(), SnapshotCase(), VerifyCase(), WideRowsCase(), BlobsCase(), LargeValuesCase(),
-        PlanCase(), MemoryCase(), ChunkSweepCase(),
+        InPlaceCase(), ChainCase(), SnapshotCase(), SwapCase(), VerifyCase(), WideRowsCase(), BlobsCase(),
+        LargeValuesCase(), PlanCase(), MemoryCase(), ChunkSweepCase(),
     ]
 
     /// How much a gate measures of a case: about a minute in all at small scale, less than twenty at full scale.
@@ -13,7 +13,7 @@ enum Suite {
         switch scale {
         case .small: (50_000, 3)
         // The sweeps and what runs whole migrations with everything on take longest, and vary least.
-        case .full: (1_000_000, ["memory", "chunks", "verify"].contains(benchmark.name) ? 3 : 5)
+        case .full: (1_000_000, ["memory", "chunks", "swap", "verify"].contains(benchmark.name) ? 3 : 5)
         }
     }
 
