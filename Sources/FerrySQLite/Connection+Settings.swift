@@ -54,8 +54,8 @@ extension Connection {
     /// - Throws: ``DatabaseError``; unlike opening, attaching reads the file.
     package func attach(path: String, as schema: String, mode: Mode = .readWrite) throws(DatabaseError) {
         let statement = "ATTACH ? AS \(Connection.quoted(schema))"
-        let uri = Value.text(Connection.uri(path: path, mode: mode))
-        guard Connection.indexesLogInMemory(path, mode) else { return try run(statement, [uri]) }
+        let uri = Value.text(try Connection.uri(path: path, mode: mode))
+        guard try Connection.indexesLogInMemory(path, mode) else { return try run(statement, [uri]) }
         // Attaching reads the file, so the mode is set for all databases before; that of this one stays.
         try execute("PRAGMA locking_mode = EXCLUSIVE")
         try run(statement, [uri])

@@ -1,14 +1,6 @@
 internal import CSQLite
 package import FerryBase
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
-
 /// A connection to an SQLite database; belongs to one thread at a time.
 ///
 /// Statements hold their connection strongly, so a cache of statements belongs to a reader or writer, never here.
@@ -53,8 +45,7 @@ package final class Connection {
         case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         }
         var database: OpaquePointer?
-        let code = sqlite3_open_v2(
-            Connection.uri(path: path, mode: mode), &database, flags, vfs?.name)
+        let code = sqlite3_open_v2(try Connection.uri(path: path, mode: mode), &database, flags, vfs?.name)
         guard let database, code == SQLITE_OK else {
             let message = database.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(database)
@@ -64,7 +55,7 @@ package final class Connection {
         // The store's own triggers call functions that only Apple registers; nothing in a file may call ours.
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         sqlite3_busy_timeout(handle, 0)
-        if Connection.indexesLogInMemory(path, mode) { try execute("PRAGMA locking_mode = EXCLUSIVE") }
+        if try Connection.indexesLogInMemory(path, mode) { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     }
 
     deinit {
@@ -73,7 +64,7 @@ package final class Connection {
     }
 
     /// The file URI of a path, for `sqlite3_open_v2` and ATTACH.
-    package static func uri(path: String, mode: Mode) -> String {
+    package static func uri(path: String, mode: Mode) throws(DatabaseError) -> String {
         var escaped = ""
         for scalar in path.unicodeScalars {
             switch scalar {
@@ -86,7 +77,7 @@ package final class Connection {
             case .readWrite, .create: ""
             case .readOnly: "?mode=ro"
             // Without locks, since the exclusive one that an index in memory asks for cannot be had on such a file.
-            case .unlocked where indexesLogInMemory(path, mode): "?mode=ro&vfs=unix-none"
+            case .unlocked where try indexesLogInMemory(path, mode): "?mode=ro&vfs=unix-none"
             case .immutable, .unlocked: "?mode=ro&immutable=1"
             }
         // Two slashes at the start would be read as a host name.
@@ -96,9 +87,14 @@ package final class Connection {
 
     /// Whether the index of a log is kept in memory instead of in a `-shm`: with exclusive locking that is set before the
     /// first access to the file.
-    static func indexesLogInMemory(_ path: String, _ mode: Mode) -> Bool {
-        var info = stat()
-        return mode == .unlocked && stat(path + "-wal", &info) == 0 && info.st_size > 0
+    static func indexesLogInMemory(_ path: String, _ mode: Mode) throws(DatabaseError) -> Bool {
+        guard mode == .unlocked else { return false }
+        do throws(FerryError) {
+            return (try FileLayer().attributesIfPresent(path + "-wal")?.size ?? 0) > 0
+        } catch {
+            // Passing over a log would show an older state.
+            throw DatabaseError(code: SQLITE_CANTOPEN, message: error.message)
+        }
     }
 
     /// Prepares one statement.
