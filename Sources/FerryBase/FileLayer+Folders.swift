@@ -60,7 +60,8 @@ extension FileLayer {
         }
     }
 
-    private func firstEntries(of path: String, limit: Int) throws(FerryError) -> [FolderEntry] {
+    /// Names in a folder, as many as the limit allows, in no promised order.
+    package func firstEntries(of path: String, limit: Int) throws(FerryError) -> [FolderEntry] {
         let folder = try perform("read the folder \(path)") { () throws(SystemError) in try Folder(path) }
         var entries: [FolderEntry] = []
         while entries.count < limit, let entry = try next(of: folder, at: path) { entries.append(entry) }

@@ -10,6 +10,8 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var composites: [String: [Attribute]]
     /// How join tables stand in stores where the model does not tell; no part of the model that any file or hash shows.
     package var knownJoins: [KnownJoin] = []
+    /// The schema that a new store of the model gets, where a store of it tells; no part of any file or hash either.
+    package var knownSchema: KnownSchema?
     /// Entity name to the names of itself and its ancestors, in this order: asked for more often than anything else.
     private let lineages: [String: [String]]
 

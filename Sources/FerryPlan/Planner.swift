@@ -26,6 +26,8 @@ package struct Planner: Sendable {
     package var values: [StoredProperty: Int64] = [:]
     /// Those of an earlier plan between the same versions, which need not be made again.
     package var comparisons: [RouteComparison] = []
+    /// Whether a plan whose way depends on rows ends with its questions: it is made again when they are answered.
+    package var endsAtQuestions = false
     /// What the plan passes on of reading the models and mapping models.
     package var inputWarnings: [String] = []
 
@@ -77,6 +79,7 @@ package struct Planner: Sendable {
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
             plan.comparisons = graph.comparisons
+            if endsAtQuestions, !plan.questions.isEmpty { return plan }
             var layouts = AssumedLayouts()
             for (index, edge) in edges.enumerated() {
                 var (step, problems) = planStep(edge, &layouts)

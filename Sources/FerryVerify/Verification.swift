@@ -40,6 +40,8 @@ package struct Verification {
     package var isDestinationAsFound = false
     /// Whether such a destination is known to be what a run has made: then it is laid out as in that run.
     package var isKnownRun = false
+    /// Whether it has the indexes of a store that it was made like, which need not be those of its model.
+    package var hasIndexesOfStore = false
     /// Whether the destination may have other names than a new store of its model: then its own are taken as they are.
     var mayHaveOtherNames: Bool { isDestinationAsFound && !isKnownRun }
     /// Whether the destination cannot change, so that it is read without locks.

@@ -165,8 +165,13 @@ final class FamilyRun {
         target.model.knownJoins = StoreLayout.openJoins(of: target.model).compactMap {
             layout.knownJoin($0, in: $0.table.relationship.entity)
         }
+        if let reference = references.first(where: { $0.metadata.hashes == target.hashes }) {
+            target.model.knownSchema = try KnownSchema(
+                of: target.model, on: Connection(path: reference.path, mode: .readOnly))
+        }
         for index in catalog.versions.indices where catalog.versions[index].hashes == target.hashes {
             catalog.versions[index].model.knownJoins = target.model.knownJoins
+            catalog.versions[index].model.knownSchema = target.model.knownSchema
         }
         var planner = Planner(catalog: catalog, mappingModels: mappings)
         planner.route = ChainRoute(choice: .list(names, origin: "the report"))

@@ -88,6 +88,40 @@ struct WayBackTests {
         #expect(try stage.saved().isSuperset(of: ["old", "one"]))
     }
 
+    @Test("After any failure each committed write is in the store or in a snapshot, and the next call ends it")
+    func keepsWritesThroughFaults() throws {
+        func stage() throws -> Stage {
+            let stage = try Stage()
+            try stage.write("one")
+            return stage
+        }
+        let count = FaultPlan()
+        _ = try StoreFiles(URL(fileURLWithPath: try stage().path), files: FileLayer(faults: count)).rollback()
+        #expect(count.count > 60)
+        var found: Set<String> = []
+        for operation in stride(from: 1, through: count.count, by: Self.isSweep ? 1 : max(1, count.count / 8)) {
+            let stage = try stage()
+            var isDone = false
+            do {
+                let files = FileLayer(faults: FaultPlan(trigger: operation))
+                _ = try StoreFiles(URL(fileURLWithPath: stage.path), files: files).rollback()
+                isDone = true
+            } catch {}
+            let title = try TinyStore.title(stage.path)
+            #expect(title == "old" || title == "one", "operation \(operation): \(title)")
+            #expect(try stage.saved().isSuperset(of: ["old", "one"]), "operation \(operation)")
+            found.insert(title)
+            // Another rollback would undo one that is done.
+            if try !isDone || FileLayer().exists(RunFolder.path(beside: stage.path)) { _ = try stage.store.rollback() }
+            #expect(try TinyStore.title(stage.path) == "old", "operation \(operation)")
+            #expect(try stage.saved().isSuperset(of: ["old", "one"]), "operation \(operation)")
+        }
+        #expect(found == ["old", "one"])
+    }
+
+    /// `FERRY_SWEEP=1` fails at each operation.
+    private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
+
     // MARK: What is no store any more
 
     enum Damage: String, CaseIterable {

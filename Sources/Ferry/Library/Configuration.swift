@@ -53,13 +53,15 @@ public struct Configuration: Sendable {
     public var allowedLosses: Set<String> = []
     /// Whether the target may be older than the store's version; what it does not know is lost then.
     public var allowsDowngrade = false
-    /// A store of the target version that Core Data made, an empty one will do: what of a store's names does not follow
-    /// from the model is taken from it.
+    /// A store of the target version that Core Data made, an empty one will do: its tables, columns, numbers of
+    /// entities, indexes and triggers are those of the migrated store.
     public var like: URL?
     /// Which relationship names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.
     public var joinTables: [String] = []
     /// Where the migrated store is written; nil means in place of the store.
+    ///
+    /// A store that is of the target version already is copied there.
     public var output: URL?
     public var chunkSize: ChunkSize
     /// How many bytes an automatic chunk writes at most, as far as that can be foreseen.
@@ -106,6 +108,8 @@ public struct Configuration: Sendable {
     package var largestLoggedStore: Int64 = 1 << 20
     /// Bytes of a new store that at most go into the old one through its `-wal`.
     package var largestLoggedSwap: Int64 = 1 << 30
+    /// Whether a store of the target version is copied to the output; not for a rehearsal of a migration in place.
+    package var copiesUnchanged = true
     /// A check of the store's pages that takes longer is not made again by the next call, whatever stops this one.
     package var leastMarkedSeconds = 2.0
 

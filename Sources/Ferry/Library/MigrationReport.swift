@@ -6,7 +6,13 @@
 
 /// What a finished migration did.
 public struct MigrationReport: Sendable {
-    public enum Outcome: String, Sendable, Hashable, Codable { case migrated, upToDate }
+    public enum Outcome: String, Sendable, Hashable, Codable {
+        case migrated
+        /// The store has the target version already, and so has the output: a copy of it, to the byte.
+        case copied
+        /// There was nothing to do.
+        case upToDate
+    }
 
     public var outcome: Outcome
     /// The store that has the new version now: the store itself, or the output.

@@ -39,6 +39,7 @@ extension Migrator {
         }
         var rehearsed = configuration
         rehearsed.recovers = false
+        rehearsed.copiesUnchanged = configuration.output != nil
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)
         var migration: MigrationReport?

@@ -103,7 +103,9 @@ public struct Verifier: Sendable {
                     // names of its own.
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
-                    verification.isKnownRun = try run?.isInPlace != nil && hasNamesOfNew(new, step.resolved, old)
+                    verification.hasIndexesOfStore = run?.isLike == true
+                    verification.isKnownRun =
+                        try run?.isInPlace != nil && run?.isLike != true && hasNamesOfNew(new, step.resolved, old)
                     verification.isDestinationImmutable = new.sourceGuard.access == .unlocked
                     verification.isThorough = options.checksIntegrity
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))

@@ -99,27 +99,9 @@ struct InPlaceStep: StepWork {
         for side in [names.log, names.index] { try files.removeIfPresent(side) }
     }
 
-    /// As much is copied again at most, when a copy is stopped.
-    private static let copiedBytes: Int64 = 64 << 20
-
-    /// Copies a store page by page; only a whole copy gets the destination's name.
     private func copy(_ reader: PageReader) throws {
-        let (copy, mark) = (folder + "/copy.sqlite", folder + "/copied")
         options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
-        var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
-        let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
-        try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
-        while output.offset < reader.byteCount {
-            try options.stop.check()
-            try reader.write(to: &output, limit: Self.copiedBytes, stop: options.stop)
-            try output.sync()
-            try files.replace(mark, with: Array(String(output.offset).utf8), mode: 0o600)
-            options.stop.unitIsDone()
-        }
-        try output.close()
-        try files.rename(copy, to: destinationPath)
-        try files.syncFolder(folder)
-        try files.removeIfPresent(mark)
+        try PageCopy(folder: folder, destination: destinationPath, files: files).run(reader, stop: options.stop)
     }
 
     private func open() throws -> Connection {

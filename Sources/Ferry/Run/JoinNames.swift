@@ -48,7 +48,26 @@ struct JoinNames {
                 side = pair[place]
             }
             guard unknown.contains(where: { $0.table.relationship == join.table.relationship }) else { continue }
+            // The name of the table says nothing of the columns'.
+            guard !join.areSuffixesOpen else { continue }
             settle(join, KnownJoin(entity: side.entity, relationship: side.property))
+        }
+    }
+
+    /// Looks whether what was said is what a store of the very version has.
+    ///
+    /// - Throws: ``FerryError`` `.layoutUnknown`.
+    func check(against layout: StoreLayout, of store: String) throws(FerryError) {
+        for join in open where join.isSideOpen {
+            guard let said = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
+                let found = layout.knownJoin(join, in: join.table.relationship.entity),
+                found.relationship != said.relationship
+            else { continue }
+            throw FerryError(
+                .layoutUnknown,
+                "--join-table says that \(said.entity).\(said.relationship) names its table, but in \(store) "
+                    + "\(found.entity).\(found.relationship) does.",
+                remedy: "Leave --join-table out: --like tells it.")
         }
     }
 
@@ -78,7 +97,7 @@ struct JoinNames {
 
     /// Takes the names that the rules give, which real stores bear out more often than not.
     mutating func takeComputed() {
-        for join in unknown where join.isSideOpen {
+        for join in unknown where join.isSideOpen && !join.areSuffixesOpen {
             let side = join.table.relationship
             settle(join, KnownJoin(entity: side.entity, relationship: side.property))
         }
@@ -87,11 +106,13 @@ struct JoinNames {
     var refusals: [FerryError] {
         unknown.map { join in
             let sides = Self.sides(of: join)
-            guard join.isSideOpen else {
+            guard !join.areSuffixesOpen else {
                 return FerryError(
                     .layoutUnknown,
                     "No rule tells how Core Data names the columns of the join table of \(sides[0]) in a store of "
-                        + "\(version): another join table has columns of the same name, and the entity has changed.",
+                        + "\(version): another join table of its entity has columns of the same name, and the entity "
+                        + "has changed.",
+                    // --join-table names tables only.
                     remedy: "Give a store of \(version) that Core Data made with --like STORE, an empty one will do.",
                     place: .init(
                         entity: join.table.relationship.entity, property: join.table.relationship.property))
@@ -115,5 +136,12 @@ struct JoinNames {
     private static func properties(of entity: String, in model: ManagedObjectModel) -> Set<String> {
         guard let entity = model.entities[entity] else { return [] }
         return Set(entity.attributes.map(\.name) + entity.relationships.map(\.name))
+    }
+}
+
+extension OpenJoin {
+    /// Whether a known name is one of this table.
+    fileprivate func names(_ known: KnownJoin) -> Bool {
+        [table.relationship, table.inverse].contains { $0.entity == known.entity && $0.property == known.relationship }
     }
 }

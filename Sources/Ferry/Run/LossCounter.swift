@@ -47,13 +47,18 @@ struct LossCounter {
     private func count(_ loss: ChainLoss, all: Bool) throws -> ChainLoss.Count {
         // What a filter or a conversion takes away of objects is known to the run alone.
         guard loss.cause != .filtered else { return loss.count }
-        var isNarrowed = false
-        if case .narrowed = loss.cause { isNarrowed = true }
-        guard !isNarrowed || loss.step == 1, let place = place(of: loss.property, in: loss.entities) else {
+        var change = ""
+        if case .narrowed(let type) = loss.cause {
+            // Later steps convert what the rows of the store do not tell.
+            guard loss.step == 1, let column = column(of: loss) else { return loss.count }
+            try registerRounding()
+            change = " AND " + Self.changes(column, in: type)
+        }
+        guard let place = place(of: loss.property, in: loss.entities) else {
             return loss.count
         }
         let size = rowsToRead(loss)
-        let condition = place.condition + (isNarrowed ? place.fraction : "")
+        let condition = place.condition + change
         if all || size <= Self.fewRows {
             return .exactly(
                 try connection.integer("SELECT count(*) FROM \(place.table) WHERE \(condition)", place.numbers) ?? 0)
@@ -66,6 +71,42 @@ struct LossCounter {
             """,
             place.numbers)
         return isThere == 1 ? .some : .unknown
+    }
+
+    // MARK: Narrowed values
+
+    private func column(of loss: ChainLoss) -> String? {
+        guard let property = loss.property, let entity = loss.entities.first else { return nil }
+        return layout.column(of: property, in: entity).map { Connection.quoted($0.name) }
+    }
+
+    /// Whether a value is another one in a type that does not hold all of them, or less of it.
+    private static func changes(_ column: String, in type: AttributeType) -> String {
+        switch type {
+        // Everything that is not zero becomes 1.
+        case .boolean: "\(column) NOT IN (0, 1)"
+        case .float: "\(rounding)(\(column))"
+        case .double: "\(column) <> CAST(\(column) AS REAL)"
+        // The fraction goes; a text is taken for the number that it is.
+        default: "CAST(\(column) AS NUMERIC) <> CAST(CAST(\(column) AS NUMERIC) AS INTEGER)"
+        }
+    }
+
+    private static let rounding = "ferry_changes_as_float"
+
+    /// SQLite has no numbers of 32 bits to compare with.
+    private func registerRounding() throws(DatabaseError) {
+        try connection.register(Self.rounding, arguments: 1, deterministic: true) { arguments, result in
+            switch arguments.numericStorageClass(0) {
+            case .integer:
+                let integer = arguments.integer(0)
+                result.set(Int64(exactly: Float(integer)) == integer ? 0 as Int64 : 1)
+            case .real:
+                let real = arguments.real(0)
+                result.set(Double(Float(real)) == real ? 0 as Int64 : 1)
+            default: result.set(0 as Int64)
+            }
+        }
     }
 
     /// Rows of the tables that counting reads: of all entities in them, and of those that a relationship leads to.
@@ -84,8 +125,6 @@ struct LossCounter {
     private struct Place {
         var table: String
         var condition: String
-        /// Further: whether a number has a part that a whole one has not.
-        var fraction = ""
         var numbers: [Value]
     }
 
@@ -99,19 +138,21 @@ struct LossCounter {
         if let column = layout.column(of: property, in: first) {
             let name = Connection.quoted(column.name)
             return Place(
-                table: Connection.quoted(table.name), condition: "\(own) AND \(name) IS NOT NULL",
-                fraction: " AND \(name) <> CAST(\(name) AS INTEGER)", numbers: numbers)
+                table: Connection.quoted(table.name), condition: "\(own) AND \(name) IS NOT NULL", numbers: numbers)
         }
         switch layout.storage(of: property, in: first) {
         case .foreignKey(_, let column, _, _):
             return Place(
                 table: Connection.quoted(table.name),
                 condition: "\(own) AND \(Connection.quoted(column)) IS NOT NULL", numbers: numbers)
-        case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column),
-            .join(let table, let column, _, _, _):
-            // Links, of whichever entity of the hierarchy: the keys alone do not tell.
+        case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
+            .join(let links, let column, _, _, _):
+            // A link is that of the object whose key stands there.
+            let key = Connection.quoted(column)
+            let objects = "SELECT Z_PK FROM \(Connection.quoted(table.name)) WHERE \(own)"
             return Place(
-                table: Connection.quoted(table), condition: "\(Connection.quoted(column)) IS NOT NULL", numbers: [])
+                table: Connection.quoted(links), condition: "\(key) IS NOT NULL AND \(key) IN (\(objects))",
+                numbers: numbers)
         case nil: return nil
         }
     }

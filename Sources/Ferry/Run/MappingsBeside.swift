@@ -8,10 +8,22 @@ struct MappingsBeside {
     /// What could not be looked at.
     private(set) var warnings: [String] = []
 
-    /// Looks into each bundle of the models, and into the folder that it lies in; not into folders in these.
+    /// How deep below the folder of a bundle, and into how many folders and entries in all, is looked: a project keeps its
+    /// mapping models near its models, and what lies there may be any folder of the user's.
+    private static let (depth, mostFolders, mostEntries) = (3, 200, 5_000)
+
+    /// Looks into each bundle of the models, into the folder that it lies in, and into the folders in that one.
     init(_ catalog: ModelCatalog, given: [MappingModel], files: FileLayer) throws(FerryError) {
         var known = Set(given.flatMap { [$0.path] + $0.extendedPaths })
-        for folder in Self.folders(of: catalog) {
+        var search = FolderSearch(depth: Self.depth, folders: Self.mostFolders, entries: Self.mostEntries, files: files)
+        let nearest = Self.folders(of: catalog)
+        let below = nearest.flatMap { search.folders(in: $0) }.filter { !nearest.contains($0) }
+        if search.isCutOff {
+            warnings.append(
+                "Not all folders beside the models were searched for mapping models that were not given: there are too many."
+            )
+        }
+        for folder in nearest + below {
             let paths: [String]
             do throws(FerryError) {
                 paths = try MappingFile.paths(in: folder, files: files)

@@ -91,7 +91,8 @@ extension MigrationRun {
 
     private func report(_ record: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {
         var report = MigrationReport(
-            outcome: .migrated, store: Self.url(place.result), from: migration.from, to: migration.to,
+            outcome: migration.chain.count > 1 ? .migrated : .copied, store: Self.url(place.result),
+            from: migration.from, to: migration.to,
             chain: migration.chain, mode: migration.isInPlace ? "inPlace" : "copy")
         report.entityMappings = migration.steps.flatMap(\.entityMappings)
         report.unmapped = migration.steps.flatMap(\.unmapped)

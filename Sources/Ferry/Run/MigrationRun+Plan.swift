@@ -51,6 +51,7 @@ extension MigrationRun {
             ).refusals()
             report.refusals += try diskNeed(plan, store, scratch: report.steps.map(\.scratchBytes)).refusals()
             report.warnings += findings.warnings
+            report.losses += findings.losses ?? []
         } else {
             report.refusals += try preflight.carried.refusals()
         }
@@ -63,9 +64,11 @@ extension MigrationRun {
         rows: [String: Int64], areRowsEstimated: Bool, countsAll: Bool = false
     ) throws -> MigrationPlan {
         var planner = planner
+        planner.endsAtQuestions = true
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows)
         var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         if !plan.questions.isEmpty {
+            planner.endsAtQuestions = false
             planner.comparisons = plan.comparisons
             planner.values = try counter.presence(of: plan.questions)
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)

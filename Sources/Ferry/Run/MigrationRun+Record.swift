@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 
 #if canImport(FoundationEssentials)
@@ -15,7 +16,8 @@ extension MigrationRun {
         RunRecord.Options(
             target: plan.chain.last ?? "", output: place.output, verify: configuration.verify,
             takesSnapshot: takesSnapshot, damaged: configuration.damaged,
-            dropUnknown: configuration.dropUnknown.sorted())
+            dropUnknown: configuration.dropUnknown.sorted(),
+            schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest)
     }
 
     /// Begins a run: from here on the folder is known as this run's.
@@ -26,7 +28,7 @@ extension MigrationRun {
         var record = try RunRecord(
             .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
             migration: RunRecord.Migration(
-                options: options(plan), chain: plan.chain, passes: plan.steps.map(\.versions),
+                options: options(plan), chain: plan.chain, passes: plan.passes,
                 now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                 findings: findings))
         record.migration?.rows = rows
@@ -55,13 +57,14 @@ extension MigrationRun {
         let wanted = options(plan)
         let different = [
             ("target", migration.options.target == wanted.target && migration.chain == plan.chain),
-            ("division into steps", migration.passes == plan.steps.map(\.versions)),
+            ("division into steps", migration.passes == plan.passes),
             ("output", migration.options.output == wanted.output),
             ("verification", migration.options.verify == wanted.verify),
             ("mode", migration.isInPlace == plan.isInPlace),
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
+            ("store that the new one is to be like", migration.options.schema == wanted.schema),
         ].first { !$0.1 }?.0
         if let different {
             throw FerryError(
@@ -80,6 +83,22 @@ extension MigrationRun {
                 .runDiffers, "\(path) was changed since the run in \(place.runFolder) began, or is new or gone.",
                 remedy: "Use the models and mapping models of the first call, or begin anew with --restart.")
         }
+    }
+}
+
+extension KnownSchema {
+    /// The SHA-256 of all of it, in hexadecimal.
+    fileprivate var digest: String {
+        var hash = SHA256()
+        for (entity, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {
+            hash.update("\(entity)\n\(number)\n")
+        }
+        for table in tables {
+            let columns = table.columns.map { "\($0.name) \($0.type)" }
+            hash.update("\(table.name)\n\(columns)\n\(table.keyColumns)\n\(table.uniqueLists)\n")
+        }
+        for object in objects { hash.update("\(object.type)\n\(object.name)\n\(object.table)\n\(object.sql)\n") }
+        return hash.finalize().hexadecimal
     }
 }
 

@@ -101,7 +101,10 @@ final class MigrationRun {
                 isResumed = true
                 if let report = finish(found, known) { return report }
             }
-            return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
+            guard place.output != nil, configuration.copiesUnchanged else {
+                return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
+            }
+            return try copyUnchanged(store, target, folder: found, record: known)
         }
         // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
@@ -222,7 +225,7 @@ final class MigrationRun {
         preflight.soundTables = planned.soundTables
         if planned.writesRows { preflight.damagedPages = try checkPages(store, &folder) }
         var (refusals, findings) = try preflight.check()
-        findings.losses = plan.losses.map(Loss.init)
+        findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
         if !planned.writesRows {
             findings.warnings.append(
@@ -251,7 +254,7 @@ final class MigrationRun {
             remedy: "Make both writable, or write the new store elsewhere with --output.")
     }
 
-    private func upToDate(
+    func upToDate(
         _ sourceGuard: SourceGuard, _ store: String, _ target: ModelVersion, leftover: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         try sourceGuard.close()

@@ -40,6 +40,7 @@ extension Preflight {
             // In place the run itself counts what it deletes.
             if !isInPlace { outcome.healed(.unknownEntity, damage.entity, rows: damage.rows) }
             outcome.findings.warnings.append("\(rows); they are left out, with the links to them.")
+            outcome.lost(damage.entity, nil, rows: damage.rows, step, "a Z_ENT that is no entity of the table")
         case .keep where isInPlace:
             // What stands in the way of the step at all is among the refusals already.
             guard outcome.refusals.isEmpty else { return }
@@ -82,6 +83,7 @@ extension Preflight {
             }
             if configuration.damaged == .drop, !mandatory {
                 outcome.healed(.missingFile, damage.entity, rows: damage.rows)
+                outcome.lost(damage.entity, damage.property, rows: damage.rows, step, "its file is not there")
                 outcome.findings.warnings.append(
                     "\(name(of: damage)) names files that are not there in \(damage.rows) rows; it is left empty there."
                 )

@@ -3,6 +3,9 @@ internal import FerrySQLite
 
 /// Pages of the store that do not fit together: what a b-tree does not reach any more nobody would miss.
 extension Preflight {
+    /// What stands for an entity where damaged pages do not tell of which one their rows are.
+    static let pages = "Damaged pages"
+
     /// - Returns: Whether the rows can be looked at.
     func findDamagedPages(_ outcome: inout PreflightOutcome) throws -> Bool {
         let found = try damagedPages ?? store.sourceGuard.connection.damagedPages()
@@ -26,6 +29,7 @@ extension Preflight {
         case .drop where isCopied:
             outcome.findings.warnings.append(
                 "\(what). What cannot be reached any more is left out; nothing can count it.")
+            outcome.lost(Self.pages, nil, rows: nil, step, "pages of the store do not fit together")
             return true
         case .keep where !isCopied:
             outcome.findings.warnings.append("\(what). That stays as it is.")

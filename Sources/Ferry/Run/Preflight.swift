@@ -66,6 +66,8 @@ struct Preflight {
             outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
             outcome.findings.warnings += try emptyMandatoryRelationships()
             if writesRows { try findDamage(&outcome) }
+            if let refusal = configuration.refusal(of: outcome.losses) { outcome.refusals.append(refusal) }
+            outcome.findings.losses = outcome.losses.map(Loss.init)
             return (outcome.refusals, outcome.findings)
         } catch {
             throw FerryError.beforeRun(error, on: store.path)
@@ -101,6 +103,11 @@ struct Preflight {
             // In place the run itself counts what it deletes.
             if let count = counts.last, count > 0, configuration.damaged == .drop, !isInPlace {
                 outcome.healed(.missingValue, mapping.source, rows: count)
+            }
+            if let count = counts.last, count > 0, configuration.damaged == .drop {
+                let missing = zip(values, counts).filter { !$0.0.value.wasOptional && $0.1 > 0 }.map(\.0.value.source)
+                outcome.lost(
+                    mapping.source, nil, rows: count, step, "no value of \(missing.joined(separator: " or "))")
             }
         }
     }
@@ -138,6 +145,22 @@ struct Preflight {
 struct PreflightOutcome {
     var refusals: [FerryError] = []
     var findings = Findings()
+    /// What damage takes away where it is left out.
+    var losses: [ChainLoss] = []
+
+    /// - Parameters:
+    ///   - entity: What is lost, as in ``ChainLoss``.
+    ///   - property: Nil when it is whole objects.
+    ///   - rows: How many; nil where nothing can count them.
+    ///   - step: The step that leaves them out.
+    ///   - what: What is wrong with them.
+    mutating func lost(_ entity: String, _ property: String?, rows: Int64?, _ step: StepPlan, _ what: String) {
+        losses.append(
+            ChainLoss(
+                entity: entity, property: property, entities: [entity],
+                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: .damaged(what),
+                count: rows.map { .exactly($0) } ?? .unknown))
+    }
 
     mutating func healed(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
         findings.healed.append(.init(step: 1, kind: kind.rawValue, entity: entity, rows: rows))

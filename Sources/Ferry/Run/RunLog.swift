@@ -46,6 +46,8 @@ struct RunLog {
         var mappingModels: [String: String]?
         /// Whether all of it was done in place, on the store or on a copy; logs of older versions do not have it.
         var isInPlace: Bool?
+        /// Whether it made the store like another one (`--like`); logs of older versions do not have it.
+        var isLike: Bool?
     }
 
     private struct Content: Codable {
@@ -78,7 +80,8 @@ struct RunLog {
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
                 ended: record.ended,
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
-                mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace))
+                mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
+                isLike: record.migration.map { $0.options.schema != nil }))
         content.runs = content.runs.suffix(Self.limit)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

@@ -145,11 +145,15 @@ package struct RunRecord: Codable, Sendable {
         var takesSnapshot: Bool
         var damaged: Configuration.Damaged
         var dropUnknown: [String]
+        /// The SHA-256 of what is known of the new store's schema; absent where all of it follows from the model.
+        var schema: String?
 
         package init(
             target: String, output: String? = nil, verify: Configuration.VerifyMode = .full,
-            takesSnapshot: Bool = true, damaged: Configuration.Damaged = .refuse, dropUnknown: [String] = []
+            takesSnapshot: Bool = true, damaged: Configuration.Damaged = .refuse, dropUnknown: [String] = [],
+            schema: String? = nil
         ) {
+            self.schema = schema
             self.damaged = damaged
             self.dropUnknown = dropUnknown
             self.target = target

@@ -12,8 +12,8 @@ struct MigrationInput {
     static let store = Syntax.Operand("STORE", "The store's main file (not its -wal).")
     static let like = Syntax.Option.value(
         "--like", "STORE",
-        "A store of the target version that Core Data made, an empty one will do: names that do not follow from the "
-            + "model are taken from it.")
+        "A store of the target version that Core Data made, an empty one will do: the new store gets its tables, columns, "
+            + "entity numbers, indexes and triggers.")
     static let joinTable = Syntax.Option.repeated(
         "--join-table", "ENTITY.RELATIONSHIP[=TABLE]",
         "The relationship that names the table, of two between an entity and itself, or the table's name. May be repeated."

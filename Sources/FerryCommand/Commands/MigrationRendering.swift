@@ -18,7 +18,7 @@ struct MigrationRendering {
     }
 
     private var outcome: String {
-        rehearsal != nil && report.outcome == .migrated ? "rehearsed" : report.outcome.rawValue
+        rehearsal != nil && report.outcome != .upToDate ? "rehearsed" : report.outcome.rawValue
     }
 
     private var members: [(String, JSON)] {
@@ -127,6 +127,12 @@ struct MigrationRendering {
     var text: [String] {
         if report.outcome == .upToDate {
             return ["\(report.store.filePath) has version \(report.to) already: there is nothing to do."]
+        }
+        if report.outcome == .copied, rehearsal == nil {
+            let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
+            return [
+                "\(report.store.filePath) is a copy of the store, which has version \(report.to) already; \(check)."
+            ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0 })
         }
         var lines = [
             "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(report.store.filePath): "

@@ -138,7 +138,7 @@ struct InPlaceChecks {
             let columns = [join.firstColumn, join.secondColumn, join.firstOrderColumn, join.secondOrderColumn]
             try check(
                 join.name, columns.compactMap { $0 }.map { Column(name: $0, type: "INTEGER") },
-                key: [join.firstColumn, join.secondColumn], catalog)
+                key: join.keyColumns, catalog)
         }
         let indexes = Set(catalog.indexes.map { "\($0.table) \($0.name)" })
         if let missing = destination.indexes.first(where: { !indexes.contains("\($0.table) \($0.name)") }) {

@@ -102,7 +102,7 @@ struct InPlaceBuilder {
             moves.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0) } ?? otherForm(of: table.name),
+                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name),
                     sourceLayout: source,
                     destinationLayout: destination))
             if let old { plan.continued[table.name] = old.name }
@@ -142,8 +142,13 @@ struct InPlaceBuilder {
     }
 
     /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
-    private func uniqueClause(in table: EntityTable) -> String? {
-        guard let sql = schema.tables[table.name.uppercased()], Self.statesUniqueness(sql) else { return nil }
+    private func uniqueClause(in table: EntityTable, for new: EntityTable) -> String? {
+        let states = schema.tables[table.name.uppercased()].map(Self.statesUniqueness) ?? false
+        let isWanted = !new.uniqueLists.isEmpty
+        guard states || isWanted else { return nil }
+        if isWanted != states, destination.model.knownSchema != nil {
+            return "the store that it is to be like states uniqueness \(isWanted ? "" : "not ")in the table"
+        }
         let family = source.model.family(of: table.root)
         let isSame = family.allSatisfy { entity in
             let mapping = step.entityMappings.first { $0.source == entity }

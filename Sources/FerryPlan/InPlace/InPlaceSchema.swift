@@ -37,6 +37,6 @@ package struct InPlaceSchema: Sendable {
         derivedValues = layout.derivedValues
         triggers = layout.allTriggers.map(\.name)
         rTrees = layout.rTrees.map(\.name)
-        for table in layout.joinTables { joinKeys[table.name.uppercased()] = [table.firstColumn, table.secondColumn] }
+        for table in layout.joinTables { joinKeys[table.name.uppercased()] = table.keyColumns }
     }
 }

@@ -54,8 +54,8 @@ struct JoinMove {
             else { throw .needsCopy("\(table.name) takes over links from several places") }
             cuts = try Self.cuts(of: pairs, old, own: own, other: other, sources)
             // Migrations in place by Core Data can leave the columns of the key in another order.
-            let isKeyKept =
-                keys[old.name.uppercased()]?.map { $0.uppercased() } == [own, other].map { $0.uppercased() }
+            let key = (table.isKeyTurned ? [other, own] : [own, other]).map { $0.uppercased() }
+            let isKeyKept = keys[old.name.uppercased()]?.map { $0.uppercased() } == key
             way = Self.way(
                 table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder,
                 isKeyKept: isKeyKept && !mustRebuild)

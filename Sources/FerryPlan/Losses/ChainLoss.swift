@@ -1,3 +1,5 @@
+package import FerryModel
+
 /// Something that the store's rows hold and that nothing holds after the migration.
 package struct ChainLoss: Sendable {
     /// Why it goes.
@@ -11,7 +13,9 @@ package struct ChainLoss: Sendable {
         /// The filters of the entity mappings let not all objects through, or iterations make none of some.
         case filtered
         /// The new type does not hold every value of the old one.
-        case narrowed(to: String)
+        case narrowed(to: AttributeType)
+        /// It is damaged, and was asked to be left out; what is wrong.
+        case damaged(String)
     }
 
     /// How many objects lose it.
@@ -45,6 +49,19 @@ package struct ChainLoss: Sendable {
     package var cause: Cause
     package var count = Count.unknown
 
+    package init(
+        entity: String, property: String?, entities: [String], version: String, step: Int, cause: Cause,
+        count: Count = .unknown
+    ) {
+        self.entity = entity
+        self.property = property
+        self.entities = entities
+        self.version = version
+        self.step = step
+        self.cause = cause
+        self.count = count
+    }
+
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
     package var because: String {
@@ -54,6 +71,7 @@ package struct ChainLoss: Sendable {
         case .notRead: "no entity mapping to \(version) reads it"
         case .filtered: "not all objects pass the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"
+        case .damaged(let what): "damage: \(what)"
         }
     }
 

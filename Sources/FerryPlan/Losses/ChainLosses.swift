@@ -146,7 +146,7 @@ struct ChainLosses {
                     losses.append(
                         ChainLoss(
                             entity: mapping.source, property: name, entities: [mapping.source],
-                            version: versions[index], step: index + 1, cause: .narrowed(to: "\(new.type)")))
+                            version: versions[index], step: index + 1, cause: .narrowed(to: new.type)))
                 }
             }
         }
@@ -165,16 +165,16 @@ extension Predicate {
 }
 
 extension AttributeType {
-    /// Whether a number of this type may lose a part of itself in another one without an error: what does not fit at all
+    /// Whether a value of this type may lose a part of itself in another one without an error: what does not fit at all
     /// fails a migration.
     fileprivate func loses(in other: AttributeType) -> Bool {
-        switch (self, other) {
-        case (.double, .float), (.decimal, .float): true
-        case (.double, .integer16), (.double, .integer32), (.double, .integer64), (.float, .integer16),
-            (.float, .integer32), (.float, .integer64), (.decimal, .integer16), (.decimal, .integer32),
-            (.decimal, .integer64):
-            true
-        case (_, .boolean): isNumeric && self != .boolean
+        let hasFraction = [.double, .float, .decimal, .date, .string].contains(self)
+        return switch other {
+        case .boolean: isNumeric && self != .boolean
+        case .integer16, .integer32, .integer64: hasFraction
+        // What a whole number has more digits of than the type is rounded.
+        case .float: [.double, .decimal, .date, .integer32, .integer64].contains(self)
+        case .double: self == .integer64
         default: false
         }
     }

@@ -32,7 +32,7 @@ struct CarriedTriggers {
         {
             throw Obstacle(reason)
         }
-        let found = source.triggers.filter { owner(of: $0) == key }
+        let found = source.triggers.filter { Self.owner(of: $0, in: source.model) == key }
         guard !found.isEmpty else { throw Obstacle("the store has no triggers for it that could be taken over") }
         guard source.table(of: key.entity)?.name == destination.table(of: key.entity)?.name,
             source.attributeColumns[key] == destination.attributeColumns[key]
@@ -42,9 +42,9 @@ struct CarriedTriggers {
     }
 
     /// The derived attribute that a trigger is named after; of several that fit, the longest name.
-    private func owner(of trigger: TriggerDefinition) -> PropertyKey? {
+    static func owner(of trigger: TriggerDefinition, in model: ManagedObjectModel) -> PropertyKey? {
         var owner: (key: PropertyKey, length: Int)?
-        for entity in source.model.entities.values {
+        for entity in model.entities.values {
             for attribute in entity.attributes where attribute.isDerived {
                 let prefix = "Z_DA_\(trigger.table)_\(entity.name)_\(attribute.name)_"
                 guard trigger.name.hasPrefix(prefix), prefix.count > owner?.length ?? 0 else { continue }

@@ -17,6 +17,15 @@ extension LayoutBuilder {
         switch found {
         case .assumed: return
         case .none: for key in foundOnly.map(\.key) { refuse(key) }
+        case .of(let source) where model.knownSchema != nil:
+            // The text is there; the values that stand in the store must be right under it.
+            for key in foundOnly.map(\.key) {
+                let isThere = layout.triggers.contains { CarriedTriggers.owner(of: $0, in: model) == key }
+                let change = source.model.changeOfDerivation(entity: key.entity, attribute: key.property, in: model)
+                if let obstacle = isThere ? change : "the store that it is to be like has no triggers for it" {
+                    refuse(key, obstacle: obstacle)
+                }
+            }
         case .of(let source):
             for key in foundOnly.map(\.key) {
                 do throws(CarriedTriggers.Obstacle) {

@@ -51,6 +51,9 @@ struct JoinTableFinder {
             guard let order = orderColumn(column, for: second, in: candidate) else { return nil }
             found.secondOrderColumn = order
         }
+        found.isKeyTurned = candidate.keyColumns != [first, second]
+        let order = candidate.columns.map(\.name).filter(found.columns.contains)
+        if order != found.columns { found.foundColumns = order }
         return found
     }
 

@@ -99,7 +99,7 @@ extension LayoutBuilder {
                 guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
                     refuse(
                         entity, nil, "the SQL of the predicate of the partial fetch index \(index.name) is not known",
-                        remedy: "Take the index out of the model for the migration.")
+                        remedy: "Take the index out of the model for the migration.", isSettledByStore: true)
                     continue
                 }
                 suffix = " WHERE \(sql)"

@@ -11,53 +11,54 @@ extension LayoutBuilder {
 
     /// A table for every pair of a to-many relationship and its to-many inverse.
     mutating func addJoinTables() {
-        var columns: [String: (count: Int, namingEntity: String)] = [:]
-        for pair in pairs() {
-            let namer = pair.relationship.entity
+        // By column name: the relationships whose tables have asked for it.
+        var columns: [String: [PropertyKey]] = [:]
+        let pairs = pairs()
+        for pair in pairs {
             let table = joinTable(of: pair) { name in
-                let used = columns[name]
-                columns[name] = ((used?.count ?? 0) + 1, namer)
-                guard let used else { return (name, false) }
-                return ("\(name)\(used.count)", used.namingEntity == namer)
+                let users = columns[name, default: []]
+                columns[name, default: []].append(pair.relationship)
+                // Which of them gets the plain name is as open as the number of the other one.
+                for user in users where user.entity == pair.relationship.entity {
+                    ambiguousJoins.formUnion([user, pair.relationship])
+                }
+                return users.isEmpty ? name : "\(name)\(users.count)"
             }
-            layout.joinTables.append(table.definition)
-            if table.isAmbiguous { ambiguousJoins.insert(pair.relationship) }
-            if table.isAmbiguous, known(pair) == nil {
+            layout.joinTables.append(table)
+            addStorage(of: table)
+        }
+        for pair in pairs where ambiguousJoins.contains(pair.relationship) {
+            if known(pair)?.firstSuffix == nil {
                 refuse(
-                    namer, pair.relationship.property,
+                    pair.relationship.entity, pair.relationship.property,
                     "two of the entity's join tables have columns of one name, and which of them Core Data numbers "
                         + "is not known",
                     remedy:
                         "Give a store of this version that Core Data made with --like; or rename the inverse of one of "
-                        + "the two, keeping the old name as renaming identifier.")
+                        + "the two, keeping the old name as renaming identifier.", isSettledByStore: true)
             }
-            addStorage(of: table.definition)
         }
     }
 
-    private func joinTable(
-        of pair: Pair, uniqueColumn: (String) -> (name: String, isAmbiguous: Bool)
-    ) -> (definition: JoinTable, isAmbiguous: Bool) {
+    private func joinTable(of pair: Pair, uniqueColumn: (String) -> String) -> JoinTable {
         let own = numbers[pair.relationship.entity] ?? 0
         let other = numbers[pair.inverse.entity] ?? 0
         let name = "Z_\(own)\(pair.relationship.property.uppercased())"
         if pair.relationship == pair.inverse {
-            let definition = JoinTable(
+            return JoinTable(
                 name: name, relationship: pair.relationship, inverse: pair.inverse, firstColumn: name,
                 secondColumn: "REFLEXIVE")
-            return (definition, false)
         }
         var first = uniqueColumn("Z_\(own)\(pair.inverse.property.uppercased())")
         var second = uniqueColumn("Z_\(other)\(pair.relationship.property.uppercased())")
         if let known = known(pair), let firstSuffix = known.firstSuffix, let secondSuffix = known.secondSuffix {
-            first.name = "Z_\(own)\(pair.inverse.property.uppercased())\(firstSuffix)"
-            second.name = "Z_\(other)\(pair.relationship.property.uppercased())\(secondSuffix)"
+            first = "Z_\(own)\(pair.inverse.property.uppercased())\(firstSuffix)"
+            second = "Z_\(other)\(pair.relationship.property.uppercased())\(secondSuffix)"
         }
-        let definition = JoinTable(
-            name: name, relationship: pair.relationship, inverse: pair.inverse, firstColumn: first.name,
-            secondColumn: second.name, secondOrderColumn: pair.isOrdered ? orderColumn(second.name) : nil,
-            firstOrderColumn: pair.isInverseOrdered ? orderColumn(first.name) : nil)
-        return (definition, first.isAmbiguous || second.isAmbiguous)
+        return JoinTable(
+            name: name, relationship: pair.relationship, inverse: pair.inverse, firstColumn: first,
+            secondColumn: second, secondOrderColumn: pair.isOrdered ? orderColumn(second) : nil,
+            firstOrderColumn: pair.isInverseOrdered ? orderColumn(first) : nil)
     }
 
     private func orderColumn(_ column: String) -> String { "Z_FOK_\(column.dropFirst(2))" }

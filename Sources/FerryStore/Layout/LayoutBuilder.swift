@@ -13,7 +13,7 @@ struct LayoutBuilder {
     var refusals: [FerryError] = []
     /// Derived attributes whose triggers can only be found in a store, and why.
     var foundOnly: [(key: PropertyKey, reason: String)] = []
-    /// Relationships whose join tables have columns that several tables number.
+    /// Relationships whose join tables have columns of a name that several tables of one entity ask for.
     var ambiguousJoins: Set<PropertyKey> = []
     /// By entity: what it declares itself and stores, by name.
     private let ownAttributes: [String: [Attribute]]
@@ -31,7 +31,7 @@ struct LayoutBuilder {
     init(_ model: ManagedObjectModel, numbers: [String: Int64]? = nil) {
         self.model = model
         order = EntityOrder(model)
-        self.numbers = numbers ?? order.numbers
+        self.numbers = numbers ?? model.knownSchema?.entityNumbers ?? order.numbers
         layout = StoreLayout(model: model)
         layout.entityNumbers = self.numbers
         (ownAttributes, ownRelationships) = LayoutBuilder.declarations(in: model)
@@ -51,7 +51,16 @@ struct LayoutBuilder {
         addDerivedAttributes()
     }
 
-    mutating func refuse(_ entity: String, _ property: String?, _ reason: String, remedy: String) {
+    /// - Parameters:
+    ///   - entity: The entity.
+    ///   - property: Its property, if it is about one.
+    ///   - reason: What is not known, or not right.
+    ///   - remedy: What to do about it.
+    ///   - isSettledByStore: Whether a store of the version tells what no rule does.
+    mutating func refuse(
+        _ entity: String, _ property: String?, _ reason: String, remedy: String, isSettledByStore: Bool = false
+    ) {
+        if isSettledByStore, model.knownSchema != nil { return }
         let subject = property.map { "\(entity).\($0)" } ?? entity
         refusals.append(
             FerryError(

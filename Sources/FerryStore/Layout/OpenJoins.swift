@@ -4,8 +4,10 @@ package import FerryModel
 package struct OpenJoin: Sendable {
     /// As it stands with the names that the rules would give.
     package var table: JoinTable
-    /// Whether either of the two relationships may name it; otherwise the suffixes of its columns are open.
+    /// Whether either of the two relationships may name it.
     package var isSideOpen: Bool
+    /// Whether the suffixes of its columns are open: another table of the entity has columns of the same name.
+    package var areSuffixesOpen: Bool
     /// The names that the table may have, that of ``table`` first.
     package var names: [String]
 }
@@ -24,10 +26,11 @@ extension StoreLayout {
                 let number = builder.numbers[table.inverse.entity] ?? 0
                 return OpenJoin(
                     table: table, isSideOpen: true,
+                    areSuffixesOpen: builder.ambiguousJoins.contains(table.relationship),
                     names: [table.name, "Z_\(number)\(table.inverse.property.uppercased())"])
             }
             guard builder.ambiguousJoins.contains(table.relationship) else { return nil }
-            return OpenJoin(table: table, isSideOpen: false, names: [table.name])
+            return OpenJoin(table: table, isSideOpen: false, areSuffixesOpen: true, names: [table.name])
         }
     }
 

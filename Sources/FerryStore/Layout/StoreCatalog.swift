@@ -26,6 +26,17 @@ package struct StoreCatalog: Sendable {
     package private(set) var others: [(type: String, name: String, sql: String)] = []
     private var positions: [String: Int] = [:]
 
+    init(
+        tables: [Table], indexes: [IndexDefinition], triggers: [TriggerDefinition],
+        others: [(type: String, name: String, sql: String)]
+    ) {
+        self.tables = tables
+        self.indexes = indexes
+        self.triggers = triggers
+        self.others = others
+        setPositions()
+    }
+
     /// Reads the schema of a store.
     ///
     /// - Parameters:
@@ -47,8 +58,12 @@ package struct StoreCatalog: Sendable {
             default: others.append((type, name, sql))
             }
         }
-        for position in tables.indices { positions[tables[position].name.uppercased()] = position }
+        setPositions()
         try readColumns(connection, schema: schema)
+    }
+
+    private mutating func setPositions() {
+        for position in tables.indices { positions[tables[position].name.uppercased()] = position }
     }
 
     /// A table by its name, without regard to case.

@@ -90,6 +90,8 @@ package struct EntityTable: Sendable, Hashable {
     package var name: String
     /// All columns after `Z_PK`, `Z_ENT`, `Z_OPT`, in order.
     package var columns: [Column]
+    /// The columns of each UNIQUE clause; only systems before iOS 11 wrote them.
+    package var uniqueLists: [[String]] = []
 
     package init(root: String, name: String, columns: [Column]) {
         self.root = root
@@ -99,8 +101,13 @@ package struct EntityTable: Sendable, Hashable {
 
     /// The statement that creates the table, in Core Data's own spelling.
     package var sql: String {
-        let all =
-            ["Z_PK INTEGER PRIMARY KEY", "Z_ENT INTEGER", "Z_OPT INTEGER"] + columns.map { "\($0.name) \($0.type)" }
+        let declared = columns.map { column in
+            "\(column.name) \(column.type)" + (uniqueLists.contains([column.name]) ? " UNIQUE" : "")
+        }
+        let clauses = uniqueLists.filter { $0.count > 1 }.map {
+            "CONSTRAINT \($0.joined(separator: "_")) UNIQUE (\($0.joined(separator: ", ")))"
+        }
+        let all = ["Z_PK INTEGER PRIMARY KEY", "Z_ENT INTEGER", "Z_OPT INTEGER"] + declared + clauses
         return "CREATE TABLE \(name) ( \(all.joined(separator: ", ")) )"
     }
 }
@@ -120,6 +127,10 @@ package struct JoinTable: Sendable, Hashable {
     package var secondOrderColumn: String?
     /// `Z_FOK_<n><INVERSE>`: the position of the first object among the second one's, when the inverse is ordered.
     package var firstOrderColumn: String?
+    /// Whether the second column comes first in the primary key, as where Core Data renamed a table in place.
+    package var isKeyTurned = false
+    /// All columns in the order in which a store has them, where that is another one than ``columns``.
+    package var foundColumns: [String]?
 
     package init(
         name: String, relationship: PropertyKey, inverse: PropertyKey, firstColumn: String, secondColumn: String,
@@ -138,11 +149,14 @@ package struct JoinTable: Sendable, Hashable {
 
     /// The statement that creates the table, in Core Data's own spelling.
     package var sql: String {
-        let columns = columns.map { "\($0) INTEGER" }.joined(separator: ", ")
-        return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(firstColumn), \(secondColumn)) )"
+        let columns = (foundColumns ?? columns).map { "\($0) INTEGER" }.joined(separator: ", ")
+        return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(keyColumns.joined(separator: ", "))) )"
     }
 
-    /// All columns, in the order of ``sql``.
+    /// The columns of the primary key, in its order.
+    package var keyColumns: [String] { isKeyTurned ? [secondColumn, firstColumn] : [firstColumn, secondColumn] }
+
+    /// All columns, as a new store has them.
     package var columns: [String] {
         [firstColumn, secondColumn] + [firstOrderColumn, secondOrderColumn].compactMap { $0 }
     }

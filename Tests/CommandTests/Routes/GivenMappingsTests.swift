@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// Mapping models that are given twice, that get in each other's way, or that are forgotten.
@@ -76,9 +77,10 @@ struct GivenMappingsTests {
     }
 
     @Test(
-        "One that lies beside the models or in the bundle and is not given is refused",
-        arguments: ["", "App.xcdatamodeld/"])
+        "One that lies beside the models, in a folder there or in the bundle, and is not given, is refused",
+        arguments: ["", "App.xcdatamodeld/", "Mappings/", "Sources/Data/Mappings/"])
     func forgotten(place: String) throws {
+        try FileManager.default.removeItem(atPath: app.folder.file("Maps"))
         try app.write(Self.mapping(), to: "\(place)One.json")
         let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
         #expect(outcome.diagnostics.contains("Give it with --mappings "))
@@ -100,6 +102,17 @@ struct GivenMappingsTests {
         try app.write(Self.mapping(), to: "Old.json")
         try app.write(#"{ "runs": [], "ferry": 1, "destination": 1 }"#, to: "App.sqlite.ferry-log.json")
         try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps/One.json")
+    }
+
+    @Test("One in a folder that is hidden, a bundle or too deep, and one behind too many folders, is passed over")
+    func outOfReach() throws {
+        try FileManager.default.removeItem(atPath: app.folder.file("Maps"))
+        for place in [".build/", "Old.app/", "a/b/c/d/"] { try app.write(Self.mapping(), to: "\(place)One.json") }
+        let plan = try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(!plan.output.contains("were searched"))
+        for number in 0..<250 { try app.write("{}", to: "z\(number)/none.json") }
+        let many = try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(many.output.contains("Not all folders beside the models were searched"))
     }
 
     @Test("JSON files that are no mapping files are passed over, one with a mistake in it is not")

@@ -165,6 +165,78 @@ struct RouteTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK") == 3)
     }
 
+    @Test("A type that is narrowed counts the values that it changes, and only these")
+    func narrowed() throws {
+        try versions(
+            RouteFolder.entity(
+                "Book", "toFloat:Double", "toFlag:Integer 32", "toWhole:Double", "bigToDouble:Integer 64",
+                "bigToFloat:Integer 64", "smaller:Integer 64", "wider:Integer 16", "same:Double"),
+            RouteFolder.entity(
+                "Book", "toFloat:Float", "toFlag:Boolean", "toWhole:Integer 16", "bigToDouble:Double",
+                "bigToFloat:Float", "smaller:Integer 16", "wider:Integer 64", "same:Double"))
+        try app.generate("App", "App 1")
+        try app.execute(
+            """
+            UPDATE ZBOOK SET ZTOFLOAT = CASE Z_PK WHEN 1 THEN 0.5 WHEN 2 THEN 0.1 WHEN 3 THEN NULL ELSE 0.3 END,
+                ZTOFLAG = CASE Z_PK WHEN 1 THEN 0 WHEN 2 THEN 1 WHEN 3 THEN 7 ELSE NULL END,
+                ZTOWHOLE = CASE Z_PK WHEN 1 THEN 1.0 WHEN 2 THEN 1.25 WHEN 3 THEN -0.5 ELSE 3.75 END,
+                ZBIGTODOUBLE = CASE Z_PK WHEN 1 THEN 9007199254740993 ELSE 9007199254740992 END,
+                ZBIGTOFLOAT = CASE Z_PK WHEN 1 THEN 16777217 WHEN 2 THEN 16777219 ELSE 16777216 END,
+                ZSMALLER = Z_PK, ZWIDER = 3, ZSAME = 0.1
+            """)
+        let expected = [
+            "bigToDouble 1 double", "bigToFloat 2 float", "toFlag 1 boolean", "toFloat 2 float", "toWhole 3 integer16",
+        ]
+        let told = try plan().losses.map {
+            "\($0.property ?? "") \($0.rows.map(String.init) ?? "?") "
+                + $0.because.replacingOccurrences(of: "App 2 stores it as ", with: "")
+        }
+        #expect(told.sorted() == expected)
+        let done = try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        for line in [
+            "toFlag            1  App 2 stores it as boolean", "toFloat           2  App 2 stores it as float",
+        ] {
+            #expect(done.output.contains(line), "\(done.output)")
+        }
+        // So it is.
+        #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZTOFLOAT IN (0.1, 0.3)") == 0)
+        #expect(try app.count("SELECT ZTOFLAG FROM ZBOOK WHERE Z_PK = 3") == 1)
+    }
+
+    @Test("What does not fit a narrower type at all fails the migration, and the store is as before")
+    func doesNotFit() throws {
+        try versions(
+            RouteFolder.entity("Book", "pages:Integer 64"), RouteFolder.entity("Book", "pages:Integer 16"))
+        try app.generate("App", "App 1")
+        try app.execute("UPDATE ZBOOK SET ZPAGES = 70000 WHERE Z_PK = 2")
+        let failed = try app.run("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        #expect(failed.exitCode == 1 && failed.diagnostics.contains("exceeds its range"), "\(failed)")
+        #expect(try app.count("SELECT ZPAGES FROM ZBOOK WHERE Z_PK = 2") == 70_000)
+    }
+
+    @Test("Lost links are those of the entity that loses them, not of its whole hierarchy")
+    func lostLinks() throws {
+        func link(_ name: String, _ entity: String, _ inverse: String) -> String {
+            "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
+                + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
+        }
+        func entities(_ own: String) -> String {
+            "<entity name=\"Author\" parentEntity=\"Person\">\(own)</entity>"
+                + "<entity name=\"Person\">\(link("friends", "Tag", "people"))</entity>"
+                + "<entity name=\"Tag\">\(link("people", "Person", "friends"))"
+                + "\(own.isEmpty ? "" : link("authors", "Author", "tags"))</entity>"
+        }
+        try versions(entities(link("tags", "Tag", "authors")), entities(""))
+        try app.generate("App", "App 1", rows: 3)
+        let links = try app.count(
+            "SELECT count(*) FROM Z_2TAGS WHERE Z_2AUTHORS IN (SELECT Z_PK FROM ZPERSON WHERE Z_ENT = 2)")
+        // Damage: a link of an object of the parent is none of the subentity's.
+        try app.execute(
+            "INSERT OR IGNORE INTO Z_2TAGS (Z_2AUTHORS, Z_3TAGS) SELECT min(Z_PK), 1 FROM ZPERSON WHERE Z_ENT = 1")
+        let losses = try plan().losses
+        #expect(losses.first { $0.entity == "Author" && $0.property == "tags" }?.rows == links && links > 0)
+    }
+
     @Test("Of a large table a plan only looks whether the first rows have what is lost, and counts with --check")
     func largeTable() throws {
         try versions(RouteFolder.entity("Book", "title", "note", "empty"), RouteFolder.entity("Book", "title"))

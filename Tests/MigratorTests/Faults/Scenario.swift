@@ -8,8 +8,9 @@ import TestSupport
 struct Scenario {
     enum Kind: String, CaseIterable {
         /// `inPlace` leaves WAL mode for its transaction, as large stores do; `inPlaceByLog` does not.
+        /// `unchangedToOutput` copies a store that is at its target.
         case copy, copyToOutput, inPlace, inPlaceByLog, inPlaceToOutput, mixed, mixedToOutput, policies, snapshot,
-            rollback
+            rollback, unchangedToOutput
     }
 
     let kind: Kind
@@ -28,6 +29,14 @@ struct Scenario {
             let small = try SmallMigration(form: form)
             (folder, store) = (small.folder, small.store)
             command = { _ = try small.migrator(files: $0).migrate($1) }
+        case .unchangedToOutput:
+            let inferred = try InferredMigration(form: form)
+            (folder, store) = (inferred.folder, inferred.store)
+            command = { files, configuration in
+                var configuration = configuration
+                configuration.target = "App 1"
+                _ = try inferred.migrator(files: files).migrate(configuration)
+            }
         case .inPlace, .inPlaceByLog, .inPlaceToOutput:
             let inferred = try InferredMigration(form: form)
             (folder, store) = (inferred.folder, inferred.store)
@@ -58,7 +67,8 @@ struct Scenario {
 
     /// Where the new store goes when it does not replace the old one.
     var output: String? {
-        [.copyToOutput, .inPlaceToOutput, .mixedToOutput].contains(kind) ? folder.file("New.sqlite") : nil
+        [.copyToOutput, .inPlaceToOutput, .mixedToOutput, .unchangedToOutput].contains(kind)
+            ? folder.file("New.sqlite") : nil
     }
 
     func run(_ faults: FaultPlan? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {

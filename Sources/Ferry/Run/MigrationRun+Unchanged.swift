@@ -1,0 +1,117 @@
+internal import FerryBase
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+
+extension MigrationRun {
+    /// Makes the output from a store that is of the target version already: a copy, to the byte, of what SQLite reads
+    /// in it, with its external files.
+    ///
+    /// - Parameters:
+    ///   - store: The store, under its guard.
+    ///   - target: Its version.
+    ///   - found: The run folder, where there is one.
+    ///   - known: The record of a run that was begun.
+    /// - Returns: The report, once the output is in its place.
+    /// - Throws: ``FerryError``.
+    func copyUnchanged(
+        _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
+    ) throws -> MigrationReport {
+        let sourceGuard = store.sourceGuard
+        let plan = MigrationPlan(chain: [inputs.catalog.displayName(of: target)], steps: [])
+        let folder: RunFolder
+        var record: RunRecord
+        if let known, let found {
+            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            try found.checkPlace()
+            (folder, record) = (found, found.record ?? known)
+            isResumed = true
+        } else if try hasOutput(of: plan, sourceGuard) {
+            return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
+        } else {
+            relay.begin(.preflight)
+            let time = Clock.nanoseconds()
+            try place.checkOutput(files: files)
+            var begun = found
+            let findings = try checkUnchanged(store, &begun)
+            folder = try begun ?? RunFolder(path: place.runFolder, files: files)
+            do {
+                record = try newRecord(plan, findings, [:], sourceGuard, folder)
+            } catch {
+                // A run that could not begin leaves nothing behind.
+                if folder.record == nil { try folder.remove() }
+                throw error
+            }
+            record.spend(seconds(since: time), in: .preflight)
+            stop.unitIsDone()
+        }
+        if record.migration?.steps.isEmpty == true { try copy(sourceGuard, &record, folder) }
+        var problem: (any Error)?
+        do {
+            try putInPlace(sourceGuard, &record, folder)
+        } catch {
+            record = try done(despite: error, folder, sourceGuard)
+            problem = error
+        }
+        guard let report = finish(folder, record, after: problem) else {
+            throw FerryError(.internalError, "The record of the run lacks the migration.")
+        }
+        return report
+    }
+
+    /// Looks whether the store can be copied, and whether there is room.
+    private func checkUnchanged(_ store: OpenedStore, _ folder: inout RunFolder?) throws -> Findings {
+        var findings = Findings()
+        let damaged = try store.sourceGuard.connection.abandoning(on: stop) { try checkPages(store, &folder) }
+        if let first = damaged.first {
+            let what = "The file \(place.store) is damaged: \(first)."
+            guard configuration.damaged == .keep else {
+                throw FerryError(
+                    .storeDamaged, "\(what) A copy would be damaged as well.",
+                    remedy: "Restore a backup or a snapshot, or copy it as it is with --damaged keep.")
+            }
+            findings.warnings.append("\(what) So is the copy.")
+        }
+        let need = try DiskNeed(
+            contentBytes: store.contentBytes(), scratch: [0], swapsStore: false,
+            runFolder: FileLayer.parent(of: place.result), snapshotFolder: nil, files: files)
+        if let refusal = try need.refusals().first { throw refusal }
+        for warning in findings.warnings { relay.send(.warning(warning)) }
+        return findings
+    }
+
+    /// Copies the store's content, compares the copy with it, and records that.
+    private func copy(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
+        record.phase = .rows
+        try folder.save(record)
+        relay.begin(.rows, step: 1)
+        var time = Clock.nanoseconds()
+        let step = folder.stepFolder(1)
+        try files.createDirectory(step, mode: 0o700)
+        try files.syncFolder(folder.path)
+        let reader = try PageReader(sourceGuard.connection)
+        let copy = PageCopy(folder: step, destination: destination(ofStep: 1, in: folder), files: files)
+        relay.send(.progress(ProgressUpdate(phase: .rows, subject: "copy of the store")))
+        if try !files.exists(copy.destination) { try copy.run(reader, stop: stop) }
+        record.spend(seconds(since: time), in: .rows)
+        if configuration.verify != .none {
+            relay.begin(.verify, step: 1)
+            time = Clock.nanoseconds()
+            try copy.verify(against: reader, stop: stop)
+            record.spend(seconds(since: time), in: .verify)
+        }
+        record.migration?.steps = [
+            RunRecord.StepRecord(
+                isFinished: true, destination: FileState(try files.attributes(copy.destination)), entityMappings: [],
+                unmapped: [], healed: [], leftBehind: [], chunks: 0,
+                verification: VerificationSummary(mode: configuration.verify))
+        ]
+        try folder.save(record)
+        stop.unitIsDone()
+    }
+}
+
+extension MigrationPlan {
+    /// The versions that each step passes; the copy of a store that is at its target counts as a step.
+    var passes: [[String]] { steps.isEmpty ? [chain] : steps.map(\.versions) }
+}

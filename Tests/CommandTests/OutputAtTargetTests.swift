@@ -1,0 +1,92 @@
+internal import FerrySQLite
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// `--output NEW` with a store that is of the target version already: exit 0 means that NEW is there.
+@Suite("An output of a store at its target")
+struct OutputAtTargetTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model(
+            "App", "App",
+            RouteFolder.entity(
+                "Book", "title",
+                "<attribute name=\"cover\" optional=\"YES\" attributeType=\"Binary\" "
+                    + "allowsExternalBinaryDataStorage=\"YES\"/>"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "title"))
+        try app.current("App", "App")
+        try app.generate("App", "App", rows: 50)
+    }
+
+    private let call = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"]
+
+    private func bytes(_ file: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: app.folder.file(file)))
+    }
+
+    @Test("It is written: what SQLite reads in the store, its -wal and external files included; the store stays")
+    func copied() throws {
+        let name = UUID().uuidString
+        try app.write("a cover", to: ".App_SUPPORT/_EXTERNAL_DATA/\(name)")
+        let hexadecimal = name.utf8.map { String($0, radix: 16) }.joined()
+        // Another program has the store open, and has written to its -wal.
+        let writer = try Connection(path: app.folder.file("App.sqlite"), mode: .readWrite)
+        try writer.execute(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+            UPDATE ZBOOK SET ZTITLE = 'written late', ZCOVER = x'02\(hexadecimal)00' WHERE Z_PK = 7
+            """)
+        let before = [try bytes("App.sqlite"), try bytes("App.sqlite-wal")]
+        #expect(before[1].count > 0)
+        let outcome = try app.run(call)
+        #expect(outcome.exitCode == 0 && outcome.output.contains("is a copy of the store"), "\(outcome)")
+        #expect(
+            try app.count("SELECT count(*) FROM ZBOOK WHERE ZTITLE = 'written late' AND Z_PK = 7", in: "New.sqlite")
+                == 1)
+        #expect(try app.count("SELECT count(*) FROM ZBOOK", in: "New.sqlite") == 50)
+        #expect(try bytes(".New_SUPPORT/_EXTERNAL_DATA/\(name)") == Data("a cover".utf8))
+        #expect([try bytes("App.sqlite"), try bytes("App.sqlite-wal")] == before)
+        try app.done("verify", "New.sqlite", "--models", "App.xcdatamodeld")
+        #expect(!FileManager.default.fileExists(atPath: app.folder.file("New.sqlite.ferry")))
+        withExtendedLifetime(writer) {}
+        // The same call once more finds it there; another store's output is not overwritten.
+        let again = try app.run(call + ["--json"])
+        #expect(again.exitCode == 0 && again.output.contains("\"upToDate\""), "\(again)")
+        try writer.execute("UPDATE ZBOOK SET ZTITLE = 'later still' WHERE Z_PK = 8")
+        let other = try app.run(call)
+        #expect(other.exitCode == 2 && other.diagnostics.contains("exists already"), "\(other)")
+    }
+
+    @Test("A call that is stopped goes on, and JSON names the outcome")
+    func stopped() throws {
+        let held = try app.run(call + ["--hold-swap"])
+        #expect(held.exitCode == 75, "\(held)")
+        #expect(!FileManager.default.fileExists(atPath: app.folder.file("New.sqlite")))
+        let outcome = try app.run(call + ["--json"])
+        #expect(outcome.exitCode == 0 && outcome.output.contains("\"copied\""), "\(outcome)")
+        #expect(try app.count("SELECT count(*) FROM ZBOOK", in: "New.sqlite") == 50)
+    }
+
+    @Test("A store whose pages do not fit together is refused, and copied as it is where that is asked for")
+    func damaged() throws {
+        try app.execute(
+            """
+            PRAGMA journal_mode = DELETE; CREATE INDEX ZBOOK_BAD ON ZBOOK (ZTITLE); PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'ZBOOK')
+                WHERE name = 'ZBOOK_BAD'
+            """)
+        let refused = try app.run(call)
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("--damaged keep"), "\(refused)")
+        #expect(!FileManager.default.fileExists(atPath: app.folder.file("New.sqlite")))
+    }
+
+    @Test("A rehearsal of a store at its target makes nothing")
+    func rehearsed() throws {
+        let outcome = try app.run(
+            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--rehearse", "--json"])
+        #expect(outcome.exitCode == 0 && outcome.output.contains("\"upToDate\""), "\(outcome)")
+    }
+}

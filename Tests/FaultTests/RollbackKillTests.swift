@@ -1,0 +1,141 @@
+internal import FerryBase
+internal import FerryGenerate
+internal import FerrySQLite
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// `kill -9` of a rollback that snapshots what it replaces.
+///
+/// `FERRY_KILLS` says how many (default: 3), `FERRY_KILL_SEED` which moments, `FERRY_BINARY` which program.
+@Suite("A killed rollback")
+struct RollbackKillTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let kills = environment["FERRY_KILLS"].flatMap { Int($0) } ?? 3
+    private static let seed = environment["FERRY_KILL_SEED"].flatMap { UInt64($0) } ?? 1
+
+    @Test("Loses no write of the app at any moment, and the next call ends it")
+    func survives() throws {
+        let program = try #require(Self.environment["FERRY_BINARY"] ?? BuiltProgram.path)
+        let stage = try RollbackStage(program)
+        var random = SeededRandom(Self.seed)
+        var (met, missed) = (0, 0)
+        var found: [String: Int] = [:]
+        while met < Self.kills {
+            guard let outcome = try stage.kill(after: random.fraction()) else {
+                missed += 1
+                try #require(missed <= 5 + Self.kills, "the program is done before it can be killed")
+                continue
+            }
+            met += 1
+            found[outcome.found, default: 0] += 1
+            #expect(outcome.complaints.isEmpty, "kill \(met), seed \(Self.seed): \(outcome.complaints)")
+        }
+        print("\(met) kills of a rollback, \(missed) missed; the store was \(found.sorted { $0.key < $1.key })")
+    }
+}
+
+/// A migrated store that the app has written to since, with the snapshot of what it was.
+private final class RollbackStage {
+    struct Outcome {
+        /// What the killed program left at the store's place.
+        var found: String
+        var complaints: [String] = []
+    }
+
+    private static let writes: Set<Int64> = Set(1...40)
+
+    private let program: String
+    private let folder: TemporaryFolder
+    private let files = FileLayer()
+    /// What an undisturbed rollback takes.
+    private var seconds = 0.0
+    private var store: String { folder.file("work/Library.sqlite") }
+
+    init(_ program: String) throws {
+        self.program = program
+        folder = try TemporaryFolder()
+        let source = folder.file("source")
+        let output = folder.file("output")
+        func run(_ words: [String]) throws {
+            let code = try TracedProgram(program, words, in: folder.path, output: output).wait()
+            try #require(code == 0, "\(words) fails")
+        }
+        try run(["demo", source, "--prepare", "--books", "300", "--authors", "60"])
+        try run([
+            "migrate", "\(source)/Library.sqlite", "--models", "\(source)/Library.xcdatamodeld", "--mappings",
+            "\(source)/Mappings", "--to", "Library2", "--verify", "quick", "--progress", "none",
+        ])
+        // What the app writes after the migration is in no snapshot yet.
+        let connection = try Connection(path: "\(source)/Library.sqlite", mode: .readWrite)
+        try connection.execute("CREATE TABLE app_writes (number INTEGER PRIMARY KEY)")
+        for number in Self.writes { try connection.run("INSERT INTO app_writes VALUES (?)", [.integer(number)]) }
+        let work = folder.file("work")
+        try files.removeTree(work)
+        try FileManager.default.copyItem(atPath: source, toPath: work)
+        let start = Date()
+        try run(["rollback", "\(work)/Library.sqlite"])
+        seconds = Date().timeIntervalSince(start)
+    }
+
+    /// Kills a rollback after a share of the time that an undisturbed one takes; nil when it was done by then.
+    func kill(after share: Double) throws -> Outcome? {
+        try files.removeTree(folder.file("work"))
+        try FileManager.default.copyItem(atPath: folder.file("source"), toPath: folder.file("work"))
+        let run = try TracedProgram(program, ["rollback", store], in: folder.path, output: folder.file("output"))
+        Thread.sleep(forTimeInterval: share * seconds)
+        run.kill()
+        guard run.wait() == nil else { return nil }
+        var outcome = Outcome(found: try state())
+        if outcome.found == "damaged" { outcome.complaints.append("the store is damaged") }
+        outcome.complaints += try missing().map { "\($0) after the kill" }
+        let again = try TracedProgram(program, ["rollback", store], in: folder.path, output: folder.file("output"))
+        let code = again.wait()
+        if code != 0 {
+            let text = try String(contentsOfFile: folder.file("output"), encoding: .utf8)
+            outcome.complaints.append("the next call ended with \(code.map(String.init) ?? "a signal") \(text)")
+        }
+        outcome.complaints += try missing().map { "\($0) after the next call" }
+        // A call that was killed behind its swap is the one that is given again, or is undone by another.
+        let end = try state()
+        if end == "damaged" || (outcome.found == "as before" && end != "rolled back") {
+            outcome.complaints.append("\(outcome.found), then \(end)")
+        }
+        if try files.exists(store + ".ferry") { outcome.complaints.append("the run folder is left") }
+        return outcome
+    }
+
+    private func state() throws -> String {
+        guard try PlainClient(store).integrity == "ok" else { return "damaged" }
+        let connection = try Connection(path: store, mode: .readOnly)
+        let isThere = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'app_writes'") == 1
+        return isThere ? "as before" : "rolled back"
+    }
+
+    /// Writes that are neither in the store nor in a snapshot.
+    private func missing() throws -> [String] {
+        var missing = Self.writes
+        try take(from: store, &missing)
+        let snapshots = try files.list(store + ".snapshots").map(\.name).filter { $0.hasSuffix(".sqlite.zst") }
+        for name in snapshots where !missing.isEmpty {
+            let copy = folder.file("copy.sqlite")
+            for side in ["", "-wal", "-shm", "-journal"] { try files.removeIfPresent(copy + side) }
+            let code = try TracedProgram(
+                program, ["snapshot", "restore", store, "\(store).snapshots/\(name)", "--to", copy], in: folder.path,
+                output: folder.file("output")
+            ).wait()
+            if code == 0 { try take(from: copy, &missing) }
+        }
+        return missing.isEmpty ? [] : ["\(missing.count) writes are lost"]
+    }
+
+    private func take(from path: String, _ missing: inout Set<Int64>) throws {
+        let connection = try Connection(path: path, mode: .readOnly)
+        guard try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'app_writes'") == 1 else {
+            return
+        }
+        for row in try connection.rows("SELECT number FROM app_writes") {
+            row[0].integer.map { _ = missing.remove($0) }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Ferry
+import FerryBase
+import FerryModel
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+/// `--like STORE` over the pairs of real stores of one app whose versions differ.
+///
+/// With `FERRY_SWEEP=1` all of them; else, of the one app with ten stores, those of its first four.
+@Suite("Stores made like Core Data's own", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct LikePairTests {
+    private static let families = StoreFamily.all.filter { $0.stores.count > 1 }
+
+    @Test(
+        "An older store becomes, table by table, column by column, index by index, what the newer one is",
+        arguments: families)
+    func like(_ family: StoreFamily) throws {
+        let stage = try Stage(family)
+        var (migrations, same, objects) = (0, 0, 0)
+        for (old, new) in stage.pairs() {
+            for executor in [Configuration.Executor.automatic, .row] {
+                let name = "\(family.stores[old]) to \(family.stores[new]), \(executor.rawValue)"
+                let report = try stage.migrate(old, to: new, executor) {
+                    $0.like = URL(fileURLWithPath: stage.paths[new])
+                }
+                // What a step in place adds to a table comes behind its other columns.
+                let share = try SchemaShare(
+                    stage.work, stage.paths[new], stage.version(of: new).model, comparesOrder: executor == .row)
+                migrations += 1
+                objects += share.objects
+                if share.differences.isEmpty { same += 1 }
+                #expect(share.differences.isEmpty, "\(name), \(report.mode): \(share.differences.prefix(10))")
+            }
+        }
+        print("\(family.name): \(same) of \(migrations) migrations give the other store's schema, \(objects) objects")
+        #expect(same == migrations)
+    }
+
+    @Test(
+        "Without one every relationship between an entity and itself is right, or the run is refused",
+        arguments: families)
+    func alone(_ family: StoreFamily) throws {
+        let stage = try Stage(family)
+        var (right, refused) = (0, 0)
+        for (old, new) in stage.pairs() {
+            let open = StoreLayout.openJoins(of: try stage.version(of: new).model)
+            guard !open.isEmpty else { continue }
+            do {
+                _ = try stage.migrate(old, to: new, .automatic) { _ in }
+            } catch let error as FerryError where error.code == .layoutUnknown {
+                refused += 1
+                continue
+            }
+            let model = try stage.version(of: new).model
+            let own = try StoreLayout.actual(for: model, on: Connection(path: stage.work, mode: .readOnly))
+            let theirs = try StoreLayout.actual(for: model, on: Connection(path: stage.paths[new], mode: .readOnly))
+            for join in open {
+                let names = [own, theirs].map { layout in
+                    layout.joinTables.first {
+                        $0.relationship == join.table.relationship || $0.inverse == join.table.relationship
+                    }
+                    .map { [$0.name] + $0.keyColumns.sorted() }
+                }
+                #expect(
+                    names[0] == names[1] && names[0] != nil,
+                    "\(family.stores[old]) to \(family.stores[new]): \(join.table.name)")
+            }
+            right += 1
+        }
+        print("\(family.name): \(right) pairs with open join tables right, \(refused) refused")
+    }
+
+    /// Copies of a family's stores, and one that is migrated.
+    private struct Stage {
+        let family: StoreFamily
+        let files: Family
+        let catalog: ModelCatalog
+        let paths: [String]
+        let hashes: [[String: [UInt8]]]
+        var work: String { files.folder.file("work.sqlite") }
+
+        init(_ family: StoreFamily) throws {
+            self.family = family
+            let files = try family.copied()
+            self.files = files
+            catalog = try ModelCatalog(paths: family.models.map(files.folder.file))
+            paths = try family.stores.map { store in
+                try Fixtures.copyStore("\(family.name)/\(store)", into: files.folder, as: "reference-\(store)")
+            }
+            hashes = try paths.map { try StoreMetadata.read(from: Connection(path: $0, mode: .readWrite)).hashes }
+        }
+
+        /// Older and newer, of different versions.
+        func pairs() -> [(Int, Int)] {
+            let stores = Sweep.isFull || hashes.count < 8 ? hashes.indices : 0..<4
+            return stores.flatMap { old in
+                stores.filter { $0 > old && hashes[$0] != hashes[old] }.map { (old, $0) }
+            }
+        }
+
+        func version(of store: Int) throws -> ModelVersion {
+            try #require(catalog.versions.last { $0.hashes == hashes[store] })
+        }
+
+        func migrate(
+            _ old: Int, to new: Int, _ executor: Configuration.Executor, _ change: (inout Configuration) -> Void
+        ) throws -> MigrationReport {
+            for suffix in ["", "-wal", "-shm", ".ferry-log.json"]
+            where FileManager.default.fileExists(atPath: work + suffix) {
+                try FileManager.default.removeItem(atPath: work + suffix)
+            }
+            try Fixtures.copyStore(from: paths[old], to: work)
+            var configuration = Configuration(
+                target: catalog.displayName(of: try version(of: new)), executor: executor, verify: .quick,
+                takesSnapshot: false)
+            configuration.passesOverMappings = true
+            change(&configuration)
+            return try files.migrator("work.sqlite", models: family.models, mappings: family.mappings)
+                .migrate(configuration)
+        }
+    }
+}

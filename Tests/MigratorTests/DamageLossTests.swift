@@ -1,0 +1,53 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import Testing
+
+/// What `--damaged drop` leaves out stands in the table of losses.
+@Suite("Losses by damage")
+struct DamageLossTests {
+    private static let stranger = "INSERT INTO ZCOVER (Z_PK, Z_ENT, Z_OPT) VALUES (7, 99, 1)"
+    private static let untitled = "UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 1"
+
+    private func configuration(_ stage: DamagedStore) -> Configuration {
+        Configuration(
+            target: "App 2", output: stage.way == .inPlaceOutput ? URL(fileURLWithPath: stage.result) : nil,
+            executor: stage.way.executor, takesSnapshot: false, damaged: .drop)
+    }
+
+    private func told(_ losses: [Loss]) -> [String] {
+        losses.map { "\($0.name) \($0.rows.map(String.init) ?? "?"): \($0.because)" }.sorted()
+    }
+
+    @Test("Plan and report tell them, with their numbers", arguments: DamagedStore.Way.allCases)
+    func told(_ way: DamagedStore.Way) throws {
+        let stage = try DamagedStore(way, damage: [Self.stranger, Self.untitled])
+        let expected = ["Book 1: damage: no value of title", "Cover 1: damage: a Z_ENT that is no entity of the table"]
+        let plan = try stage.migrator().plan(configuration(stage), checksRows: true)
+        #expect(told(plan.losses) == expected)
+        #expect(plan.losses.allSatisfy { !$0.isEstimated })
+        let report = try stage.migrate(.drop)
+        #expect(told(report.losses) == expected)
+        #expect(try stage.rows("SELECT count(*) FROM ZBOOK") == [[.integer(2)]])
+    }
+
+    @Test("They are refused where losses are, unless they are allowed")
+    func refused() throws {
+        let stage = try DamagedStore(.copy, damage: [Self.untitled])
+        var configuration = configuration(stage)
+        configuration.refusesLosses = true
+        let before = try FileLayer().read(stage.store)
+        let error = #expect(throws: FerryError.self) { try stage.migrator().migrate(configuration) }
+        #expect(error?.code == .lossRefused && error?.remedy.contains("--lose Book") == true)
+        #expect(try FileLayer().read(stage.store) == before)
+        configuration.allowedLosses = ["Book"]
+        #expect(try stage.migrator().migrate(configuration).losses.count == 1)
+    }
+
+    @Test("What is kept is no loss", arguments: [DamagedStore.Way.inPlace])
+    func kept(_ way: DamagedStore.Way) throws {
+        let stage = try DamagedStore(way, damage: [Self.untitled])
+        #expect(try stage.migrate(.keep).losses.isEmpty)
+    }
+}
