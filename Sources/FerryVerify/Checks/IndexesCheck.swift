@@ -12,6 +12,17 @@ struct IndexesCheck: Check {
     static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
+        for table in try tables(in: context) { try check(table, in: context) }
+    }
+
+    /// Each table with its indexes.
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        try tables(in: context).map { table in
+            CheckPart(name: "indexes of \(table)", subject: table) { context, _ in try check(table, in: context) }
+        }
+    }
+
+    private func tables(in context: VerificationContext) throws -> [String] {
         // A run's own tables, which only it has, go before it ends.
         let tables = try context.connection.rows(
             """
@@ -19,9 +30,7 @@ struct IndexesCheck: Check {
             WHERE type = 'index' AND (tbl_name NOT LIKE 'ferry\\_%' ESCAPE '\\'
                 OR tbl_name IN (SELECT name FROM source.sqlite_master)) ORDER BY tbl_name
             """)
-        for table in tables.compactMap({ $0[0].text }) {
-            try context.progress.once("indexes of \(table)", in: context) { try check(table, in: context) }
-        }
+        return tables.compactMap { $0[0].text }
     }
 
     private func check(_ table: String, in context: VerificationContext) throws {

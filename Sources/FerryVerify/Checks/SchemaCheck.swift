@@ -12,6 +12,7 @@ struct SchemaCheck: Check {
     static let name = "schema"
     static let isQuick = true
     static let scope = CheckScope.any
+    static let isFirst = true
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")

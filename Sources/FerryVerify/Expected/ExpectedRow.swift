@@ -5,7 +5,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// What stands in each column of the rows that one entity mapping makes, relationships aside.
-struct ExpectedRow {
+final class ExpectedRow {
     enum Cell {
         /// The source row's column, as it is.
         case copy(Int)
@@ -32,6 +32,14 @@ struct ExpectedRow {
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
+
+    /// Where the columns of a table begin in a row that is read: behind `Z_PK`, `Z_ENT` and `Z_OPT`.
+    static let firstColumn = 3
+    /// The cells that the source's row holds too, as columns of the two rows.
+    let copies: [ColumnPair]
+    let constants: [(place: Int, value: PlainValue)]
+    /// The places of the cells that take more than a look.
+    let computed: [Int]
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
@@ -80,6 +88,18 @@ struct ExpectedRow {
         self.cells = cells
         self.places = places
         self.notRecomputed = notRecomputed
+        var copies: [ColumnPair] = []
+        var constants: [(Int, PlainValue)] = []
+        var computed: [Int] = []
+        for (place, cell) in cells.enumerated() {
+            switch cell {
+            case .copy(let column): copies.append(ColumnPair(place + Self.firstColumn, column))
+            case .constant(let value): constants.append((place, value))
+            case .copyUnlessNull, .carry, .restore, .compute: computed.append(place)
+            case .notCompared: break
+            }
+        }
+        (self.copies, self.constants, self.computed) = (copies, constants, computed)
     }
 
     private static func cell(

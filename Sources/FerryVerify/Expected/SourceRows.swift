@@ -14,16 +14,18 @@ final class SourceRows {
     private var attributeColumns: [String: [String: Int]] = [:]
     private let context: VerificationContext
     private let objects: SourceObjects
-    private(set) var isAtEnd = false
+    /// `Z_ENT` of the row at hand, and the entity of that number.
+    private(set) var entityNumber: Int64 = 0
+    private var entity: String?
 
     static let keyColumn = 0
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows that mappings below one source root read, from a key on: those of exactly one entity, or all; with what
-    /// their attributes need, or only with what filters and iterations need.
+    /// The rows of a range that mappings below one source root read: those of exactly one entity, or all; with what their
+    /// attributes need, or only with what filters and iterations need.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, from first: Int64? = nil,
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, range: KeyRange = .all,
         objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
@@ -42,12 +44,9 @@ final class SourceRows {
         attributeColumns = columns
         places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
         let table = try context.sourceTable(of: root).name
-        let conditions =
-            (try entity.map { ["Z_ENT = \(try context.sourceNumber(of: $0))"] } ?? [])
-            + (first.map { ["Z_PK >= \($0)"] } ?? [])
         row = try StoredRows(
             of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
-            where: conditions.isEmpty ? nil : conditions.joined(separator: " AND "), in: context)
+            where: try entity.map { "Z_ENT = \(try context.sourceNumber(of: $0))" }, range: range, in: context)
     }
 
     /// The attributes of `$source` that a mapping's expressions begin with.
@@ -95,17 +94,32 @@ final class SourceRows {
 
     // MARK: Walking
 
+    /// Goes to the next row.
+    ///
+    /// - Returns: False at the end. Rows of no known entity are passed over.
+    func step() throws -> Bool {
+        while try row.step() {
+            let number = row.integer(SourceRows.entityColumn)
+            // As a rule a row is of the same entity as the one before.
+            if number != entityNumber || entity == nil {
+                entityNumber = number
+                entity = objects.entity(numbered: number)
+            }
+            if entity != nil { return true }
+        }
+        return false
+    }
+
+    /// `Z_PK` of the row at hand.
+    var key: Int64 { row.integer(SourceRows.keyColumn) }
+
     /// Goes to the next row, which the evaluator reads from until the next call.
     ///
     /// - Returns: The object, or nil at the end. Rows of no known entity are passed over.
-    func next() throws -> PlainObject? {
-        while try row.step() {
-            guard let entity = objects.entity(numbered: row.integer(SourceRows.entityColumn)) else { continue }
-            return PlainObject(entity: entity, key: row.integer(SourceRows.keyColumn))
-        }
-        isAtEnd = true
-        return nil
-    }
+    func next() throws -> PlainObject? { try step() ? object : nil }
+
+    /// The object of the row at hand.
+    var object: PlainObject { PlainObject(entity: entity ?? "", key: key) }
 
     /// Lets the evaluator read the attributes of the current row's object from it.
     func open(_ object: PlainObject) {
