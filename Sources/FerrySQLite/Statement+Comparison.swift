@@ -11,8 +11,9 @@ package struct ColumnPair: Sendable {
 }
 
 extension Statement {
-    /// Whether a column of the row at hand holds the same as one of another statement's: same storage class, same
-    /// bytes. Nothing is copied.
+    /// Whether a column of the row at hand holds the same as one of another statement's: same storage class and bytes.
+    ///
+    /// Nothing is copied.
     package func holdsSame(_ column: Int, as other: Statement, _ otherColumn: Int) -> Bool {
         ferry_sqlite3_columns_equal(handle, Int32(column), other.handle, Int32(otherColumn)) != 0
     }

@@ -155,9 +155,12 @@ package struct Verification {
     private func make(_ checks: [any Check], in context: VerificationContext) throws {
         let parts = try checks.map { try $0.parts(in: context) }
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
+        var rows: [String: Int64] = [:]
         let failure = try Walkers(count: walkers, of: context).make(open) { part, outcome in
             try context.progress.record(outcome, of: part.name, in: context)
-            if let subject = part.subject { try context.announce(subject, done: outcome.rows) }
+            guard let subject = part.subject, outcome.rows > 0 else { return }
+            rows[subject, default: 0] += outcome.rows
+            progress?(ProgressUpdate(phase: .verify, subject: subject, done: rows[subject] ?? 0, total: part.total))
         }
         // What cannot be read is said by SQLite's own check of the file, if that finds it.
         if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }

@@ -80,11 +80,13 @@ struct IndexesCheck: Check {
 
     private func compare(_ indexes: [StoredIndex], with table: String, in context: VerificationContext) throws {
         let key = KeyedHash.Key.random()
-        let expected = try sums(of: indexes, in: table, key: key, context)
-        for (index, expected) in zip(indexes, expected) {
+        let rows = IndexedRows(indexes)
+        let expected = try rows.sums(in: table, key: key, context)
+        for (place, index) in indexes.enumerated() {
+            let expected = expected[rows.sets[place]]
             try context.announce(index.name, done: 0, total: expected.count)
             let entries = try context.connection.prepare(index.entries)
-            let columns = Array(index.columns.indices)
+            let columns = rows.columns[place]
             var found = EntrySum()
             var order = EntryOrder(index)
             var misplaced: Int64 = 0
@@ -100,40 +102,13 @@ struct IndexesCheck: Check {
         }
     }
 
-    /// What the table's rows make of each index.
-    private func sums(
-        of indexes: [StoredIndex], in table: String, key: KeyedHash.Key, _ context: VerificationContext
-    ) throws -> [EntrySum] {
-        var selected: [String] = []
-        func place(_ sql: String) -> Int {
-            if let known = selected.firstIndex(of: sql) { return known }
-            selected.append(sql)
-            return selected.count - 1
-        }
-        let columns = indexes.map { $0.columns.map { place($0.sql) } }
-        let filters = indexes.map { index in index.filter.map { place("CASE WHEN \($0)\nTHEN 1 ELSE 0 END") } }
-        let rows = try context.connection.prepare(
-            "SELECT \(selected.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED")
-        var sums = [EntrySum](repeating: EntrySum(), count: indexes.count)
-        var done: Int64 = 0
-        while try rows.step() {
-            for index in indexes.indices {
-                if let filter = filters[index], rows.integer(filter) == 0 { continue }
-                sums[index].add(rows, columns[index], key: key)
-            }
-            done += 1
-            try context.advance(table, done: done, total: nil)
-        }
-        return sums
-    }
-
     // MARK: Counts
 
     private func count(_ indexes: [String], of table: String, in context: VerificationContext) throws {
         let name = "destination.\(Connection.quoted(table))"
-        // The sum, not the count: SQLite may answer a count from whichever index it likes.
-        let rows = try context.connection.integer("SELECT sum(1) FROM \(name) NOT INDEXED") ?? 0
+        let rows = try context.connection.integer("SELECT count(*) FROM \(name) NOT INDEXED") ?? 0
         for index in indexes {
+            // The sum, not the count: SQLite may answer a count from whichever index it likes.
             let entries =
                 try context.connection.integer("SELECT sum(1) FROM \(name) INDEXED BY \(Connection.quoted(index))") ?? 0
             report(index, of: table, count: abs(rows - entries), in: context)

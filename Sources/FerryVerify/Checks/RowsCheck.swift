@@ -16,14 +16,15 @@ struct RowsCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
             let table = try context.destinationTable(of: root).name
-            let keys = try context.connection.rows("SELECT min(Z_PK), max(Z_PK) FROM destination.\(table)").first
+            let keys = try KeyRange.keys(of: table, on: context.connection)
             let highest = try context.highestKeptKey(in: root)
             let ranges = KeyRange.parts(
-                from: keys?[0].integer ?? 0, through: max(keys?[1].integer ?? 0, highest),
+                from: keys.lowest, through: max(keys.highest, highest),
                 // Above are the objects with new keys.
                 last: context.makers(into: root).isEmpty ? .max : highest)
+            let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
             return ranges.enumerated().map { number, range in
-                CheckPart(name: "rows:\(root):\(number)", subject: table) { context, outcome in
+                CheckPart(name: "rows:\(root):\(number)", subject: table, total: total) { context, outcome in
                     var counts = RecountedMappings(context.step.entityMappings, known: nil)
                     let walk = try RowWalk(.kept(range), of: root, number: 0, in: context)
                     try walk.run(&counts)

@@ -1,6 +1,5 @@
 internal import FerryMapping
 internal import FerryModel
-internal import FerrySQLite
 internal import FerryStore
 
 /// A relation whose links are the source's own, between objects that all keep their keys: what must be there stands in
@@ -40,11 +39,33 @@ struct CarriedRelation {
         self.source = source
         self.relation = relation
         guard Self.hasOrders(of: destination, source) else { return nil }
-        for root in Set([a, b].map { model.root(of: $0) }) {
+        guard let roots = Self.sourceRoots(of: [a, b], in: context),
+            relation.rules.allSatisfy({ Self.leads($0, between: roots, in: context) }),
+            isWhole(fromInverse: false, in: context) || isWhole(fromInverse: true, in: context)
+        else { return nil }
+    }
+
+    /// For each entity of the destination the source's root entity whose objects alone are in its table, under their own
+    /// keys; nil where there are others.
+    private static func sourceRoots(of entities: [String], in context: VerificationContext) -> [String]? {
+        var roots: [String] = []
+        for root in entities.map({ context.destinationModel.root(of: $0) }) {
             let sources = Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) })
-            guard context.makers(into: root).isEmpty, sources.count == 1 else { return nil }
+            guard context.makers(into: root).isEmpty, sources.count == 1, let source = sources.first else { return nil }
+            roots.append(source)
         }
-        guard isWhole(fromInverse: false, in: context) || isWhole(fromInverse: true, in: context) else { return nil }
+        return roots
+    }
+
+    /// Whether the source's relationship that a rule takes is between the objects of these root entities.
+    private static func leads(
+        _ rule: StoredRelation.Rule, between roots: [String], in context: VerificationContext
+    ) -> Bool {
+        guard let name = rule.relationship.sourceRelationship,
+            let relationship = context.sourceModel.relationship(name, of: rule.mapping.source)
+        else { return false }
+        let ends = [rule.mapping.source, relationship.destinationEntity].map { context.sourceModel.root(of: $0) }
+        return (rule.isInverse ? ends.reversed() : ends) == roots
     }
 
     /// Where the source has the links that a rule takes as they are, seen from `a`; nil for any other rule.
@@ -96,9 +117,8 @@ struct CarriedRelation {
     /// Names of the parts that together show the whole relation, with the keys of `a` that each looks at.
     func parts(in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
         let table = try context.destinationTable(of: a).name
-        let keys = try context.connection.rows("SELECT min(Z_PK), max(Z_PK) FROM destination.\(table)").first
-        let ranges = KeyRange.parts(
-            from: keys?[0].integer ?? 0, through: keys?[1].integer ?? 0, last: .max)
+        let keys = try KeyRange.keys(of: table, on: context.connection)
+        let ranges = KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max)
         return ranges.enumerated().map { ("links:\(relation.key.entity).\(relation.key.property):\($0)", $1) }
     }
 

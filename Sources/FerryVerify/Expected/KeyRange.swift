@@ -1,3 +1,5 @@
+internal import FerrySQLite
+
 /// A range of row numbers: above one, up to another one.
 struct KeyRange: Sendable, Hashable {
     var above: Int64 = .min
@@ -13,12 +15,23 @@ struct KeyRange: Sendable, Hashable {
     /// So that what is kept of each range does not grow with the rows, and enough that no walker waits long at the end.
     private static let mostParts: UInt64 = 64
 
+    /// The lowest and the highest key of a destination table.
+    static func keys(of table: String, on connection: Connection) throws -> (lowest: Int64, highest: Int64) {
+        // Asked for in one query, SQLite would look at every row.
+        let (lowest, highest) = (
+            try connection.integer("SELECT min(Z_PK) FROM destination.\(table)"),
+            try connection.integer("SELECT max(Z_PK) FROM destination.\(table)")
+        )
+        return (lowest ?? 0, highest ?? 0)
+    }
+
     /// Ranges that together hold every key up to a last one, in order.
     ///
     /// - Parameters:
     ///   - lowest: The lowest key that there is, as a rule.
     ///   - highest: The highest one.
     ///   - last: What the last range ends with.
+    /// - Returns: One range at least.
     static func parts(from lowest: Int64, through highest: Int64, last: Int64) -> [KeyRange] {
         let highest = min(highest, last)
         guard lowest < highest else { return [KeyRange(through: last)] }

@@ -33,8 +33,10 @@ struct LinkMerge {
             }
             old = try walk("source.\(oldTable)", oldColumn, oldOrder)
             new = try walk("destination.\(newTable)", newColumn, newOrder)
-        case (.join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder),
-            .join(let newTable, let newA, let newB, let newAOrder, let newBOrder)):
+        case (
+            .join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder),
+            .join(let newTable, let newA, let newB, let newAOrder, let newBOrder)
+        ):
             let pairs = [(oldAOrder, newAOrder), (oldBOrder, newBOrder)].filter { $0.1 != nil }
             orders = pairs.count
             func walk(_ table: String, _ a: String, _ b: String, _ orders: [String]) throws -> Statement {

@@ -11,7 +11,7 @@ final class SourceRows {
     /// Column name to its place in the row.
     private let places: [String: Int]
     /// Entity name to the columns of its attributes in the row.
-    private var attributeColumns: [String: [String: Int]] = [:]
+    private var attributeColumns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
     private let context: VerificationContext
     private let objects: SourceObjects
     /// `Z_ENT` of the row at hand, and the entity of that number.
@@ -32,13 +32,15 @@ final class SourceRows {
         self.objects = objects
         root = context.sourceModel.root(of: mappings[0].source)
         var names: [String] = []
-        var columns: [String: [String: Int]] = [:]
+        var columns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
         for mapping in mappings {
             for attribute in SourceRows.attributes(of: mapping, withValues: withValues, in: context) {
-                guard let column = context.source.column(of: attribute, in: mapping.source) else { continue }
+                guard let column = context.source.column(of: attribute, in: mapping.source),
+                    let declared = context.sourceModel.attribute(attribute, of: mapping.source)
+                else { continue }
                 let place = names.firstIndex(of: column.name) ?? names.endIndex
                 if place == names.endIndex { names.append(column.name) }
-                columns[mapping.source, default: [:]][attribute] = place + 3
+                columns[mapping.source, default: [:]][attribute] = (place + 3, declared)
             }
         }
         attributeColumns = columns
@@ -90,7 +92,7 @@ final class SourceRows {
     }
 
     /// The place of an entity's attribute in the row, if it is among the columns.
-    func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute] }
+    func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute]?.column }
 
     // MARK: Walking
 

@@ -7,6 +7,8 @@ struct CheckPart: Sendable {
     let name: String
     /// What progress says that it is about.
     let subject: String?
+    /// How many rows all parts of the same subject come by together, where that is known.
+    var total: Int64?
     /// Reports into the walker's own context, and leaves in the outcome what its check wants to know.
     let make: @Sendable (VerificationContext, inout PartOutcome) throws -> Void
 }
