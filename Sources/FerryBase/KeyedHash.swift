@@ -1,5 +1,7 @@
 /// SipHash-2-4 with 128 bits of result, over whole words: a keyed hash for tables of what is equal.
 ///
+/// Inlinable, because it is made cell by cell: across modules a call for each word took as long as the word's rounds.
+///
 /// Without the key nobody can make two values with one hash, and by chance that takes about 2⁶⁴ values.
 package struct KeyedHash: Sendable {
     package struct Key: Sendable, Equatable {
@@ -18,20 +20,20 @@ package struct KeyedHash: Sendable {
         }
     }
 
-    private var v0: UInt64
-    private var v1: UInt64
-    private var v2: UInt64
-    private var v3: UInt64
-    private var words: UInt64 = 0
+    @usableFromInline var v0: UInt64
+    @usableFromInline var v1: UInt64
+    @usableFromInline var v2: UInt64
+    @usableFromInline var v3: UInt64
+    @usableFromInline var words: UInt64 = 0
 
-    package init(_ key: Key) {
+    @inlinable @inline(__always) package init(_ key: Key) {
         v0 = key.low ^ 0x736f_6d65_7073_6575
         v1 = key.high ^ 0x646f_7261_6e64_6f6d ^ 0xee
         v2 = key.low ^ 0x6c79_6765_6e65_7261
         v3 = key.high ^ 0x7465_6462_7974_6573
     }
 
-    package mutating func add(_ word: UInt64) {
+    @inlinable @inline(__always) package mutating func add(_ word: UInt64) {
         words &+= 1
         v3 ^= word
         round()
@@ -40,7 +42,7 @@ package struct KeyedHash: Sendable {
     }
 
     /// Adds bytes, the last word filled up with zeros: their count must be added too where it can vary.
-    package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    @inlinable package mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var index = 0
         while index + 8 <= bytes.count {
             add(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
@@ -53,7 +55,7 @@ package struct KeyedHash: Sendable {
     }
 
     /// The hash of everything that was added.
-    package consuming func finish() -> (UInt64, UInt64) {
+    @inlinable @inline(__always) package consuming func finish() -> (UInt64, UInt64) {
         add((words &* 8) << 56)
         v2 ^= 0xee
         for _ in 0..<4 { round() }
@@ -63,7 +65,7 @@ package struct KeyedHash: Sendable {
         return (first, v0 ^ v1 ^ v2 ^ v3)
     }
 
-    private mutating func round() {
+    @inlinable @inline(__always) mutating func round() {
         v0 = v0 &+ v1
         v1 = (v1 << 13 | v1 >> 51) ^ v0
         v0 = v0 << 32 | v0 >> 32

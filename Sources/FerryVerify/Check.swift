@@ -7,8 +7,25 @@ protocol Check: Sendable {
     /// Whether quick verification makes this check too.
     static var isQuick: Bool { get }
     static var scope: CheckScope { get }
+    /// Whether the others can only be made after it.
+    static var isFirst: Bool { get }
     init()
+    /// What can be made of it beside other checks, each part by itself, in the order in which they report.
+    func parts(in context: VerificationContext) throws -> [CheckPart]
+    /// Makes what is left when all parts are made.
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
+    /// Makes the whole check.
     func run(in context: VerificationContext) throws
+}
+
+extension Check {
+    static var isFirst: Bool { false }
+
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        [CheckPart(name: Self.name, subject: nil) { context, _ in try Self().run(in: context) }]
+    }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
 }
 
 /// What a check can be made of.

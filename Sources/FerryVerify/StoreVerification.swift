@@ -18,13 +18,15 @@ package struct StoreVerification: Sendable {
     package var isImmutable: Bool
     /// A folder for the lookup file; left empty again.
     package var workFolder: String
+    /// How many parts are made at one time at most; nil for as many as there are processors.
+    package var jobs: Int?
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
 
     package init(
         version: ModelVersion, path: String, isNew: Bool, isThorough: Bool = false, isImmutable: Bool = false,
-        workFolder: String,
+        workFolder: String, jobs: Int? = nil,
         trace: TraceHook? = nil, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.version = version
@@ -33,6 +35,7 @@ package struct StoreVerification: Sendable {
         self.isThorough = isThorough
         self.isImmutable = isImmutable
         self.workFolder = workFolder
+        self.jobs = jobs
         self.trace = trace
         self.progress = progress
         self.stop = stop
@@ -50,6 +53,7 @@ package struct StoreVerification: Sendable {
         verification.isDestinationAsFound = !isNew
         verification.isDestinationImmutable = isImmutable
         verification.isStoreAlone = true
+        verification.jobs = jobs
         return try verification.run()
     }
 }

@@ -2,6 +2,12 @@ package import FerryBase
 package import FerryMapping
 internal import FerrySQLite
 
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 /// Checks a migrated store against its source.
 ///
 /// It reads both stores by its own SQL and recomputes what should be there; what it needs to look up it keeps in a
@@ -55,6 +61,8 @@ package struct Verification {
     /// What this verification is of, beside its files, so that a later call may go on with it; nil to begin anew always.
     package var resumeKey: String?
     package var memory = MemoryBudget()
+    /// How many parts are made at one time at most; nil for as many as there are processors.
+    package var jobs: Int?
     /// The least work between two stops within a table, so that a call with little time left does not stop all the time.
     package var leastNanoseconds: UInt64 = 250_000_000
     package var trace: TraceHook?
@@ -131,15 +139,50 @@ package struct Verification {
 
     private func check(with lookups: LookupFile, key: String?) throws -> VerificationReport {
         let context = try VerificationContext(self, lookups: lookups, key: key)
-        context.connection.abandonStatements(on: stop)
         try context.connection.transaction {
-            for check in allChecks
-            where (mode == .full || check.isQuick) && check.scope.includes(storeAlone: isStoreAlone) {
+            let checks = allChecks.filter {
+                (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isStoreAlone)
+            }
+            for check in checks where check.isFirst {
                 try context.progress.once(check.name, in: context) { try check.init().run(in: context) }
                 // Without the tables and columns that the other checks read there is nothing more to find.
-                if context.isUnreadable { break }
+                if context.isUnreadable { return }
             }
+            try make(checks.filter { !$0.isFirst }.map { $0.init() }, in: context)
         }
         return context.report
     }
+
+    /// Lets walkers make the parts of all checks, beside each other, and then each check what is left of it.
+    private func make(_ checks: [any Check], in context: VerificationContext) throws {
+        let parts = try checks.map { try $0.parts(in: context) }
+        let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
+        var rows: [String: Int64] = [:]
+        let failure = try Walkers(count: walkers, of: context).make(open) { part, outcome in
+            try context.progress.record(outcome, of: part.name, in: context)
+            guard let subject = part.subject, outcome.rows > 0 else { return }
+            rows[subject, default: 0] += outcome.rows
+            progress?(ProgressUpdate(phase: .verify, subject: subject, done: rows[subject] ?? 0, total: part.total))
+        }
+        // What cannot be read is said by SQLite's own check of the file, if that finds it.
+        if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }
+        for (check, parts) in zip(checks, parts) {
+            let outcomes = parts.compactMap { context.progress.state.outcomes[$0.name] }
+            try context.progress.once("parts of \(type(of: check).name)", in: context) {
+                for outcome in outcomes { context.report.add(outcome) }
+            }
+            if outcomes.contains(where: \.isUnreadable) { return }
+            try context.progress.once(type(of: check).name, in: context) { try check.finish(outcomes, in: context) }
+        }
+    }
+
+    /// How many walkers there are: no more than their caches find room for.
+    var walkers: Int {
+        let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        return max(1, min(jobs, memory.workingCaches / Self.leastCacheBytes))
+    }
+
+    /// Below this the caches of a walker hold hardly more than the way down its b-trees; beside them it takes a quarter
+    /// of that for schemas and statements.
+    private static let leastCacheBytes = 2 << 20
 }

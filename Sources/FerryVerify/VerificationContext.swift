@@ -7,6 +7,7 @@ internal import FerryStore
 /// What the checks share: one connection to both stores and the lookup file, the two layouts, and the report.
 ///
 /// The lookup file is the connection's `main`; the stores are attached as `source` and `destination`, for reading only.
+/// Each walker that makes parts of checks beside the others has one of its own, without lookups.
 final class VerificationContext {
     let verification: Verification
     /// The step; mappings whose policies kept all keys keep them here.
@@ -29,25 +30,71 @@ final class VerificationContext {
     private var sinceLastLook: Int64 = 0
     private var isPausing = false
 
-    init(_ verification: Verification, lookups: LookupFile, key: String?) throws {
-        self.verification = verification
-        step = verification.step.taking(verification.policies)
-        report = VerificationReport(mode: verification.mode)
+    /// The context that the whole verification has, with the lookup file.
+    convenience init(_ verification: Verification, lookups: LookupFile, key: String?) throws {
         // What SQLite sorts on disk goes to the same folder.
         let vfs = try VFS(temporaryFolder: verification.workFolder)
-        connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
+        let connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
         // What is not gone on with is worth nothing after a kill, so nothing protects it.
         try connection.execute(
             "PRAGMA main.journal_mode = \(key == nil ? "OFF" : "TRUNCATE"); PRAGMA main.synchronous = OFF")
         if key == nil { try lookups.unlink() }
-        progress = try VerificationProgress(
+        let progress = try VerificationProgress(
             on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
+        try VerificationContext.attachStores(of: verification, to: connection)
+        // Its own lookups are the ones that are met at random.
+        try connection.shareCaches(
+            verification.memory.workingCaches, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
+        let source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
+        let model = verification.step.destination.model
+        let destination =
+            verification.mayHaveOtherNames
+            ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
+            : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
+        try self.init(verification, connection, progress, source: source, destination: destination)
         report.checked = progress.state.checked
         report.notRecomputed = progress.state.notRecomputed
         report.differences = progress.state.differences
-        let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
+    }
+
+    /// A context of one walker's own, which reads the same stores by its own connection, and looks nothing up.
+    convenience init(walkerOf verification: Verification, source: StoreLayout, destination: StoreLayout) throws {
+        var verification = verification
+        verification.progress = nil
+        let vfs = try VFS(temporaryFolder: verification.workFolder)
+        let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
+        let progress = try VerificationProgress(
+            on: connection, key: nil, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
+        try VerificationContext.attachStores(of: verification, to: connection)
+        // A sorter takes as much as the cache of `main`, which holds nothing.
+        try connection.shareCaches(
+            verification.memory.workingCaches / verification.walkers,
+            among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
+        try self.init(verification, connection, progress, source: source, destination: destination)
+    }
+
+    private init(
+        _ verification: Verification, _ connection: Connection, _ progress: VerificationProgress, source: StoreLayout,
+        destination: StoreLayout
+    ) throws {
+        self.verification = verification
+        step = verification.step.taking(verification.policies)
+        report = VerificationReport(mode: verification.mode)
+        self.connection = connection
+        self.progress = progress
+        self.source = source
+        self.destination = destination
+        associations = AssociationTables(connection)
+        conversion = try ColumnConversion(on: connection)
+        // What is read from here on are rows: none may take all memory.
+        connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
+        connection.abandonStatements(on: verification.stop)
+    }
+
+    private static func attachStores(of verification: Verification, to connection: Connection) throws {
         // The log of a step that is not finished yet stays apart from the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
+        let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
         let sourceMode =
             if verification.isStoreAlone {
                 destinationMode
@@ -61,19 +108,6 @@ final class VerificationContext {
             }
         try connection.attach(path: verification.sourcePath, as: "source", mode: sourceMode)
         try connection.attach(path: verification.destinationPath, as: "destination", mode: destinationMode)
-        // Its own lookups are the ones that are met at random.
-        try connection.shareCaches(
-            verification.memory.workingCaches, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
-        source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
-        let model = verification.step.destination.model
-        destination =
-            verification.mayHaveOtherNames
-            ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
-            : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
-        associations = AssociationTables(connection)
-        conversion = try ColumnConversion(on: connection)
-        // What is read from here on are rows: none may take all memory.
-        connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
     }
 
     var sourceModel: ManagedObjectModel { verification.step.source.model }

@@ -35,6 +35,8 @@ final class VerificationProgress {
     struct State: Codable {
         var key: String
         var done: Set<String> = []
+        /// What parts of checks have found, by their names.
+        var outcomes: [String: PartOutcome] = [:]
         var checked: Int64 = 0
         var notRecomputed: Int64 = 0
         var differences: [VerificationReport.Difference] = []
@@ -48,9 +50,13 @@ final class VerificationProgress {
 
         /// Whether a verification can have written it: numbers of rows go on from here, far from any overflow.
         var isPlausible: Bool {
-            let counts = (counts ?? []).flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
-            let numbers = [checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts
-            return (numbers + differences.map(\.count)).allSatisfy { (0...Int64.max / 4).contains($0) }
+            let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
+                .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
+            let parts = outcomes.values.flatMap { [$0.checked, $0.notRecomputed, $0.rows] }
+            let numbers = [checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts + parts
+            let found = (differences + outcomes.values.flatMap(\.differences)).map(\.count)
+            // There are never as many parts that their sum could come near the end.
+            return outcomes.count < 1 << 20 && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
         }
     }
 
@@ -107,6 +113,18 @@ final class VerificationProgress {
         (state.rows, state.object) = (nil, nil)
         guard isKept, stop.isDue || Clock.nanoseconds(since: lastCommit) >= Self.interval else { return }
         try commit(context)
+    }
+
+    /// Takes what a part of a check has found, so that it is not made again.
+    ///
+    /// - Throws: The reason of the stop request, once all is committed.
+    func record(_ outcome: PartOutcome, of part: String, in context: VerificationContext) throws {
+        state.outcomes[part] = outcome
+        guard isKept else { return try stop.check() }
+        let worked = Clock.nanoseconds(since: lastCommit)
+        guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
+        try commit(context)
+        try stop.check()
     }
 
     /// To be called between two objects of a long unit: now and then what was done so far is committed.

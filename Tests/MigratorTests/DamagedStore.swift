@@ -35,11 +35,16 @@ struct DamagedStore {
     var store: String { folder.file("App.sqlite") }
 
     /// Makes the store and runs statements on it that damage it.
-    init(_ way: Way, damage: [String] = [], later: String = DamagedStore.later, hasExternalStorage: Bool = true) throws
-    {
+    ///
+    /// Further attributes of a book are those of both versions, as the model has them.
+    init(
+        _ way: Way, damage: [String] = [], attributes: String = "", later: String? = nil,
+        hasExternalStorage: Bool = true
+    ) throws {
         self.way = way
         folder = try TemporaryFolder()
-        try write("App 1", Self.entities(book: "", external: hasExternalStorage))
+        let later = later ?? Self.later(attributes)
+        try write("App 1", Self.entities(book: attributes, external: hasExternalStorage))
         try write("App 2", later)
         if way.hasMapping {
             let policy = way == .policy ? #", "policy": "Policy""# : ""
@@ -60,10 +65,12 @@ struct DamagedStore {
         for sql in damage { try connection.execute(sql) }
     }
 
-    static let later =
+    static let later = later("")
+
+    private static func later(_ attributes: String) -> String {
         #"<entity name="Atlas"></entity>"#
-        + entities(
-            book: #"<attribute name="note" optional="YES" attributeType="String"/>"#)
+            + entities(book: attributes + #"<attribute name="note" optional="YES" attributeType="String"/>"#)
+    }
 
     static func entities(
         book: String, title: String = #"<attribute name="title" attributeType="String"/>"#, external: Bool = true

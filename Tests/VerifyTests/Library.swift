@@ -52,12 +52,50 @@ struct Library {
     }
 
     func verify(
-        _ mode: Verification.Mode = .full, stop: StopRequest = StopRequest(), progress: ProgressHook? = nil
+        _ mode: Verification.Mode = .full, jobs: Int? = nil, stop: StopRequest = StopRequest(),
+        trace: TraceHook? = nil, progress: ProgressHook? = nil
     ) throws -> VerificationReport {
-        try Verification(
+        var verification = Verification(
             mode: mode, step: step, sourcePath: source, isSourcePrivate: false, destinationPath: destination,
-            workFolder: folder.path, counts: counts, now: 700_000_000.5, progress: progress, stop: stop
-        ).run()
+            workFolder: folder.path, counts: counts, now: 700_000_000.5, trace: trace, progress: progress, stop: stop)
+        verification.jobs = jobs
+        return try verification.run()
+    }
+
+    /// A library with so many more books, each with a tag, that a walk through them stops on the way.
+    ///
+    /// With keys far apart many parts have a few of them each.
+    static func withMoreBooks(_ count: Int64 = 3000, spacing: Int64 = 1) throws -> Library {
+        var library = try Library()
+        let last = 100 + (count - 1) * spacing
+        let keys = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + \(spacing) FROM n WHERE i < \(last))"
+        try library.change(
+            library.source,
+            """
+            \(keys) INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZPRICE) SELECT i, 1, 1, 'Book ' || i, 1.0 FROM n;
+            \(keys) INSERT INTO Z_1TAGS (Z_1TAGGED, Z_3TAGS, Z_FOK_3TAGS) SELECT i, 1 + i % 3, 2048 FROM n;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = \(last) WHERE Z_NAME = 'Book'
+            """)
+        try library.change(
+            library.destination,
+            """
+            \(keys)
+            INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZHEADING, ZPRICE, ZSTATE) SELECT i, 3, 1, 'Book ' || i, 1.2, 1 FROM n;
+            \(keys) INSERT INTO Z_3TAGS (Z_3TAGGED, Z_6TAGS, Z_FOK_6TAGS) SELECT i, 1 + i % 3, 2048 FROM n;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = \(last) WHERE Z_NAME = 'Book'
+            """)
+        for index in library.counts.indices where library.counts[index].source == "Book" {
+            switch library.counts[index].name {
+            case "BookToBook":
+                library.counts[index].read += count
+                library.counts[index].written += count
+            case "BookAuthor":
+                library.counts[index].read += count
+                library.counts[index].dropped += count
+            default: break
+            }
+        }
+        return library
     }
 
     // MARK: Rows

@@ -163,7 +163,8 @@ struct VerificationTests {
         let library = try Library()
         try library.change(library.destination, damage.sql)
         for mode in [Verification.Mode.full, .quick] {
-            let differences = try library.verify(mode).differences
+            let differences = try library.verify(mode, jobs: 1).differences
+            #expect(try library.verify(mode, jobs: 3).differences == differences)
             let found = differences.first { $0.check == damage.check && $0.entity == damage.entity }
             #expect(found?.count == (mode == .full || damage.isQuick ? damage.count : nil), "\(differences)")
         }

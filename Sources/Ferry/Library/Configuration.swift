@@ -77,6 +77,10 @@ public struct Configuration: Sendable {
     public var memoryLimit: Int
     public var executor: Executor
     public var verify: VerifyMode
+    /// How many parts of the verification are made at one time; nil for as many as there are processors.
+    ///
+    /// A low ``memoryLimit`` allows fewer. What is found does not depend on it.
+    public var jobs: Int?
     /// Whether a verified snapshot is taken before anything; never with ``output``, which leaves the store alone.
     public var takesSnapshot: Bool
     /// The folder for the snapshot; nil means `STORE.snapshots`.

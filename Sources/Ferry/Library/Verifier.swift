@@ -21,9 +21,13 @@ public struct Verifier: Sendable {
         /// Of the rows of a migrated store, which part is compared value by value; all are counted.
         public var sample: Double
 
-        public init(checksIntegrity: Bool = false, sample: Double = 1) {
+        /// How many parts are made at one time; nil for as many as there are processors.
+        public var jobs: Int?
+
+        public init(checksIntegrity: Bool = false, sample: Double = 1, jobs: Int? = nil) {
             self.checksIntegrity = checksIntegrity
             self.sample = sample
+            self.jobs = jobs
         }
     }
 
@@ -60,8 +64,8 @@ public struct Verifier: Sendable {
             var summary = try withWorkFolder { folder in
                 let report = try StoreVerification(
                     version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
-                    isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder, progress: onProgress,
-                    stop: stop
+                    isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder, jobs: options.jobs,
+                    progress: onProgress, stop: stop
                 ).run()
                 return VerificationSummary(report)
             }
@@ -108,6 +112,7 @@ public struct Verifier: Sendable {
                         try run?.isInPlace != nil && run?.isLike != true && hasNamesOfNew(new, step.resolved, old)
                     verification.isDestinationImmutable = new.sourceGuard.access == .unlocked
                     verification.isThorough = options.checksIntegrity
+                    verification.jobs = options.jobs
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
                     return VerificationSummary(try verification.run())
                 }

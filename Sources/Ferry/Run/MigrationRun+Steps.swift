@@ -163,6 +163,7 @@ extension MigrationRun {
             progress: relay.hook(step: number), stop: stop)
         verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
         verification.memory = configuration.memory
+        verification.jobs = configuration.jobs
         verification.dropping = run.options.dropping
         verification.valueLimit = run.options.valueBytes
         verification.dropsMissingContents = run.options.damaged == .drop

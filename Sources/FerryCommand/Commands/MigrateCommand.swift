@@ -39,6 +39,7 @@ struct MigrateCommand: PolicyCommand {
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
             .value("--verify", "MODE", "full (default), quick, or none."),
+            VerifyCommand.jobs,
             .flag("--dry-run", "Only show the plan."),
             .flag(
                 "--rehearse",
@@ -76,6 +77,7 @@ struct MigrateCommand: PolicyCommand {
         if let limit = try arguments.bytes("--memory-limit") { configuration.memoryLimit = limit }
         configuration.verify =
             try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
+        configuration.jobs = try VerifyCommand.jobs(arguments)
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)

@@ -26,9 +26,19 @@ struct VerifyCommand: Command {
             .flag("--integrity", "SQLite's integrity_check instead of quick_check; takes much longer."),
             .value(
                 "--sample", "P%", "Compare the values of that part of the rows only; all are counted. Default: 100%."),
-            ProgressForm.option,
+            jobs, ProgressForm.option,
         ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
+
+    static let jobs = Syntax.Option.value(
+        "--jobs", "N",
+        "How many parts are verified at one time. Default: as many as there are processors, and as the memory limit "
+            + "allows. What is found is the same for any number."
+    )
+
+    static func jobs(_ arguments: Arguments) throws(FerryError) -> Int? {
+        try arguments.count("--jobs", in: 1...1_000).map { Int($0) }
+    }
 
     private let store: URL
     private let source: URL?
@@ -43,6 +53,7 @@ struct VerifyCommand: Command {
         models = arguments.values("--models").map { .url(URL(filePath: $0)) }
         mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
         options.checksIntegrity = arguments.has("--integrity")
+        options.jobs = try Self.jobs(arguments)
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         if let text = arguments.value("--sample") {
             guard text.hasSuffix("%"), let part = Double(text.dropLast()), part > 0, part <= 100 else {

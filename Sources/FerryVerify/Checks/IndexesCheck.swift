@@ -12,6 +12,17 @@ struct IndexesCheck: Check {
     static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
+        for table in try tables(in: context) { try check(table, in: context) }
+    }
+
+    /// Each table with its indexes.
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        try tables(in: context).map { table in
+            CheckPart(name: "indexes of \(table)", subject: table) { context, _ in try check(table, in: context) }
+        }
+    }
+
+    private func tables(in context: VerificationContext) throws -> [String] {
         // A run's own tables, which only it has, go before it ends.
         let tables = try context.connection.rows(
             """
@@ -19,9 +30,7 @@ struct IndexesCheck: Check {
             WHERE type = 'index' AND (tbl_name NOT LIKE 'ferry\\_%' ESCAPE '\\'
                 OR tbl_name IN (SELECT name FROM source.sqlite_master)) ORDER BY tbl_name
             """)
-        for table in tables.compactMap({ $0[0].text }) {
-            try context.progress.once("indexes of \(table)", in: context) { try check(table, in: context) }
-        }
+        return tables.compactMap { $0[0].text }
     }
 
     private func check(_ table: String, in context: VerificationContext) throws {
@@ -71,11 +80,13 @@ struct IndexesCheck: Check {
 
     private func compare(_ indexes: [StoredIndex], with table: String, in context: VerificationContext) throws {
         let key = KeyedHash.Key.random()
-        let expected = try sums(of: indexes, in: table, key: key, context)
-        for (index, expected) in zip(indexes, expected) {
+        let rows = IndexedRows(indexes)
+        let expected = try rows.sums(in: table, key: key, context)
+        for (place, index) in indexes.enumerated() {
+            let expected = expected[rows.sets[place]]
             try context.announce(index.name, done: 0, total: expected.count)
             let entries = try context.connection.prepare(index.entries)
-            let columns = Array(index.columns.indices)
+            let columns = rows.columns[place]
             var found = EntrySum()
             var order = EntryOrder(index)
             var misplaced: Int64 = 0
@@ -91,40 +102,13 @@ struct IndexesCheck: Check {
         }
     }
 
-    /// What the table's rows make of each index.
-    private func sums(
-        of indexes: [StoredIndex], in table: String, key: KeyedHash.Key, _ context: VerificationContext
-    ) throws -> [EntrySum] {
-        var selected: [String] = []
-        func place(_ sql: String) -> Int {
-            if let known = selected.firstIndex(of: sql) { return known }
-            selected.append(sql)
-            return selected.count - 1
-        }
-        let columns = indexes.map { $0.columns.map { place($0.sql) } }
-        let filters = indexes.map { index in index.filter.map { place("CASE WHEN \($0)\nTHEN 1 ELSE 0 END") } }
-        let rows = try context.connection.prepare(
-            "SELECT \(selected.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED")
-        var sums = [EntrySum](repeating: EntrySum(), count: indexes.count)
-        var done: Int64 = 0
-        while try rows.step() {
-            for index in indexes.indices {
-                if let filter = filters[index], rows.integer(filter) == 0 { continue }
-                sums[index].add(rows, columns[index], key: key)
-            }
-            done += 1
-            try context.advance(table, done: done, total: nil)
-        }
-        return sums
-    }
-
     // MARK: Counts
 
     private func count(_ indexes: [String], of table: String, in context: VerificationContext) throws {
         let name = "destination.\(Connection.quoted(table))"
-        // The sum, not the count: SQLite may answer a count from whichever index it likes.
-        let rows = try context.connection.integer("SELECT sum(1) FROM \(name) NOT INDEXED") ?? 0
+        let rows = try context.connection.integer("SELECT count(*) FROM \(name) NOT INDEXED") ?? 0
         for index in indexes {
+            // The sum, not the count: SQLite may answer a count from whichever index it likes.
             let entries =
                 try context.connection.integer("SELECT sum(1) FROM \(name) INDEXED BY \(Connection.quoted(index))") ?? 0
             report(index, of: table, count: abs(rows - entries), in: context)

@@ -8,7 +8,21 @@ struct RelationshipsCheck: Check {
     static let isQuick = false
     static let scope = CheckScope.migration
 
-    func run(in context: VerificationContext) throws {
+    /// Links that are carried over are merged with the source's; only where that does not come out even, and for all
+    /// other relations, ``finish(_:in:)`` yields every pair by the rules.
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        try StoredRelation.all(in: context).compactMap { CarriedRelation($0, in: context) }.flatMap { links in
+            try links.parts(in: context).map { name, range in
+                CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
+                    outcome.isShown = try LinkMerge(links, range, in: context).isRight()
+                }
+            }
+        }
+    }
+
+    func run(in context: VerificationContext) throws { preconditionFailure("relationships are compared in parts") }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let related = RelatedObjects(context)
         let (made, known) = PolicyRelations(context).split(try StoredRelation.all(in: context))
         try context.progress.once("relationships of policies", in: context) {
@@ -16,7 +30,9 @@ struct RelationshipsCheck: Check {
                 context.report.notRecomputed += try PolicyRelations.count(of: relation, in: context)
             }
         }
-        let relations = try known.enumerated().map { number, relation in
+        let relations = try known.enumerated().filter {
+            try CarriedRelation($0.element, in: context)?.isShown(in: context) != true
+        }.map { number, relation in
             DirectKeys.suffice(for: relation, in: context)
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation
                 : try RelationPairs(relation, number: number, in: context)

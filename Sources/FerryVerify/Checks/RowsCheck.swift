@@ -13,18 +13,51 @@ struct RowsCheck: Check {
     static let isQuick = false
     static let scope = CheckScope.migration
 
-    func run(in context: VerificationContext) throws {
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
+            let table = try context.destinationTable(of: root).name
+            let keys = try KeyRange.keys(of: table, on: context.connection)
+            let highest = try context.highestKeptKey(in: root)
+            let ranges = KeyRange.parts(
+                from: keys.lowest, through: max(keys.highest, highest),
+                // Above are the objects with new keys.
+                last: context.makers(into: root).isEmpty ? .max : highest)
+            let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
+            return ranges.enumerated().map { number, range in
+                CheckPart(name: "rows:\(root):\(number)", subject: table, total: total) { context, outcome in
+                    var counts = RecountedMappings(context.step.entityMappings, known: nil)
+                    let walk = try RowWalk(.kept(range), of: root, number: 0, in: context)
+                    try walk.run(&counts)
+                    (outcome.counts, outcome.rows) = (counts.counts, walk.done)
+                }
+            }
+        }
+    }
+
+    /// New objects, and what one object is looked up for by another.
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
-        let roots = context.destination.tables.keys.sorted(by: codeUnitOrder)
-        for (number, root) in roots.enumerated() {
+        try context.progress.once("counts of parts", in: context) {
+            for outcome in outcomes { counts.add(outcome.counts ?? []) }
+            context.progress.state.counts = counts.counts
+        }
+        for (number, root) in roots(in: context).enumerated() {
+            let isDivisible = RowWalk.isDivisible(root, in: context)
+            if isDivisible, context.makers(into: root).isEmpty { continue }
             try context.pausing("rows:\(root)") {
                 let walk = try RowWalk(
-                    root: root, number: number, from: context.progress.state.rows, in: context)
+                    isDivisible ? .new : .all, of: root, number: number, from: context.progress.state.rows, in: context)
                 try walk.run(&counts)
                 context.progress.state.counts = counts.counts
             }
         }
         counts.compare(in: context)
+    }
+
+    func run(in context: VerificationContext) throws { preconditionFailure("rows are compared in parts") }
+
+    private func roots(in context: VerificationContext) -> [String] {
+        context.destination.tables.keys.sorted(by: codeUnitOrder)
     }
 }
 
@@ -37,9 +70,19 @@ struct RecountedMappings {
         counts = known.flatMap { $0.map(\.name) == own.map(\.name) ? $0 : nil } ?? own
     }
 
-    subscript(mapping: ResolvedEntityMapping) -> EntityMappingCounts {
-        get { counts[mapping.position] }
-        set { counts[mapping.position] = newValue }
+    mutating func read(by mapping: Int) { counts[mapping].read += 1 }
+    mutating func wrote(by mapping: Int) { counts[mapping].written += 1 }
+    mutating func dropped(by mapping: Int) { counts[mapping].dropped += 1 }
+    mutating func merged(by mapping: Int) { counts[mapping].merged += 1 }
+
+    /// Adds what was counted of other rows.
+    mutating func add(_ others: [EntityMappingCounts]) {
+        for (index, other) in others.enumerated() {
+            counts[index].read += other.read
+            counts[index].written += other.written
+            counts[index].dropped += other.dropped
+            counts[index].merged += other.merged
+        }
     }
 
     func compare(in context: VerificationContext) {

@@ -12,6 +12,7 @@ struct SchemaCheck: Check {
     static let name = "schema"
     static let isQuick = true
     static let scope = CheckScope.any
+    static let isFirst = true
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")
@@ -175,7 +176,7 @@ struct SchemaCheck: Check {
         table + String(withoutQuotes(sql.firstIndex(of: "(").map { String(sql[$0...]) }) ?? [])
     }
 
-    private static func withoutQuotes(_ sql: String?) -> [Character]? {
+    static func withoutQuotes(_ sql: String?) -> [Character]? {
         sql?.filter { $0 != "\"" && !$0.isWhitespace }.map { $0 }
     }
 

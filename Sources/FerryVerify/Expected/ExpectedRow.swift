@@ -5,7 +5,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// What stands in each column of the rows that one entity mapping makes, relationships aside.
-struct ExpectedRow {
+final class ExpectedRow {
     enum Cell {
         /// The source row's column, as it is.
         case copy(Int)
@@ -32,6 +32,16 @@ struct ExpectedRow {
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
+
+    /// Where the columns of a table begin in a row that is read: behind `Z_PK`, `Z_ENT` and `Z_OPT`.
+    static let firstColumn = 3
+    /// The cells that the source's row holds too, as columns of the two rows.
+    let copies: [ColumnPair]
+    let constants: [(place: Int, value: PlainValue)]
+    /// Cells that follow from the source's row alone.
+    let ownComputed: [(place: Int, expression: RowExpression, type: AttributeType)]
+    /// The places of the cells that take more than a look.
+    let computed: [Int]
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
@@ -80,6 +90,25 @@ struct ExpectedRow {
         self.cells = cells
         self.places = places
         self.notRecomputed = notRecomputed
+        var copies: [ColumnPair] = []
+        var constants: [(Int, PlainValue)] = []
+        var ownComputed: [(Int, RowExpression, AttributeType)] = []
+        var computed: [Int] = []
+        for (place, cell) in cells.enumerated() {
+            switch cell {
+            case .copy(let column): copies.append(ColumnPair(place + Self.firstColumn, column))
+            case .constant(let value): constants.append((place, value))
+            case .compute(let expression, let type):
+                if let own = RowExpression(expression, of: mapping, rows: rows, in: context) {
+                    ownComputed.append((place, own, type))
+                } else {
+                    computed.append(place)
+                }
+            case .copyUnlessNull, .carry, .restore: computed.append(place)
+            case .notCompared: break
+            }
+        }
+        (self.copies, self.constants, self.ownComputed, self.computed) = (copies, constants, ownComputed, computed)
     }
 
     private static func cell(
@@ -211,6 +240,14 @@ struct ExpectedRow {
             return try stored(try PlainConversion.stored(value, as: type), at: place)
         case .constant(let value): return value
         case .notCompared: return nil
+        }
+    }
+
+    /// Whether the cells that follow from the source's row alone are as expected in a row of the destination.
+    func holdsOwnComputed(_ found: Statement, for source: Statement) throws -> Bool {
+        try ownComputed.allSatisfy { cell in
+            let value = try PlainConversion.stored(cell.expression.value(in: source), as: cell.type)
+            return StoredValue.isEqual(found, cell.place + Self.firstColumn, to: try stored(value, at: cell.place))
         }
     }
 

@@ -33,7 +33,8 @@ final class RelatedObjects {
     /// Calls the body with each object that a mapping made, in order; a merged one comes again for each source object.
     func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
         let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: false, from: context.progress.state.object,
+            for: [mapping], onlyEntity: mapping.source, withValues: false,
+            range: context.progress.state.object.map(KeyRange.from) ?? .all,
             objects: objects, in: context)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {

@@ -10,6 +10,8 @@ final class SourceObjects: PlainObjectSource {
         var attribute: String
     }
 
+    private enum Kind { case relationship, composite, other }
+
     private struct WalkKey: Hashable {
         var entity: String
         var relationship: String
@@ -19,8 +21,8 @@ final class SourceObjects: PlainObjectSource {
     struct OpenRow {
         var object: PlainObject
         var row: StoredRows
-        /// Attribute name to the row's column.
-        var columns: [String: Int]
+        /// Attribute name to the row's column, and the attribute.
+        var columns: [String: (column: Int, attribute: Attribute)]
     }
 
     private let context: VerificationContext
@@ -29,7 +31,8 @@ final class SourceObjects: PlainObjectSource {
     private var attributeStatements: [AttributeKey: (statement: Statement, attribute: Attribute)] = [:]
     /// Statements that are not in the middle of a walk: a walk inside a walk needs one of its own.
     private var walks: [WalkKey: [Statement]] = [:]
-    private var relationshipNames: [AttributeKey: Bool] = [:]
+    /// What names stand for; as many as the mappings' expressions name properties.
+    private var kinds: [AttributeKey: Kind] = [:]
     var openRow: OpenRow?
 
     init(_ context: VerificationContext) {
@@ -44,9 +47,8 @@ final class SourceObjects: PlainObjectSource {
     // MARK: Attributes
 
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue {
-        if let openRow, openRow.object == object, let column = openRow.columns[attribute],
-            !openRow.row.isLarge(column),
-            let declared = context.sourceModel.attribute(attribute, of: object.entity)
+        if let openRow, openRow.object.key == object.key, openRow.object.entity == object.entity,
+            let (column, declared) = openRow.columns[attribute], !openRow.row.isLarge(column)
         {
             return try StoredValue.decode(openRow.row.current, column, as: declared)
         }
@@ -109,19 +111,21 @@ final class SourceObjects: PlainObjectSource {
         return try files.read(path, limit: context.connection.limit(.length))
     }
 
-    func isComposite(_ name: String, of entity: String) -> Bool {
-        context.sourceModel.attribute(name, of: entity)?.type == .composite
+    func isComposite(_ name: String, of entity: String) -> Bool { kind(of: name, in: entity) == .composite }
+
+    private func kind(of name: String, in entity: String) -> Kind {
+        let key = AttributeKey(entity: entity, attribute: name)
+        if let known = kinds[key] { return known }
+        let kind: Kind =
+            context.sourceModel.relationship(name, of: entity) != nil
+            ? .relationship : context.sourceModel.attribute(name, of: entity)?.type == .composite ? .composite : .other
+        kinds[key] = kind
+        return kind
     }
 
     // MARK: Relationships
 
-    func isRelationship(_ name: String, of entity: String) -> Bool {
-        let key = AttributeKey(entity: entity, attribute: name)
-        if let known = relationshipNames[key] { return known }
-        let result = context.sourceModel.relationship(name, of: entity) != nil
-        relationshipNames[key] = result
-        return result
-    }
+    func isRelationship(_ name: String, of entity: String) -> Bool { kind(of: name, in: entity) == .relationship }
 
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
         let key = WalkKey(entity: object.entity, relationship: relationship)

@@ -11,43 +11,44 @@ final class SourceRows {
     /// Column name to its place in the row.
     private let places: [String: Int]
     /// Entity name to the columns of its attributes in the row.
-    private var attributeColumns: [String: [String: Int]] = [:]
+    private var attributeColumns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
     private let context: VerificationContext
     private let objects: SourceObjects
-    private(set) var isAtEnd = false
+    /// `Z_ENT` of the row at hand, and the entity of that number.
+    private(set) var entityNumber: Int64 = 0
+    private var entity: String?
 
     static let keyColumn = 0
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows that mappings below one source root read, from a key on: those of exactly one entity, or all; with what
-    /// their attributes need, or only with what filters and iterations need.
+    /// The rows of a range that mappings below one source root read: those of exactly one entity, or all; with what their
+    /// attributes need, or only with what filters and iterations need.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, from first: Int64? = nil,
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, range: KeyRange = .all,
         objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
         self.objects = objects
         root = context.sourceModel.root(of: mappings[0].source)
         var names: [String] = []
-        var columns: [String: [String: Int]] = [:]
+        var columns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
         for mapping in mappings {
             for attribute in SourceRows.attributes(of: mapping, withValues: withValues, in: context) {
-                guard let column = context.source.column(of: attribute, in: mapping.source) else { continue }
+                guard let column = context.source.column(of: attribute, in: mapping.source),
+                    let declared = context.sourceModel.attribute(attribute, of: mapping.source)
+                else { continue }
                 let place = names.firstIndex(of: column.name) ?? names.endIndex
                 if place == names.endIndex { names.append(column.name) }
-                columns[mapping.source, default: [:]][attribute] = place + 3
+                columns[mapping.source, default: [:]][attribute] = (place + 3, declared)
             }
         }
         attributeColumns = columns
         places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
         let table = try context.sourceTable(of: root).name
-        let conditions =
-            (try entity.map { ["Z_ENT = \(try context.sourceNumber(of: $0))"] } ?? [])
-            + (first.map { ["Z_PK >= \($0)"] } ?? [])
         row = try StoredRows(
             of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
-            where: conditions.isEmpty ? nil : conditions.joined(separator: " AND "), in: context)
+            where: try entity.map { "Z_ENT = \(try context.sourceNumber(of: $0))" }, range: range, in: context)
     }
 
     /// The attributes of `$source` that a mapping's expressions begin with.
@@ -91,21 +92,36 @@ final class SourceRows {
     }
 
     /// The place of an entity's attribute in the row, if it is among the columns.
-    func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute] }
+    func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute]?.column }
 
     // MARK: Walking
+
+    /// Goes to the next row.
+    ///
+    /// - Returns: False at the end. Rows of no known entity are passed over.
+    func step() throws -> Bool {
+        while try row.step() {
+            let number = row.integer(SourceRows.entityColumn)
+            // As a rule a row is of the same entity as the one before.
+            if number != entityNumber || entity == nil {
+                entityNumber = number
+                entity = objects.entity(numbered: number)
+            }
+            if entity != nil { return true }
+        }
+        return false
+    }
+
+    /// `Z_PK` of the row at hand.
+    var key: Int64 { row.integer(SourceRows.keyColumn) }
 
     /// Goes to the next row, which the evaluator reads from until the next call.
     ///
     /// - Returns: The object, or nil at the end. Rows of no known entity are passed over.
-    func next() throws -> PlainObject? {
-        while try row.step() {
-            guard let entity = objects.entity(numbered: row.integer(SourceRows.entityColumn)) else { continue }
-            return PlainObject(entity: entity, key: row.integer(SourceRows.keyColumn))
-        }
-        isAtEnd = true
-        return nil
-    }
+    func next() throws -> PlainObject? { try step() ? object : nil }
+
+    /// The object of the row at hand.
+    var object: PlainObject { PlainObject(entity: entity ?? "", key: key) }
 
     /// Lets the evaluator read the attributes of the current row's object from it.
     func open(_ object: PlainObject) {

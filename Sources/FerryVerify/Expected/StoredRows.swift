@@ -11,10 +11,11 @@ final class StoredRows {
     private let limit: Int
     private let key: String
     private let condition: String
+    private let range: KeyRange
     /// The row at hand, in the statement that has it.
     private(set) var current: Statement
     private let walk: Statement
-    private var lastKey: Int64 = .min
+    private var lastKey: Int64
     /// The columns of the row at hand whose values were left where they are, with their classes; as a rule none.
     private var large: [Int: StorageClass] = [:]
     private lazy var alone = Result { try Alone(self) }
@@ -24,26 +25,31 @@ final class StoredRows {
     ///   - schema: The database that it is in.
     ///   - columns: The columns, not quoted; the first is the name under which the number of a row is reached.
     ///   - condition: SQL that a row must meet.
+    ///   - range: Which of the rows.
     ///   - context: The verification.
     /// - Throws: ``DatabaseError``.
     init(
         of table: String, schema: String, columns: [String], where condition: String? = nil,
-        in context: VerificationContext
+        range: KeyRange = .all, in context: VerificationContext
     ) throws(DatabaseError) {
+        self.range = range
+        lastKey = range.above
         connection = context.connection
         limit = context.verification.valueLimit
         self.schema = schema
         self.table = table
         self.columns = columns
         key = Connection.quoted(columns[0])
-        self.condition = condition.map { " AND \($0)" } ?? ""
+        // The lower bound is the parameter alone: SQLite seeks by one, and meets what is below another one row by row.
+        self.condition =
+            (range.through < .max ? " AND \(key) <= \(range.through)" : "") + (condition.map { " AND \($0)" } ?? "")
         let selected = columns.map(Connection.quoted).joined(separator: ", ")
         walk = try connection.prepare(
             """
             SELECT \(selected) FROM \(schema).\(Connection.quoted(table))
             WHERE \(key) > ?1\(self.condition) ORDER BY \(key)
             """)
-        try walk.bind(Int64.min, at: 1)
+        try walk.bind(lastKey, at: 1)
         current = walk
     }
 
@@ -67,7 +73,7 @@ final class StoredRows {
 
     func reset() {
         current.reset()
-        (large, lastKey, current) = ([:], .min, walk)
+        (large, lastKey, current) = ([:], range.above, walk)
     }
 
     // MARK: Rows with large values
@@ -129,6 +135,9 @@ final class StoredRows {
     func integer(_ place: Int) -> Int64 { current.integer(place) }
     func isNull(_ place: Int) -> Bool { large[place] == nil && current.isNull(place) }
 
+    /// Whether no value was left where it is.
+    var isWhole: Bool { large.isEmpty }
+
     /// Whether a value was left where it is.
     func isLarge(_ place: Int) -> Bool { !large.isEmpty && large[place] != nil }
 
@@ -167,7 +176,7 @@ final class StoredRows {
     /// Whether two values are the same, same storage class and same bytes.
     func isEqual(_ place: Int, _ other: StoredRows, _ otherPlace: Int) throws -> Bool {
         switch (isLarge(place), other.isLarge(otherPlace)) {
-        case (false, false): return StoredValue.isEqual(current, place, other.current, otherPlace)
+        case (false, false): return current.holdsSame(place, as: other.current, otherPlace)
         case (true, false): return try isEqual(place, to: try other.raw(otherPlace))
         case (false, true): return try other.isEqual(otherPlace, to: try raw(place))
         case (true, true):

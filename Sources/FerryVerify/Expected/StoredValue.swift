@@ -43,23 +43,9 @@ enum StoredValue {
         case (.integer(let integer), .integer): return row.integer(column) == integer
         case (.real(let real), .real): return row.real(column).bitPattern == real.bitPattern
         case (.text(let bytes), .text), (.blob(let bytes), .blob):
-            return row.withBytes(column) { stored in stored.elementsEqual(bytes) }
+            let stored = row.lentBytes(column)
+            return stored.count == bytes.count && bytes.withUnsafeBytes { compareBytes(stored, $0) == 0 }
         default: return false
-        }
-    }
-
-    /// Whether two columns hold the same value, same storage class and same bytes; nothing is copied.
-    static func isEqual(_ left: Statement, _ leftColumn: Int, _ right: Statement, _ rightColumn: Int) -> Bool {
-        let storageClass = left.storageClass(leftColumn)
-        guard storageClass == right.storageClass(rightColumn) else { return false }
-        switch storageClass {
-        case .null: return true
-        case .integer: return left.integer(leftColumn) == right.integer(rightColumn)
-        case .real: return left.real(leftColumn).bitPattern == right.real(rightColumn).bitPattern
-        case .text, .blob:
-            return left.withBytes(leftColumn) { first in
-                right.withBytes(rightColumn) { second in first.elementsEqual(second) }
-            }
         }
     }
 }

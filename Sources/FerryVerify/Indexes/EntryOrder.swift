@@ -58,10 +58,8 @@ struct EntryOrder {
         case .integer: cells[column].integer = row.integer(column)
         case .real: cells[column].real = row.real(column)
         case .text, .blob:
-            row.withBytes(column) { bytes in
-                cells[column].bytes.removeAll(keepingCapacity: true)
-                cells[column].bytes.append(contentsOf: bytes)
-            }
+            cells[column].bytes.removeAll(keepingCapacity: true)
+            cells[column].bytes.append(contentsOf: row.lentBytes(column))
         }
     }
 
@@ -87,10 +85,9 @@ struct EntryOrder {
         case (.integer, .real): return Self.compare(cell.integer, row.real(column))
         case (.real, .integer): return -Self.compare(row.integer(column), cell.real)
         case (.text, _), (.blob, _):
-            return row.withBytes(column) { bytes in
-                cell.bytes.withUnsafeBytes { kept in
-                    cell.storageClass == .blob ? Self.binary(kept, bytes) : Self.text(kept, bytes, collation)
-                }
+            let bytes = row.lentBytes(column)
+            return cell.bytes.withUnsafeBytes { kept in
+                cell.storageClass == .blob ? compareBytes(kept, bytes) : Self.text(kept, bytes, collation)
             }
         default: return 0
         }
@@ -112,16 +109,10 @@ struct EntryOrder {
         _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ collation: StoredIndex.Collation
     ) -> Int {
         switch collation {
-        case .binary: binary(left, right)
-        case .rightTrim: binary(trimmed(left), trimmed(right))
+        case .binary: compareBytes(left, right)
+        case .rightTrim: compareBytes(trimmed(left), trimmed(right))
         case .noCase: noCase(left, right)
         }
-    }
-
-    private static func binary(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-        let count = min(left.count, right.count)
-        for index in 0..<count where left[index] != right[index] { return left[index] < right[index] ? -1 : 1 }
-        return order(left.count, right.count)
     }
 
     private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

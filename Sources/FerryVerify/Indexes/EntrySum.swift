@@ -14,29 +14,7 @@ struct EntrySum: Equatable {
 
     /// Adds the entry that some columns of a row make.
     mutating func add(_ row: Statement, _ columns: [Int], key: KeyedHash.Key) {
-        var hash = KeyedHash(key)
-        for column in columns {
-            switch row.storageClass(column) {
-            case .null: hash.add(0)
-            case .integer:
-                hash.add(1)
-                hash.add(UInt64(bitPattern: row.integer(column)))
-            case .real:
-                hash.add(2)
-                hash.add(row.real(column).bitPattern)
-            case .text:
-                row.withBytes(column) { bytes in
-                    hash.add(3 | UInt64(bytes.count) << 8)
-                    hash.add(bytes)
-                }
-            case .blob:
-                row.withBytes(column) { bytes in
-                    hash.add(4 | UInt64(bytes.count) << 8)
-                    hash.add(bytes)
-                }
-            }
-        }
-        let sum = hash.finish()
+        let sum = row.hash(of: columns, key: key)
         low &+= sum.0
         high &+= sum.1
         count += 1

@@ -29,7 +29,28 @@ struct ChangeSweepTests {
         [false, true].map { Scene(way: way, isAfterwards: $0) }
     }
 
-    /// Several pages of books, links and log rows, and a cover in a file.
+    /// An attribute of each other type of value, and SQL of some that differ in storage class, sign or length.
+    private static let types: [(type: String, values: [String])] = [
+        ("Integer 16", ["0", "-1", "32767"]), ("Integer 32", ["1", "NULL", "-2147483648"]),
+        ("Integer 64", ["9007199254740993", "-1", "0"]), ("Boolean", ["0", "1", "NULL"]),
+        ("Double", ["0.0", "-0.0", "1e300", "0.1"]), ("Float", ["0.5", "-1.5", "3"]),
+        ("Decimal", ["12.25", "1", "NULL"]), ("Date", ["700000000.5", "-1", "NULL"]),
+        ("Binary", ["x''", "x'00ff00'", "zeroblob(300)"]), ("UUID", ["x'000102030405060708090a0b0c0d0e0f'", "NULL"]),
+        ("URI", ["'https://example.org/a'", "''"]), ("Transformable", ["x'62706c69'", "NULL"]),
+    ]
+
+    private static func name(_ type: String) -> String { "a" + type.filter { $0 != " " } }
+
+    private static let attributes = types.map {
+        #"<attribute name="\#(name($0.type))" optional="YES" attributeType="\#($0.type)"/>"#
+    }.joined()
+
+    private static let values = types.map { type, values in
+        let cases = values.enumerated().map { "WHEN \($0) THEN \($1)" }.joined(separator: " ")
+        return "Z\(name(type).uppercased()) = CASE Z_PK % \(values.count) \(cases) END"
+    }
+
+    /// Several pages of books with values of all types, links and log rows, and a cover in a file.
     private static let rows = [
         """
         WITH RECURSIVE c(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM c WHERE n < 90)
@@ -47,12 +68,13 @@ struct ChangeSweepTests {
         WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 60)
         INSERT INTO app_log SELECT n, 'Word ' || (n * 7 % 60) FROM c
         """,
+        "UPDATE ZBOOK SET \(values.joined(separator: ", "))",
     ]
 
     private static let file = "0B9C3F5E-8E2D-4B6A-9C1D-2F3A4B5C6D7E"
 
     private func store(_ way: DamagedStore.Way) throws -> DamagedStore {
-        let store = try DamagedStore(way, damage: Self.rows)
+        let store = try DamagedStore(way, damage: Self.rows, attributes: Self.attributes)
         let folder = ExternalData.folder(forStore: store.store)
         try FileLayer().createDirectory(ExternalData.supportFolder(forStore: store.store))
         try FileLayer().createDirectory(folder)
@@ -65,10 +87,15 @@ struct ChangeSweepTests {
         return store
     }
 
-    private func configuration(_ store: DamagedStore, _ output: String) -> Configuration {
-        Configuration(
+    private func configuration(_ store: DamagedStore, _ output: String, jobs: Int? = nil) -> Configuration {
+        var configuration = Configuration(
             target: "App 2", output: URL(fileURLWithPath: output), executor: store.way.executor, takesSnapshot: false)
+        configuration.jobs = jobs
+        return configuration
     }
+
+    /// A change is to be found by any number of jobs.
+    private func jobs(_ seed: UInt64) -> Int { 1 + Int(seed % 3) }
 
     @Test("Is found whenever SQLite or cmp can tell it", arguments: scenes)
     func isFound(_ scene: Scene) throws {
@@ -106,7 +133,7 @@ struct ChangeSweepTests {
         let failed = Mutex<(any Error)?>(nil)
         var isFound = false
         do {
-            _ = try store.migrator().migrate(configuration(store, output)) { event in
+            _ = try store.migrator().migrate(configuration(store, output, jobs: jobs(seed))) { event in
                 guard case .phase(.verify, _) = event else { return }
                 do {
                     // A step in place checks itself before COMMIT, too.
@@ -159,19 +186,19 @@ struct ChangeSweepTests {
         let isTold = StoreTruth(copy, files: copy) != before
         var isFound = false
         do {
-            isFound = try !differences(store, copy).isEmpty
+            isFound = try !differences(store, copy, jobs: jobs(seed)).isEmpty
         } catch is FerryError {
             isFound = true
         }
         tally.add(kind, words, isTold: isTold, isFound: isFound)
     }
 
-    private func differences(_ store: DamagedStore, _ path: String) throws -> [String] {
+    private func differences(_ store: DamagedStore, _ path: String, jobs: Int? = nil) throws -> [String] {
         let mapping = store.folder.file("Mappings/Map.json")
         return try Verifier(
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
             mappings: store.way.hasMapping ? [.url(URL(fileURLWithPath: mapping))] : []
-        ).verifyMigration(from: URL(fileURLWithPath: store.store)).differences.map { "\($0)" }
+        ).verifyMigration(from: URL(fileURLWithPath: store.store), .init(jobs: jobs)).differences.map { "\($0)" }
     }
 }

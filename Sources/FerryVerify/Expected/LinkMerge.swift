@@ -1,0 +1,154 @@
+internal import FerrySQLite
+internal import FerryStore
+
+/// The links of a relation that is carried over: those of the source and of the destination in one walk through both,
+/// in the order of their keys.
+///
+/// What it shows holds together with the rows and the references, which are checks of their own: a link that stands in
+/// both stores is right if both its objects are there, and one of the source alone if one of them is not.
+struct LinkMerge {
+    private let links: CarriedRelation
+    private let context: VerificationContext
+    private let old: Statement
+    private let new: Statement
+    /// The columns of positions in both statements.
+    private let orders: [Int]
+    private let findA: Statement
+    private let findB: Statement
+
+    init(_ links: CarriedRelation, _ range: KeyRange, in context: VerificationContext) throws {
+        self.links = links
+        self.context = context
+        var orders = 0
+        switch (links.source, links.destination) {
+        case (.keys(let oldTable, let oldColumn, let oldOrder), .keys(let newTable, let newColumn, let newOrder)):
+            let hasOrder = newOrder != nil
+            orders = hasOrder ? 1 : 0
+            func walk(_ table: String, _ column: String, _ order: String?) throws -> Statement {
+                try context.connection.prepare(
+                    """
+                    SELECT Z_PK, \(column)\(hasOrder ? order.map { ", \($0)" } ?? "" : "") FROM \(table)
+                    WHERE Z_PK > ?1 AND Z_PK <= ?2 ORDER BY Z_PK
+                    """)
+            }
+            old = try walk("source.\(oldTable)", oldColumn, oldOrder)
+            new = try walk("destination.\(newTable)", newColumn, newOrder)
+        case (
+            .join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder),
+            .join(let newTable, let newA, let newB, let newAOrder, let newBOrder)
+        ):
+            let pairs = [(oldAOrder, newAOrder), (oldBOrder, newBOrder)].filter { $0.1 != nil }
+            orders = pairs.count
+            func walk(_ table: String, _ a: String, _ b: String, _ orders: [String]) throws -> Statement {
+                try context.connection.prepare(
+                    """
+                    SELECT \(([a, b] + orders).joined(separator: ", ")) FROM \(table)
+                    WHERE \(a) > ?1 AND \(a) <= ?2 AND \(b) IS NOT NULL ORDER BY \(a), \(b)
+                    """)
+            }
+            old = try walk("source.\(oldTable)", oldA, oldB, pairs.compactMap(\.0))
+            new = try walk("destination.\(newTable)", newA, newB, pairs.compactMap(\.1))
+        default: preconditionFailure("links are stored in one way in both stores")
+        }
+        self.orders = Array(2..<2 + orders)
+        (findA, findB) = (
+            try Self.find(links.a, in: context), try Self.find(links.b, in: context)
+        )
+        for statement in [old, new] {
+            try statement.bind(range.above, at: 1)
+            try statement.bind(range.through, at: 2)
+        }
+    }
+
+    /// Finds an object of an entity in the destination.
+    private static func find(_ entity: String, in context: VerificationContext) throws -> Statement {
+        try context.connection.prepare(
+            """
+            SELECT 1 FROM destination.\(try context.destinationTable(of: entity).name)
+            WHERE Z_PK = ? AND Z_ENT IN (\(context.destinationNumbers(ofFamily: entity)))
+            """)
+    }
+
+    /// - Returns: Whether every link is as it must be.
+    func isRight() throws -> Bool {
+        defer { for statement in [old, new, findA, findB] { statement.reset() } }
+        if case .keys = links.destination { return try areKeysRight() }
+        return try arePairsRight()
+    }
+
+    // MARK: Foreign keys
+
+    private func areKeysRight() throws -> Bool {
+        var isOld = try old.step()
+        while try new.step() {
+            let key = new.integer(0)
+            while isOld, old.integer(0) < key { isOld = try old.step() }
+            guard isOld, old.integer(0) == key else {
+                // A row of no source is a difference of its own.
+                if new.isNull(1) { continue }
+                return false
+            }
+            if new.isNull(1) {
+                guard try old.isNull(1) || isEmptied(old) else { return false }
+            } else {
+                guard new.storageClass(1) == .integer, new.holdsSame(1, as: old, 1), haveSameOrder() else {
+                    return false
+                }
+            }
+            try context.advance(links.relation.key.property, done: 0, total: nil)
+        }
+        return true
+    }
+
+    /// Whether the key of a source row leads to no object that the destination has.
+    private func isEmptied(_ row: Statement) throws -> Bool {
+        guard row.storageClass(1) == .integer else { return false }
+        return try !exists(row.integer(1), findB)
+    }
+
+    // MARK: Pairs
+
+    private func arePairsRight() throws -> Bool {
+        var (isOld, isNew) = (try old.step(), try new.step())
+        while isOld || isNew {
+            guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
+            if isOld, isNew, old.integer(0) == new.integer(0), old.integer(1) == new.integer(1) {
+                guard haveSameOrder() else { return false }
+                (isOld, isNew) = (try old.step(), try new.step())
+            } else if isOld, !isNew || Self.precedes(old, new) {
+                // Not carried over, so one of its objects must be missing.
+                if try exists(old.integer(0), findA), try exists(old.integer(1), findB) { return false }
+                isOld = try old.step()
+            } else {
+                return false
+            }
+            try context.advance(links.relation.key.property, done: 0, total: nil)
+        }
+        return true
+    }
+
+    private static func isPair(_ row: Statement) -> Bool {
+        row.storageClass(0) == .integer && row.storageClass(1) == .integer
+    }
+
+    private static func precedes(_ left: Statement, _ right: Statement) -> Bool {
+        (left.integer(0), left.integer(1)) < (right.integer(0), right.integer(1))
+    }
+
+    private func exists(_ key: Int64, _ find: Statement) throws -> Bool {
+        try find.bind(key, at: 1)
+        defer { find.reset() }
+        return try find.step()
+    }
+
+    // MARK: Positions
+
+    /// Whether the positions are the source's own; in place none may be none.
+    private func haveSameOrder() -> Bool {
+        orders.allSatisfy { column in
+            guard new.holdsSame(column, as: old, column) else { return false }
+            let storageClass = new.storageClass(column)
+            return storageClass == .integer || storageClass == .null && context.verification.isInPlace
+        }
+    }
+}

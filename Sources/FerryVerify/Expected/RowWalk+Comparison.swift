@@ -1,0 +1,136 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// One row of the destination against what should be there.
+extension RowWalk {
+    // MARK: Comparing
+
+    func advance() throws { actualKey = try actual.step() ? actual.integer(0) : nil }
+
+    /// Reports rows that nothing explains, up to a key.
+    func passExtra(before key: Int64?) throws {
+        while let actualKey, key.map({ actualKey < $0 }) ?? true {
+            context.report(
+                RowsCheck.self, entity: entityNames[actual.integer(1)] ?? root,
+                example: "\(table.name) Z_PK \(actualKey)")
+            done += 1
+            checked += 1
+            try advance()
+            try context.advance(table.name, done: done, total: total)
+        }
+    }
+
+    /// Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
+    static func isInSample(_ key: Int64, of context: VerificationContext) -> Bool {
+        let share = context.verification.sampledPerMille
+        guard share < 1_000 else { return true }
+        let place = (UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 1_000).high
+        return place < UInt64(max(share, 0))
+    }
+
+    func compare(
+        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope?, _ row: StoredRows, version: Int?
+    ) throws {
+        try passExtra(before: key)
+        guard actualKey == key else {
+            context.report(
+                RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
+            return
+        }
+        if Self.isInSample(key, of: context) {
+            checked += 1
+            context.report.notRecomputed += expected.notRecomputed
+            if try !isEqual(expected, scope, row, version: version),
+                let place = try difference(
+                    expected, scope ?? PlainScope(source: .init(entity: expected.mapping.source, key: key)), row,
+                    version: version)
+            {
+                context.report(
+                    RowsCheck.self, entity: expected.mapping.destination,
+                    example: "\(table.name) Z_PK \(key) \(place)")
+            }
+        }
+        done += 1
+        try advance()
+        try context.advance(table.name, done: done, total: total)
+    }
+
+    /// Whether the current destination row is plainly as expected; if not, ``difference(_:_:_:version:)`` tells.
+    ///
+    /// The scope is that of computed cells, nil where there are none; the version is the column of the source row's
+    /// version number, nil for a new object.
+    func isEqual(
+        _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
+    ) throws -> Bool {
+        guard actual.isWhole, row.isWhole else { return false }
+        let (found, source) = (actual.current, row.current)
+        guard found.integer(1) == expected.entityNumber,
+            version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
+            found.holdsSame(expected.copies, as: source)
+        else { return false }
+        for (place, value) in expected.constants
+        where !StoredValue.isEqual(found, place + ExpectedRow.firstColumn, to: value) {
+            return false
+        }
+        guard try expected.holdsOwnComputed(found, for: source) else { return false }
+        guard let scope else { return true }
+        return try expected.computed.allSatisfy { try isAsComputed($0, expected, scope, row) }
+    }
+
+    /// The first column of the current destination row that is not as expected.
+    func difference(
+        _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows, version: Int?
+    ) throws -> String? {
+        if actual.integer(1) != expected.entityNumber { return "Z_ENT" }
+        if let version {
+            if try !actual.isEqual(2, row, version) { return "Z_OPT" }
+        } else if try !actual.isEqual(2, to: .integer(1)) {
+            return "Z_OPT"
+        }
+        for (place, cell) in expected.cells.enumerated() {
+            let isEqual: Bool
+            switch cell {
+            case .copy(let column):
+                // Seldom the source's column holds what the destination's stores otherwise.
+                isEqual =
+                    try actual.isEqual(place + ExpectedRow.firstColumn, row, column)
+                    || !actual.isLarge(place + ExpectedRow.firstColumn) && !row.isLarge(column)
+                        && isAsComputed(place, expected, scope, row)
+            case .notCompared: isEqual = true
+            case .constant(let value): isEqual = try actual.isEqual(place + ExpectedRow.firstColumn, to: value)
+            case .copyUnlessNull, .carry, .restore, .compute:
+                isEqual = try isAsComputed(place, expected, scope, row)
+            }
+            if !isEqual { return expected.columns[place].name }
+        }
+        return nil
+    }
+
+    func isAsComputed(
+        _ place: Int, _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows
+    ) throws -> Bool {
+        if actual.isLarge(place + ExpectedRow.firstColumn),
+            let content = try expected.largeContent(at: place, in: scope, evaluator, objects, row)
+        {
+            return try actual.isEqual(place + ExpectedRow.firstColumn, to: content)
+        }
+        let value = try expected.value(at: place, in: scope, evaluator, objects, row)
+        return try value.map { try actual.isEqual(place + ExpectedRow.firstColumn, to: $0) } ?? true
+    }
+
+    /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.
+    func orReport(
+        _ mapping: ResolvedEntityMapping, _ object: @autoclosure () -> PlainObject, _ body: () throws -> Void
+    ) throws {
+        do {
+            try body()
+        } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+            let object = object()
+            let source = try context.sourceTable(of: object.entity).name
+            context.report(RowsCheck.self, entity: mapping.destination, example: "source \(source) Z_PK \(object.key)")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import FerryBase
+internal import FerrySQLite
+
+/// What a table's rows make of its indexes, in one reading.
+///
+/// Indexes with the same columns, in whatever order, share a sum: a join table's two have the same.
+struct IndexedRows {
+    /// What makes the entries of some indexes.
+    private struct Entries: Equatable {
+        var filter: Int?
+        /// Places in ``selected``, in their order.
+        var columns: [Int]
+    }
+
+    /// For each index its columns, in the order in which they are hashed.
+    private(set) var columns: [[Int]] = []
+    /// For each index the place of its sum.
+    private(set) var sets: [Int] = []
+    private var entries: [Entries] = []
+    private var selected: [String] = []
+
+    init(_ indexes: [StoredIndex]) {
+        for index in indexes {
+            let places = index.columns.map { place(of: $0.sql) }
+            let order = places.indices.sorted { (places[$0], $0) < (places[$1], $1) }
+            let made = Entries(
+                filter: index.filter.map { place(of: "CASE WHEN \($0)\nTHEN 1 ELSE 0 END") },
+                columns: order.map { places[$0] })
+            columns.append(order)
+            sets.append(entries.firstIndex(of: made) ?? entries.endIndex)
+            if sets.last == entries.endIndex { entries.append(made) }
+        }
+    }
+
+    private mutating func place(of sql: String) -> Int {
+        if let known = selected.firstIndex(of: sql) { return known }
+        selected.append(sql)
+        return selected.count - 1
+    }
+
+    /// Sums over all rows of the table.
+    func sums(in table: String, key: KeyedHash.Key, _ context: VerificationContext) throws -> [EntrySum] {
+        let rows = try context.connection.prepare(
+            "SELECT \(selected.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED")
+        var sums = [EntrySum](repeating: EntrySum(), count: entries.count)
+        var done: Int64 = 0
+        while try rows.step() {
+            for (place, made) in entries.enumerated() {
+                if let filter = made.filter, rows.integer(filter) == 0 { continue }
+                sums[place].add(rows, made.columns, key: key)
+            }
+            done += 1
+            try context.advance(table, done: done, total: nil)
+        }
+        return sums
+    }
+}

@@ -1,0 +1,101 @@
+import FerryBase
+import FerrySQLite
+import FerryVerify
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Verification in parts")
+struct PartsTests {
+    typealias Difference = VerificationReport.Difference
+
+    /// Keys so far apart that a few books come into many parts.
+    private func library() throws -> Library { try Library.withMoreBooks(200, spacing: 9_000) }
+
+    @Test("What is found, and the example, is the same for any number of jobs")
+    func isTheSameForAnyNumber() throws {
+        let library = try library()
+        #expect(try library.verify().differences == [])
+        // In several parts, the last ones first.
+        try library.change(
+            library.destination,
+            """
+            UPDATE ZBOOK SET ZHEADING = 'other' WHERE Z_PK IN (1791100, 900100, 99100);
+            DELETE FROM ZBOOK WHERE Z_PK = 450100;
+            INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZHEADING, ZSTATE) VALUES (450101, 3, 1, 'x', 1);
+            DELETE FROM Z_3TAGS WHERE Z_3TAGGED = 1782100;
+            UPDATE Z_3TAGS SET Z_FOK_6TAGS = 1 WHERE Z_3TAGGED = 1350100;
+            """)
+        let reports = try [1, 2, 3, 7].map { try library.verify(jobs: $0) }
+        for report in reports { #expect(report.differences == reports[0].differences) }
+        #expect(Set(reports.map(\.checked)).count == 1)
+        let found = reports[0].differences
+        #expect(
+            found.contains(Difference(check: "rows", entity: "Book", count: 5, example: "ZBOOK Z_PK 99100 ZHEADING")))
+        // The link of the row that is gone, and that of 1782100, which is missing; then a wrong position.
+        #expect(
+            found.contains {
+                $0.check == "relationships" && $0.entity == "Book" && $0.count == 2
+                    && $0.example == "Z_3TAGS Z_3TAGGED 1782100"
+            }, "\(found)")
+    }
+
+    struct Change: CustomTestStringConvertible, Sendable {
+        var what: String
+        var source = ""
+        var destination = ""
+        var testDescription: String { what }
+    }
+
+    /// Where the two stores differ in links and all is well, and what must be told nevertheless.
+    static let sound = [
+        Change(what: "A link that leads nowhere in the source", source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)"),
+        Change(what: "A link from nowhere in the source", source: "INSERT INTO Z_1TAGS VALUES (101, 1, 4096)"),
+        Change(what: "A key that leads nowhere in the source", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100"),
+    ]
+
+    @Test("Links that cannot be carried over are no difference, and no reason to look each link up", arguments: sound)
+    func merges(_ change: Change) throws {
+        let library = try library()
+        try library.change(library.source, change.source)
+        let statements = Mutex<[String]>([])
+        let report = try library.verify(trace: { event in statements.withLock { $0.append(event.text) } })
+        #expect(report.differences == [])
+        #expect(!statements.withLock { $0.contains { $0.contains("Z_3TAGS") && $0.contains("SELECT DISTINCT") } })
+    }
+
+    static let wrong = [
+        Change(
+            what: "A link that the destination alone has", destination: "INSERT INTO Z_3TAGS VALUES (9100, 3, 4096)"),
+        Change(
+            what: "A link that leads nowhere in both",
+            source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)",
+            destination: "INSERT INTO Z_3TAGS VALUES (9100, 88, 4096)"),
+        Change(what: "A link that is gone", destination: "DELETE FROM Z_3TAGS WHERE Z_3TAGGED = 9100"),
+        Change(what: "A position that is none", destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
+        Change(
+            what: "A position that is none in both", source: "UPDATE Z_1TAGS SET Z_FOK_3TAGS = NULL",
+            destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
+        Change(
+            what: "A position of another storage class",
+            destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = 'x' WHERE Z_3TAGGED = 9100"),
+        Change(what: "A key that is gone", destination: "UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL"),
+        Change(
+            what: "A key that leads nowhere in both", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100",
+            destination: "UPDATE ZBOOK SET ZUSER = 77, Z_FOK_USER = 2048 WHERE Z_PK = 100"),
+        Change(
+            what: "A key that is a text", destination: "UPDATE ZBOOK SET ZUSER = 'x', Z_FOK_USER = 1 WHERE Z_PK = 100"),
+        Change(
+            what: "A position of no key", destination: "UPDATE ZBOOK SET Z_FOK_USER = 2048 WHERE Z_PK = 100"),
+    ]
+
+    @Test("Links that are not the source's are found", arguments: wrong)
+    func findsLinks(_ change: Change) throws {
+        let library = try library()
+        try library.change(library.source, change.source)
+        try library.change(library.destination, change.destination)
+        let found = try library.verify().differences
+        let checks = ["relationships", "references"]
+        #expect(found.contains { checks.contains($0.check) && $0.entity == "Book" }, "\(found)")
+    }
+}
