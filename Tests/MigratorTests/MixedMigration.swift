@@ -27,7 +27,7 @@ struct MixedMigration {
         return try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: mappings.map { .url(URL(fileURLWithPath: folder.file("Mappings/\($0)"))) }, files: files)
+            mappings: mappings.map { .url(URL(fileURLWithPath: folder.file("Mappings.apart/\($0)"))) }, files: files)
     }
 
     // MARK: Files
@@ -72,13 +72,14 @@ struct MixedMigration {
             """, to: "App.xcdatamodeld/.xccurrentversion")
     }
 
-    /// Apart from the models, where those that are not given are not missed.
+    /// In a folder that is not searched, so that those that are not given are not missed.
     private func writeMappings() throws {
-        try FileLayer().createDirectory(folder.file("Mappings"))
+        try FileLayer().createDirectory(folder.file("Mappings.apart"))
         let book = #"{ "name": "BookToBook", "source": "Book", "destination": "Book""#
         let author = #"{ "name": "AuthorToAuthor", "source": "Author", "destination": "Author" }"#
         try write(
-            #"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#, to: "Mappings/One.json"
+            #"{ "source": "App 1", "destination": "App 2", "entityMappings": [ \#(book) } ] }"#,
+            to: "Mappings.apart/One.json"
         )
         try write(
             """
@@ -86,14 +87,14 @@ struct MixedMigration {
               \(book), "relationships": { "author": { "mapping": "BookAuthor", "from": "$source" } } },
               { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "writer != nil",
                 "unique": ["name"], "attributes": { "name": "$source.writer" } } ] }
-            """, to: "Mappings/Two.json")
+            """, to: "Mappings.apart/Two.json")
         let heading = #""attributes": { "heading": "$source.title" }"#
         try write(
             #"{ "source": "App 3", "destination": "App 4", "entityMappings": [ \#(author), \#(book), \#(heading) } ] }"#,
-            to: "Mappings/Three.json")
+            to: "Mappings.apart/Three.json")
         try write(
             #"{ "source": "App 4", "destination": "App 5", "entityMappings": [ \#(author), \#(book) } ] }"#,
-            to: "Mappings/Four.json")
+            to: "Mappings.apart/Four.json")
     }
 
     private func makeStore(rows: Int64, form: TinyStore.Form) throws {

@@ -86,10 +86,11 @@ struct ValuesTests {
             { "source": "App 1", "destination": "App 2", "entityMappings": [{ "name": "Items", "source": "Item",
               "destination": "Item"\(way == .policy ? ", \"policy\": \"Policy\"" : ""), "attributes": { \(attributes.joined(separator: ", ")) } }] }
             """
-        try FileLayer().createDirectory(folder.file("Mappings"))
-        try mapping.write(toFile: folder.file("Mappings/Map.json"), atomically: true, encoding: .utf8)
-        let mappings: [MappingSource] =
-            way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Mappings/Map.json")))] : []
+        var mappings: [MappingSource] = []
+        if way.hasMapping {
+            try mapping.write(toFile: folder.file("Map.json"), atomically: true, encoding: .utf8)
+            mappings = [.url(URL(fileURLWithPath: folder.file("Map.json")))]
+        }
         let report = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: mappings,
             policies: ["Policy": { DamagedStore.Policy() }]

@@ -96,7 +96,8 @@ struct WayBackTests {
             return stage
         }
         let count = FaultPlan()
-        _ = try StoreFiles(URL(fileURLWithPath: try stage().path), files: FileLayer(faults: count)).rollback()
+        let dry = try stage()
+        _ = try StoreFiles(URL(fileURLWithPath: dry.path), files: FileLayer(faults: count)).rollback()
         #expect(count.count > 60)
         var found: Set<String> = []
         for operation in stride(from: 1, through: count.count, by: Self.isSweep ? 1 : max(1, count.count / 8)) {
