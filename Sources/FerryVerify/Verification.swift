@@ -164,6 +164,7 @@ package struct Verification {
             rows[subject, default: 0] += outcome.rows
             progress?(ProgressUpdate(phase: .verify, subject: subject, done: rows[subject] ?? 0, total: part.total))
         }
+        try context.takeAllCaches()
         // What cannot be read is said by SQLite's own check of the file, if that finds it.
         if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }
         for (check, parts) in zip(checks, parts) {
@@ -179,8 +180,11 @@ package struct Verification {
     /// How many walkers there are: no more than their caches find room for.
     var walkers: Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
-        return max(1, min(jobs, memory.workingCaches / Self.leastCacheBytes))
+        return max(1, min(jobs, (memory.workingCaches - ownCacheBytes) / Self.leastCacheBytes))
     }
+
+    /// What the one who waits for the walkers has of the caches meanwhile.
+    var ownCacheBytes: Int { 256 << 10 }
 
     /// Below this the caches of a walker hold hardly more than the way down its b-trees; beside them it takes a quarter
     /// of that for schemas and statements.

@@ -42,9 +42,8 @@ final class VerificationContext {
         let progress = try VerificationProgress(
             on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         try VerificationContext.attachStores(of: verification, to: connection)
-        // Its own lookups are the ones that are met at random.
-        try connection.shareCaches(
-            verification.memory.workingCaches, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
+        // As long as there are walkers.
+        try VerificationContext.shareCaches(verification.ownCacheBytes, of: connection)
         let source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         let destination =
@@ -68,7 +67,7 @@ final class VerificationContext {
         try VerificationContext.attachStores(of: verification, to: connection)
         // A sorter takes as much as the cache of `main`, which holds nothing.
         try connection.shareCaches(
-            verification.memory.workingCaches / verification.walkers,
+            (verification.memory.workingCaches - verification.ownCacheBytes) / verification.walkers,
             among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, progress, source: source, destination: destination)
     }
@@ -89,6 +88,16 @@ final class VerificationContext {
         // What is read from here on are rows: none may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
         connection.abandonStatements(on: verification.stop)
+    }
+
+    /// Takes the walkers' share, too, once they have ended.
+    func takeAllCaches() throws {
+        try VerificationContext.shareCaches(verification.memory.workingCaches, of: connection)
+    }
+
+    private static func shareCaches(_ bytes: Int, of connection: Connection) throws(DatabaseError) {
+        // Its own lookups are the ones that are met at random.
+        try connection.shareCaches(bytes, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
     }
 
     private static func attachStores(of verification: Verification, to connection: Connection) throws {

@@ -20,7 +20,8 @@ struct MessageTests {
         "verify A.sqlite --source B.sqlite", "verify A.sqlite --mappings M",
         "generate Model.xcdatamodeld --rows ten --output New.sqlite",
         "generate Model.xcdatamodeld --rows 10 --rows-of Book --output New.sqlite", "demo --books none",
-        "migrate A.sqlite --models M --memory-limit lots", "migrate A.sqlite --models M --memory-limit 16MiB",
+        "verify A.sqlite --jobs 0", "migrate A.sqlite --models M --memory-limit lots",
+        "migrate A.sqlite --models M --memory-limit 16MiB",
         "migrate A.sqlite --models M --snapshot-level 12",
     ]
 
