@@ -83,8 +83,7 @@ private final class RollbackStage {
         try files.removeTree(folder.file("work"))
         try FileManager.default.copyItem(atPath: folder.file("source"), toPath: folder.file("work"))
         let run = try TracedProgram(program, ["rollback", store], in: folder.path, output: folder.file("output"))
-        // A busy machine may have taken longer for the first one.
-        Thread.sleep(forTimeInterval: share * share * seconds)
+        Thread.sleep(forTimeInterval: share * seconds)
         run.kill()
         guard run.wait() == nil else { return nil }
         var outcome = Outcome(found: try state())
