@@ -98,6 +98,10 @@ struct ConstraintsCheck: Check {
         guard columns.count == constraint.count else { return }
         let list = columns.joined(separator: ", ")
         let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        // Of whatever entity: that is seen in an index of these columns alone.
+        let twice = try context.connection.value(
+            "SELECT 1 FROM destination.\(table.name) WHERE \(present) GROUP BY \(list) HAVING count(*) > 1 LIMIT 1")
+        if twice == nil { return }
         try report(
             """
             SELECT max(Z_PK) FROM destination.\(table.name)

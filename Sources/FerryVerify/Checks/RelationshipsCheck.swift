@@ -32,6 +32,7 @@ struct RelationshipsCheck: Check {
         }
         let relations = try known.enumerated().filter {
             try CarriedRelation($0.element, in: context)?.isShown(in: context) != true
+                && AssociatedRelation($0.element, in: context)?.isShown() != true
         }.map { number, relation in
             DirectKeys.suffice(for: relation, in: context)
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation

@@ -28,7 +28,8 @@ struct RowsCheck: Check {
                     var counts = RecountedMappings(context.step.entityMappings, known: nil)
                     let walk = try RowWalk(.kept(range), of: root, number: 0, in: context)
                     try walk.run(&counts)
-                    (outcome.counts, outcome.rows) = (counts.counts, walk.done)
+                    // Those of the mappings into this table.
+                    (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
                 }
             }
         }
@@ -77,7 +78,8 @@ struct RecountedMappings {
 
     /// Adds what was counted of other rows.
     mutating func add(_ others: [EntityMappingCounts]) {
-        for (index, other) in others.enumerated() {
+        for other in others {
+            guard let index = counts.firstIndex(where: { $0.name == other.name }) else { continue }
             counts[index].read += other.read
             counts[index].written += other.written
             counts[index].dropped += other.dropped

@@ -33,6 +33,15 @@ final class AssociationTables {
         while try find.step() { try body(find.integer(0)) }
     }
 
+    /// All source objects with the keys of what was made of them, in their order: by key, or by element.
+    func pairs(of mapping: ResolvedEntityMapping, byKey: Bool) throws -> Statement {
+        // Makes the table if nothing did.
+        _ = try statements(of: mapping)
+        return try connection.prepare(
+            "SELECT source, key FROM main.association_\(mapping.position) ORDER BY source, \(byKey ? "key" : "element")"
+        )
+    }
+
     /// The key of one element, or nil when nothing was made of it.
     func key(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws -> Int64? {
         let find = try statements(of: mapping).findElement
