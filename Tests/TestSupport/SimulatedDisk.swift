@@ -66,6 +66,7 @@ package final class SimulatedDisk: @unchecked Sendable {
     private let stash: TemporaryFolder
     private let lock = NSLock()
     private var state: State
+    private var relinked: Set<String> = []
 
     /// Takes all that is in a folder as durable.
     package init(_ folder: TemporaryFolder) throws {
@@ -177,7 +178,10 @@ package final class SimulatedDisk: @unchecked Sendable {
             }
             let reachable = names.filter { Self.isReachable($0.key, in: names, below: root) }
             // What has its name already is not touched: a new link would show in its time of last change.
-            let staying = reachable.filter { state.names[$0.key] === $0.value }
+            // SQLite removes shared memory past the witness.
+            let staying = reachable.filter {
+                state.names[$0.key] === $0.value && FileManager.default.fileExists(atPath: $0.key)
+            }
             for (path, file) in state.names where staying[path] == nil {
                 try Self.keep(file, at: path, in: stash, &state)
             }
@@ -187,6 +191,7 @@ package final class SimulatedDisk: @unchecked Sendable {
                     try FileLayer().createDirectory(path)
                 } else if let stash = file.stash {
                     try FileLayer().link(stash, to: path)
+                    relinked.insert(path)
                 } else {
                     try Data().write(to: URL(fileURLWithPath: path))
                 }
@@ -202,6 +207,12 @@ package final class SimulatedDisk: @unchecked Sendable {
                 try handle.close()
             }
         }
+    }
+
+    /// Whether the cut gave a file a name back, by a new link: that shows in its time of last change, which a real disk
+    /// would have lost together with the name.
+    package func hasRelinked(fileNamed name: String) -> Bool {
+        lock.withLock { relinked.contains { FileLayer.name(of: $0) == name } }
     }
 
     private static func isReachable(_ path: String, in names: [String: File], below root: String) -> Bool {

@@ -7,7 +7,7 @@ import Testing
 struct TableTextTests {
     private static let created = """
         CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZOLD VARCHAR NOT NULL DEFAULT 'a, "b" (c',
-        ZPAGES INTEGER, ZDEAD BLOB )
+        ZPAGES INTEGER, ZDEAD BLOB, CONSTRAINT ZOLD_ZPAGES UNIQUE (ZOLD, ZPAGES) )
         """
     private static let asked = """
         CREATE TABLE ZWORK ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZLEAVES INTEGER, ZADDED TIMESTAMP, \

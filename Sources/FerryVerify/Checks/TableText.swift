@@ -52,9 +52,29 @@ package struct TableText {
     /// - Returns: False when a letter is another one.
     package func isAltered(_ sources: [TableText], into asked: TableText, columns: Set<String>) -> Bool {
         let known = Set(asked.definitions)
-        let kept = Set(sources.flatMap { $0.definitions.map(\.rest) })
+        let kept = Set(sources.flatMap { source in source.definitions.map { Self.shape($0, source.columns) } })
         return frame[0] == asked.frame[0] && ([asked] + sources).contains { $0.frame[1] == frame[1] }
-            && definitions.allSatisfy { known.contains($0) || columns.contains($0.name) && kept.contains($0.rest) }
+            && definitions.allSatisfy { known.contains($0) || kept.contains(Self.shape($0, columns)) }
+    }
+
+    private var columns: Set<String> {
+        Set(definitions.map(\.name)).subtracting(["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"])
+    }
+
+    /// A definition as it stays when columns are renamed: none has its name.
+    private static func shape(_ definition: Definition, _ columns: Set<String>) -> Definition {
+        var rest = ""
+        var word = ""
+        for letter in definition.rest + "\n" {
+            if letter.isLetter || letter.isNumber || letter == "_" {
+                word.append(letter)
+            } else {
+                rest += columns.contains(word) ? "?" : word
+                rest.append(letter)
+                word = ""
+            }
+        }
+        return Definition(name: columns.contains(definition.name) ? "?" : definition.name, rest: rest)
     }
 
     private static func definition(_ text: String) -> Definition {
