@@ -14,7 +14,7 @@ protocol Check: Sendable {
     func parts(in context: VerificationContext) throws -> [CheckPart]
     /// Makes what is left when all parts are made.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
-    /// Makes the whole check.
+    /// Makes the whole check, where it is one part.
     func run(in context: VerificationContext) throws
 }
 
@@ -26,6 +26,10 @@ extension Check {
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
+
+    func run(in context: VerificationContext) throws {
+        preconditionFailure("\(Self.name) is made in parts")
+    }
 }
 
 /// What a check can be made of.

@@ -11,10 +11,6 @@ struct IndexesCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    func run(in context: VerificationContext) throws {
-        for table in try tables(in: context) { try check(table, in: context) }
-    }
-
     /// Each table with its indexes.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try tables(in: context).map { table in

@@ -10,10 +10,6 @@ struct ReferencesCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    func run(in context: VerificationContext) throws {
-        for key in keys(in: context) { try check(key, in: context) }
-    }
-
     /// Each stored relationship.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         keys(in: context).map { key in
