@@ -1,7 +1,9 @@
 import Ferry
 import FerryBase
+import FerrySQLite
 import FerryStore
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -53,6 +55,28 @@ struct VerifierTests {
         // A copy of the old store without its folder has nothing to compare with.
         try files.removeTree(ExternalData.supportFolder(forStore: stage.store.store))
         #expect(try stage.verify().notRecomputed == 1)
+    }
+
+    @Test("A store that an app writes to meanwhile is not judged")
+    func isWritten() throws {
+        let stage = try Stage()
+        let connection = try Connection(path: stage.output, mode: .readWrite)
+        _ = try connection.setPragma("journal_mode", to: "WAL")
+        let failed = Mutex<(any Error)?>(nil)
+        let path = stage.output
+        let error = #expect(throws: FerryError.self) {
+            try stage.verify { _ in
+                do {
+                    try Connection(path: path, mode: .readWrite).execute("UPDATE Z_METADATA SET Z_VERSION = Z_VERSION")
+                } catch {
+                    failed.withLock { $0 = error }
+                }
+            }
+        }
+        #expect(failed.withLock { $0 == nil })
+        #expect(error?.code == .sourceChanged && error?.message.contains("while it was verified") == true)
+        withExtendedLifetime(connection) {}
+        #expect(try stage.verify().differences.isEmpty)
     }
 
     @Test("Of a store by itself they are compared with what its newest snapshot says")

@@ -199,7 +199,14 @@ public struct Verifier: Sendable {
         let path = try RunPlace.existing(url.filePath, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files)
         do {
+            let before = try reader.fingerprint()
             let result = try body(OpenedStore(reader))
+            // Several connections look, and each at the state that it finds.
+            if case .storeChanged(let change) = before.compare(with: try reader.fingerprint()) {
+                throw FerryError(
+                    .sourceChanged, "\(path) was written while it was verified: \(change).",
+                    remedy: "Close the programs that use it, and run the command again.")
+            }
             try reader.close()
             return result
         } catch {
