@@ -20,17 +20,22 @@ struct ExpressionDepth {
         destination = step.destination.model
         var scope = ExpressionScope(
             model: step.source.model, entity: mapping.source, policyFunctions: mapping.policyFunctions)
-        if let iteration = mapping.iteration,
-            let element = try? ExpressionChecker(scope: scope).checkElements(iteration.elements)
-        {
-            scope.iteration = .init(variable: iteration.variable, element: element)
+        if let iteration = mapping.iteration {
+            let checker = ExpressionChecker(scope: scope)
+            scope.iteration = Self.translated { try checker.checkElements(iteration.elements) }
+                .map { .init(variable: iteration.variable, element: $0) }
         }
         translation = ExpressionTranslation(scope: scope)
     }
 
-    /// The first attribute whose expression is too deep for SQLite's parser; nil when none is.
+    /// What the body makes of an expression; nil of one that cannot be translated.
     ///
-    /// Expressions that cannot be translated are refused elsewhere.
+    /// The check of the mapping model refuses such a one, with its place; here it would be said again, without.
+    private static func translated<Result>(_ body: () throws -> Result) -> Result? {
+        do { return try body() } catch { return nil }
+    }
+
+    /// The first attribute whose expression is too deep for SQLite's parser; nil when none is.
     var tooDeepAttribute: String? {
         for rule in mapping.attributes {
             if let computation = computation(of: rule), computation.depth > Computation.depthLimit { return rule.name }
@@ -42,7 +47,7 @@ struct ExpressionDepth {
         guard let expression = rule.expression,
             let attribute = destination.attribute(rule.name, of: mapping.destination)
         else { return nil }
-        return try? translation.value(expression, for: attribute)
+        return Self.translated { try translation.value(expression, for: attribute) }
     }
 
     /// Checks what is part of SQL whoever carries the rows.
@@ -51,10 +56,12 @@ struct ExpressionDepth {
     ///   expressions together follow more relationships than SQLite joins tables.
     func checkConditions() throws(FerryError) {
         var parts: [(what: String, computation: Computation)] = []
-        if let filter = mapping.filter, let condition = try? translation.condition(filter) {
+        if let filter = mapping.filter, let condition = Self.translated({ try translation.condition(filter) }) {
             parts.append(("where", condition))
         }
-        if case .json(let text, _)? = mapping.iteration?.elements, let value = try? translation.value(text) {
+        if case .json(let text, _)? = mapping.iteration?.elements,
+            let value = Self.translated({ try translation.value(text) })
+        {
             parts.append(("forEach", value.computation))
         }
         for (what, computation) in parts where computation.depth > Computation.depthLimit {

@@ -87,10 +87,16 @@ package struct SnapshotStore: Sendable {
         var states: [ArchiveState] = []
         for entry in try files.list(folder) where entry.name.hasSuffix(SnapshotNames.partialState) {
             let bytes = try files.read(folder + "/" + entry.name)
-            // One that is not ours, or of another version of Ferry, is left alone.
-            guard let state = try? JSONDecoder().decode(ArchiveState.self, from: Data(bytes)), state.ferry == 1,
-                state.isPlausible, state.name + SnapshotNames.partialState == entry.name
-            else { continue }
+            let state: ArchiveState
+            do {
+                state = try JSONDecoder().decode(ArchiveState.self, from: Data(bytes))
+            } catch {
+                // Not ours, or of another version of Ferry: it is left alone, and the snapshot is begun anew.
+                continue
+            }
+            guard state.ferry == 1, state.isPlausible, state.name + SnapshotNames.partialState == entry.name else {
+                continue
+            }
             states.append(state)
         }
         return states.sorted { $0.name < $1.name }

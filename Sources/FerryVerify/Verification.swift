@@ -183,7 +183,7 @@ package struct Verification {
         return max(1, min(jobs, (memory.workingCaches - ownCacheBytes) / Self.leastCacheBytes))
     }
 
-    /// What the one who waits for the walkers has of the caches meanwhile.
+    /// What the thread that waits for the walkers has of the caches meanwhile.
     var ownCacheBytes: Int { 256 << 10 }
 
     /// Below this the caches of a walker hold hardly more than the way down its b-trees; beside them it takes a quarter

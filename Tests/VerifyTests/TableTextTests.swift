@@ -28,7 +28,7 @@ struct TableTextTests {
     }
 
     private func isAltered(_ sql: String, _ columns: Set<String>) -> Bool {
-        TableText(sql).isAltered([TableText(Self.created)], into: TableText(Self.asked), columns: columns)
+        TableText(sql).isAltered(SourceTables([Self.created]), into: TableText(Self.asked), columns: columns)
     }
 
     @Test("Names in quotes, another order and columns that were there before are what ALTER TABLE leaves")

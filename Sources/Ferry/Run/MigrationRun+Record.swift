@@ -20,8 +20,53 @@ extension MigrationRun {
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest)
     }
 
-    /// Begins a run: from here on the folder is known as this run's.
-    func newRecord(
+    /// Begins a run, unless something stands in its way.
+    ///
+    /// - Parameters:
+    ///   - plan: What it does.
+    ///   - rows: The store's rows, as they were counted.
+    ///   - sourceGuard: The guard of the store.
+    ///   - found: The run folder, where there is one.
+    ///   - check: Looks whether the run can begin; may make the folder, to note there what took long.
+    /// - Returns: The folder, and the record in it.
+    /// - Throws: ``FerryError``; a run that could not begin leaves nothing behind.
+    func beginRun(
+        _ plan: MigrationPlan, _ rows: [String: Int64], _ sourceGuard: SourceGuard, in found: RunFolder?,
+        _ check: (inout RunFolder?) throws -> Findings
+    ) throws -> (RunFolder, RunRecord) {
+        var begun = found
+        let findings: Findings
+        do {
+            try place.checkOutput(files: files)
+            findings = try check(&begun)
+        } catch {
+            // A kill can leave the folder of a run that had not begun yet, or of one that was done. What a call that was
+            // stopped leaves there spares the next one its work.
+            let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
+            if let begun, begun.record == nil, !isStopped { try begun.remove() }
+            throw error
+        }
+        let folder = try begun ?? RunFolder(path: place.runFolder, files: files)
+        do {
+            return (folder, try newRecord(plan, findings, rows, sourceGuard, folder))
+        } catch {
+            if folder.record == nil { try folder.remove() }
+            throw error
+        }
+    }
+
+    /// The record of a run that is gone on with, if it is the one that is asked for.
+    func resumedRecord(
+        _ known: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ found: RunFolder
+    ) throws -> RunRecord {
+        try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+        try found.checkPlace()
+        isResumed = true
+        return found.record ?? known
+    }
+
+    /// From here on the folder is known as this run's.
+    private func newRecord(
         _ plan: MigrationPlan, _ findings: Findings, _ rows: [String: Int64], _ sourceGuard: SourceGuard,
         _ folder: RunFolder
     ) throws -> RunRecord {

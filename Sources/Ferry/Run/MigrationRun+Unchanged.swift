@@ -22,26 +22,13 @@ extension MigrationRun {
         let folder: RunFolder
         var record: RunRecord
         if let known, let found {
-            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
-            try found.checkPlace()
-            (folder, record) = (found, found.record ?? known)
-            isResumed = true
+            (folder, record) = (found, try resumedRecord(known, plan, sourceGuard, found))
         } else if try hasOutput(of: plan, sourceGuard) {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
-            try place.checkOutput(files: files)
-            var begun = found
-            let findings = try checkUnchanged(store, &begun)
-            folder = try begun ?? RunFolder(path: place.runFolder, files: files)
-            do {
-                record = try newRecord(plan, findings, [:], sourceGuard, folder)
-            } catch {
-                // A run that could not begin leaves nothing behind.
-                if folder.record == nil { try folder.remove() }
-                throw error
-            }
+            (folder, record) = try beginRun(plan, [:], sourceGuard, in: found) { try checkUnchanged(store, &$0) }
             record.spend(seconds(since: time), in: .preflight)
             stop.unitIsDone()
         }

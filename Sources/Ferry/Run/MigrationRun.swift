@@ -106,7 +106,7 @@ final class MigrationRun {
             }
             return try copyUnchanged(store, target, folder: found, record: known)
         }
-        // What was counted is needed by preflight and by the snapshot's manifest, and by nobody later.
+        // Preflight and the snapshot's manifest need what was counted, and nothing later does.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
         let planned: Planned
@@ -127,37 +127,17 @@ final class MigrationRun {
             known = try continued(begun, plan, sourceGuard, found)
         }
         if let known, let found {
-            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
-            try found.checkPlace()
-            (folder, record) = (found, found.record ?? known)
-            isResumed = true
+            (folder, record) = (found, try resumedRecord(known, plan, sourceGuard, found))
             measure(plan, record, folder)
         } else if try hasOutput(of: plan, sourceGuard) {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
             relay.begin(.preflight)
             let time = Clock.nanoseconds()
-            let findings: Findings
-            var begun = found
-            do {
-                try place.checkOutput(files: files)
-                findings = try sourceGuard.connection.abandoning(on: stop) {
-                    try preflight(store, planned, scratch: scratch, &begun)
+            (folder, record) = try beginRun(plan, rows, sourceGuard, in: found) { folder in
+                try sourceGuard.connection.abandoning(on: stop) {
+                    try preflight(store, planned, scratch: scratch, &folder)
                 }
-            } catch {
-                // A kill can leave the folder of a run that had not begun yet, or of one that was done. What a call that
-                // was stopped leaves there spares the next one its work.
-                let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
-                if let begun, begun.record == nil, !isStopped { try begun.remove() }
-                throw error
-            }
-            folder = try begun ?? RunFolder(path: place.runFolder, files: files)
-            do {
-                record = try newRecord(plan, findings, rows, sourceGuard, folder)
-            } catch {
-                // A run that could not begin leaves nothing behind.
-                if folder.record == nil { try folder.remove() }
-                throw error
             }
             record.spend(seconds(since: time), in: .preflight)
             stop.unitIsDone()
@@ -284,7 +264,7 @@ final class MigrationRun {
             guard (now.hadLog && !before.hadLog) || (now.hadIndex && !before.hadIndex) else { return }
             try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: before).close()
         } catch {
-            // Another error is to be reported, and empty files are in nobody's way.
+            // Another error is to be reported, and empty files are in the way of nothing.
         }
     }
 

@@ -55,7 +55,7 @@ struct PageCopy {
                 if read == 0 { break }
                 filled += read
             }
-            isEqual = filled == count && zip(own, expected).allSatisfy { $0 == $1 }
+            isEqual = filled == count && compareBytes(.init(own), .init(expected)) == 0
             offset += Int64(count)
         }
         guard isEqual else {

@@ -13,10 +13,9 @@ package enum PeakMemory {
             guard getrusage(RUSAGE_SELF, &usage) == 0 else { return nil }
             return Int64(usage.ru_maxrss)
         #else
-            // A report without this number is still a report.
-            guard let bytes = try? files.open("/proc/self/status").read(count: 16 << 10, at: 0) else { return nil }
-            let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-            guard let line = lines.first(where: { $0.hasPrefix("VmHWM:") }) else { return nil }
+            guard let line = files.processLines(of: "status").first(where: { $0.hasPrefix("VmHWM:") }) else {
+                return nil
+            }
             return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
                 .flatMap { Int64($0) }.map { $0 << 10 }
         #endif

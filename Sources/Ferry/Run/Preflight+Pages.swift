@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// Pages of the store that do not fit together: what a b-tree does not reach any more nobody would miss.
+/// Pages of the store that do not fit together: nothing else misses what a b-tree does not reach any more.
 extension Preflight {
     /// What stands for an entity where damaged pages do not tell of which one their rows are.
     static let pages = "Damaged pages"

@@ -8,10 +8,8 @@ package struct ProcessBytes: Sendable {
     /// Nil where the system does not tell.
     package static func now(files: FileLayer) -> ProcessBytes? {
         #if os(Linux)
-            // A report without these numbers is still a report.
-            guard let bytes = try? files.open("/proc/self/io").read(count: 4 << 10, at: 0) else { return nil }
             var numbers: [Substring: Int64] = [:]
-            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            for line in files.processLines(of: "io") {
                 let words = line.split(separator: " ")
                 if words.count == 2 { numbers[words[0]] = Int64(words[1]) }
             }
@@ -22,3 +20,18 @@ package struct ProcessBytes: Sendable {
         #endif
     }
 }
+
+#if !canImport(Darwin)
+    extension FileLayer {
+        /// The lines of what Linux tells of this process; none where `/proc` is not there or may not be read, since a
+        /// report without these numbers is still a report.
+        func processLines(of name: String) -> [Substring] {
+            do throws(FerryError) {
+                let bytes = try open("/proc/self/" + name).read(count: 16 << 10, at: 0)
+                return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+            } catch {
+                return []
+            }
+        }
+    }
+#endif

@@ -105,7 +105,7 @@ final class ProgressMeter: Sendable {
         let now = Clock.nanoseconds()
         if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = Self.sum(state.done) }
         guard let fraction = fraction(state) else { return }
-        // What is estimated may turn out to be more, but nobody likes to see a run go backwards.
+        // What is estimated may turn out to be more, but a run never goes backwards.
         state.fraction = max(fraction, state.fraction ?? 0)
         if state.firstFraction == nil { (state.firstFraction, state.firstTime) = (state.fraction, now) }
     }

@@ -79,13 +79,18 @@ final class RehearsalWatch: Sendable {
         }
     }
 
-    /// Files that come and go meanwhile are seen or not; external data is linked, not copied.
+    /// What a folder takes now; external data, which is linked and not copied, aside.
     private func bytes(in folder: String) -> Int64 {
-        guard let entries = try? files.list(folder) else { return 0 }
-        return entries.reduce(0) { sum, entry in
-            if entry.name.hasPrefix(".") { return sum }
-            let path = folder + "/" + entry.name
-            return sum + (entry.isDirectory ? bytes(in: path) : (try? files.attributesIfPresent(path)?.size) ?? 0)
+        do throws(FerryError) {
+            var sum: Int64 = 0
+            for entry in try files.list(folder) where !entry.name.hasPrefix(".") {
+                let path = folder + "/" + entry.name
+                sum += entry.isDirectory ? bytes(in: path) : try files.attributesIfPresent(path)?.size ?? 0
+            }
+            return sum
+        } catch {
+            // The run makes and removes files meanwhile: a folder that has gone takes nothing.
+            return 0
         }
     }
 }

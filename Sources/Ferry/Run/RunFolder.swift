@@ -30,7 +30,7 @@ package final class RunFolder {
                 .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
                 remedy: "Move it elsewhere.")
         }
-        // The rows in it are nobody else's, whatever the permissions of the store's folder.
+        // The rows in it are for its owner alone, whatever the permissions of the store's folder.
         let isNew = try !files.exists(path)
         try files.createDirectory(path, mode: 0o700)
         // Else a power cut could take the whole run with it.

@@ -42,7 +42,8 @@ struct ReferencesCheck: Check {
             }
             let keys = ForeignKeys(
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn,
-                inverseColumn: inverseColumn, other: other, ownNumbers: ownNumbers, otherNumbers: otherNumbers)
+                inverseColumn: inverseColumn, other: other, ownNumbers: ownNumbers, otherNumbers: otherNumbers,
+                leadToOneEntity: context.destinationModel.family(of: relationship.destinationEntity).count == 1)
             if try keys.areSound(on: context.connection) { return }
             for query in keys.faults {
                 try report(
@@ -110,6 +111,7 @@ private struct ForeignKeys {
     /// `Z_ENT` of the objects that may hold a key, and of those that it may lead to, for an SQL list.
     let ownNumbers: String
     let otherNumbers: String
+    let leadToOneEntity: Bool
 
     /// Queries without their columns: keys that are wrong, and companions of none.
     var faults: [String] {
@@ -137,7 +139,7 @@ private struct ForeignKeys {
     /// What they lead to is met in the order of the keys, which is that of their index; what stands beside them needs
     /// no look at it, where it can be of one entity only.
     func areSound(on connection: Connection) throws -> Bool {
-        guard inverseColumn == nil, entityColumn == nil || !otherNumbers.contains(",") else { return false }
+        guard inverseColumn == nil, entityColumn == nil || leadToOneEntity else { return false }
         let lost = try connection.value(
             """
             SELECT 1 FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)

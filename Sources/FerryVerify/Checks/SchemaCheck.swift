@@ -24,25 +24,26 @@ struct SchemaCheck: Check {
             if !context.verification.hasIndexesOfStore { try checkFoundIndexes(in: context) }
             return try checkAdditions(in: context)
         }
+        let sources = try sourceTables(in: context)
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
                 table.name, columns: columns + table.columns.map { ($0.name, $0.type) }, key: ["Z_PK"], sql: table.sql,
-                entity: table.root, in: context)
+                entity: table.root, sources, in: context)
         }
         for join in context.destination.joinTables {
             let orders = [join.firstOrderColumn, join.secondOrderColumn].compactMap { $0 }
             try check(
                 join.name, columns: ([join.firstColumn, join.secondColumn] + orders).map { ($0, "INTEGER") },
-                key: join.keyColumns, sql: join.sql, entity: join.relationship.entity,
-                in: context)
+                key: join.keyColumns, sql: join.sql, entity: join.relationship.entity, sources, in: context)
         }
         try check(
             "Z_PRIMARYKEY",
             columns: [("Z_ENT", "INTEGER"), ("Z_NAME", "VARCHAR"), ("Z_SUPER", "INTEGER"), ("Z_MAX", "INTEGER")],
-            key: ["Z_ENT"], sql: StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY"), entity: nil, in: context)
+            key: ["Z_ENT"], sql: StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY"), entity: nil, sources,
+            in: context)
         for name in ["Z_METADATA", "Z_MODELCACHE"] {
-            try checkText(of: name, StoreCreation.sql(ofSystemTable: name), entity: nil, in: context)
+            try checkText(of: name, StoreCreation.sql(ofSystemTable: name), entity: nil, sources, in: context)
         }
         if context.isUnreadable { return }
         try checkIndexes(in: context)
@@ -70,7 +71,7 @@ struct SchemaCheck: Check {
 
     private func check(
         _ table: String, columns: [(name: String, type: String)], key: [String], sql: String?, entity: String?,
-        in context: VerificationContext
+        _ sources: SourceTables?, in context: VerificationContext
     ) throws {
         let actual = try context.connection.rows(
             "SELECT name, type, pk FROM pragma_table_info(?, 'destination') ORDER BY cid", [.text(table)])
@@ -100,26 +101,31 @@ struct SchemaCheck: Check {
             .sorted { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
         if actualKey != key { differs("PRIMARY KEY") }
         // What is said already is not said twice.
-        if isAsAsked { try checkText(of: table, sql, entity: entity, in: context) }
+        if isAsAsked { try checkText(of: table, sql, entity: entity, sources, in: context) }
+    }
+
+    /// The source's tables, where the destination's can be these, altered; nil where all are new.
+    private func sourceTables(in context: VerificationContext) throws -> SourceTables? {
+        guard context.verification.isInPlace else { return nil }
+        let statements = try context.connection.rows(
+            "SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name GLOB 'Z*'")
+        return SourceTables(statements.compactMap { $0[0].text })
     }
 
     /// The statement of a table: as it is made, or what ALTER TABLE can have left of one that the source had; Core Data's
     /// own tables are never altered.
     private func checkText(
-        of table: String, _ sql: String?, entity: String?, in context: VerificationContext
+        of table: String, _ sql: String?, entity: String?, _ sources: SourceTables?, in context: VerificationContext
     ) throws {
         let found = try context.connection.rows(
             "SELECT sql FROM destination.sqlite_master WHERE type = 'table' AND name = ?", [.text(table)])
         guard let found = found.first?[0].text, let sql, found != sql else { return }
-        if context.verification.isInPlace {
-            let sources = try context.connection.rows(
-                "SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name GLOB 'Z*'"
-            ).compactMap { $0[0].text }
+        if let sources {
             let columns = try context.connection.rows(
                 "SELECT name FROM pragma_table_info(?, 'destination')", [.text(table)])
             let isAltered = TableText(found).isAltered(
-                sources.map(TableText.init), into: TableText(sql), columns: Set(columns.compactMap { $0[0].text }))
-            if entity == nil ? sources.contains(found) : isAltered { return }
+                sources, into: TableText(sql), columns: Set(columns.compactMap { $0[0].text }))
+            if entity == nil ? sources.statements.contains(found) : isAltered { return }
         }
         context.report(SchemaCheck.self, entity: entity, example: "\(table) CREATE TABLE")
     }
@@ -176,7 +182,7 @@ struct SchemaCheck: Check {
         table + String(withoutQuotes(sql.firstIndex(of: "(").map { String(sql[$0...]) }) ?? [])
     }
 
-    static func withoutQuotes(_ sql: String?) -> [Character]? {
+    private static func withoutQuotes(_ sql: String?) -> [Character]? {
         sql?.filter { $0 != "\"" && !$0.isWhitespace }.map { $0 }
     }
 

@@ -46,15 +46,14 @@ package struct TableText {
     /// Whether a table of this statement may have come from the sources' by ALTER TABLE, to be the one that is asked for.
     ///
     /// - Parameters:
-    ///   - sources: The statements of the source's tables.
+    ///   - sources: The source's tables.
     ///   - asked: The statement of a new table.
     ///   - columns: The table's columns, which are checked by themselves: one may keep what a source said of it.
     /// - Returns: False when a letter is another one.
-    package func isAltered(_ sources: [TableText], into asked: TableText, columns: Set<String>) -> Bool {
+    package func isAltered(_ sources: SourceTables, into asked: TableText, columns: Set<String>) -> Bool {
         let known = Set(asked.definitions)
-        let kept = Set(sources.flatMap { source in source.definitions.map { Self.shape($0, source.columns) } })
-        return frame[0] == asked.frame[0] && ([asked] + sources).contains { $0.frame[1] == frame[1] }
-            && definitions.allSatisfy { known.contains($0) || kept.contains(Self.shape($0, columns)) }
+        return frame[0] == asked.frame[0] && (frame[1] == asked.frame[1] || sources.ends.contains(frame[1]))
+            && definitions.allSatisfy { known.contains($0) || sources.kept.contains(Self.shape($0, columns)) }
     }
 
     private var columns: Set<String> {
@@ -89,4 +88,23 @@ package struct TableText {
     }
 
     private static func bare(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "\"" } }
+}
+
+/// The statements of a source's tables, and what ALTER TABLE keeps of them: read once for all tables that are compared.
+package struct SourceTables {
+    let statements: Set<String>
+    fileprivate let kept: Set<TableText.Definition>
+    fileprivate let ends: Set<String>
+
+    package init(_ statements: [String]) {
+        let texts = statements.map(TableText.init)
+        self.statements = Set(statements)
+        kept = Set(texts.flatMap(\.shapes))
+        ends = Set(texts.map(\.end))
+    }
+}
+
+extension TableText {
+    fileprivate var end: String { frame[1] }
+    fileprivate var shapes: [Definition] { definitions.map { Self.shape($0, columns) } }
 }
