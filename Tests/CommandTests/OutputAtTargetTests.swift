@@ -60,6 +60,34 @@ struct OutputAtTargetTests {
         #expect(other.exitCode == 2 && other.diagnostics.contains("exists already"), "\(other)")
     }
 
+    @Test(
+        "An output that was emptied, replaced or written to is not taken for a finished one",
+        arguments: ["App", "App 2"], ["emptied", "replaced", "written to", "written to in its -wal"])
+    func changed(_ target: String, _ change: String) throws {
+        let call = call + ["--to", target]
+        #expect(try app.run(call).exitCode == 0)
+        let untouched = try app.run(call + ["--json"])
+        #expect(untouched.exitCode == 0 && untouched.output.contains("\"upToDate\""), "\(untouched)")
+        let output = app.folder.file("New.sqlite")
+        var writer: Connection?
+        switch change {
+        case "emptied": #expect(truncate(output, 0) == 0)
+        case "replaced":
+            try FileManager.default.removeItem(atPath: output)
+            try FileManager.default.copyItem(atPath: app.folder.file("App.sqlite"), toPath: output)
+        case "written to": try app.execute("DELETE FROM ZBOOK WHERE Z_PK = 7", on: "New.sqlite")
+        default:
+            try app.execute("PRAGMA journal_mode = WAL", on: "New.sqlite")
+            writer = try Connection(path: output, mode: .readWrite)
+            try writer?.execute("PRAGMA wal_autocheckpoint = 0; DELETE FROM ZBOOK WHERE Z_PK = 7")
+        }
+        let now = try bytes("New.sqlite")
+        let again = try app.run(call)
+        #expect(again.exitCode == 2 && again.diagnostics.contains("exists already"), "\(again)")
+        #expect(try bytes("New.sqlite") == now)
+        withExtendedLifetime(writer) {}
+    }
+
     @Test("A call that is stopped goes on, and JSON names the outcome")
     func stopped() throws {
         let held = try app.run(call + ["--hold-swap"])

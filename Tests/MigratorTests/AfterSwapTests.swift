@@ -63,4 +63,25 @@ struct AfterSwapTests {
         #expect(try migrator.migrate().outcome == .upToDate)
         withExtendedLifetime(folder) {}
     }
+
+    @Test("An output that another program changed before the clean-up is refused, and made anew with --restart")
+    func changedOutput() throws {
+        let (small, files) = (try SmallMigration(), FileLayer())
+        let output = small.folder.file("New.sqlite")
+        var configuration = Configuration(output: URL(fileURLWithPath: output))
+        for path in [Self.log(of: output), Self.log(of: output) + ".unreadable"] {
+            try files.createDirectory(path)
+            try files.replace(path + "/x", with: [1])
+        }
+        let report = try small.migrator().migrate(configuration)
+        #expect(report.warnings.contains { $0.contains("finishes") }, "\(report.warnings)")
+        #expect(truncate(output, 0) == 0)
+        try files.removeTree(Self.log(of: output))
+        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(configuration) }
+        #expect(error?.code == .outputExists && error?.message.contains("changed by another program") == true)
+        try files.rename(output, to: output + ".aside")
+        configuration.restart = true
+        #expect(try small.migrator().migrate(configuration).outcome == .migrated)
+        #expect(try Connection(path: output, mode: .readOnly).integer("SELECT count(*) FROM ZBOOK") == 12)
+    }
 }

@@ -70,6 +70,7 @@ extension MigrationRun {
             do {
                 try files.copyMetadata(from: place.store, to: output)
                 try files.syncFile(output)
+                record.output = FileState(try files.attributes(output))
             } catch {
                 warn(
                     "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)"

@@ -83,11 +83,16 @@ extension MigrationRun {
         return record
     }
 
-    /// Whether the output is what this command has made of this store: a kill after the last step of a run leaves that.
+    /// Whether the output is what this command has made of this store, and as it was then: a kill after the last step of
+    /// a run leaves that.
     func hasOutput(of plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> Bool {
-        guard let output = place.output, !configuration.restart, try files.exists(output),
-            let last = try RunLog(beside: output, files: files).last, let source = last.source
+        guard let output = place.output, !configuration.restart, let file = try files.attributesIfPresent(output),
+            let last = try RunLog(beside: output, files: files).last, let source = last.source,
+            last.output == FileState(file)
         else { return false }
+        // What another program has written to the output may be in these alone; a reader leaves them empty.
+        let names = StoreFileNames(output)
+        for path in [names.log, names.journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
         return last.options == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
     }

@@ -42,6 +42,8 @@ struct RunLog {
         /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
         var source: Fingerprint?
         var options: RunRecord.Options?
+        /// What that store looked like when the run let it go; logs of older versions do not have it.
+        var output: FileState?
         /// The mapping models that the run went by, by name, with their SHA-256; logs of older versions do not have it.
         var mappingModels: [String: String]?
         /// Whether all of it was done in place, on the store or on a copy; logs of older versions do not have it.
@@ -80,6 +82,7 @@ struct RunLog {
                 entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
                 ended: record.ended,
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
+                output: record.output,
                 mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
                 isLike: record.migration.map { $0.options.schema != nil }))
         content.runs = content.runs.suffix(Self.limit)

@@ -40,6 +40,8 @@ package struct RunRecord: Codable, Sendable {
     package var swap: SwapIntent?
     /// What the swap has made of the store, seen before any other program could open it.
     var ended: DatabaseFingerprint?
+    /// What the output looked like when the run let it go.
+    var output: FileState?
     /// What a rollback has kept of what it replaces: a snapshot, or copies of files.
     var keptReplaced: [String]?
     /// Seconds spent per phase by all calls, in the order of the phases.

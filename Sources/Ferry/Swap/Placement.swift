@@ -23,8 +23,7 @@ struct Placement {
                 .outputExists, "\(path) has come up during the run.",
                 remedy: "Move it away and run the same command again: everything else is done.")
         }
-        let attributes = try files.attributes(destination)
-        try save(.place(SwapIntent.Place(device: attributes.device, inode: attributes.inode)))
+        try save(.place(SwapIntent.Place(ofOutput: files.attributes(destination))))
         try files.renameToFree(destination, to: output)
         try files.syncFolder(FileLayer.parent(of: output))
     }

@@ -182,9 +182,8 @@ struct Rollback {
         let external = ExternalFiles(store: store, files: files)
         try external.add(from: ExternalData.folder(forStore: destination))
         try removeEmptyJournals(of: destination, files: files)
-        let attributes = try files.attributes(destination)
         record.phase = .swap
-        record.swap = .place(SwapIntent.Place(device: attributes.device, inode: attributes.inode))
+        record.swap = .place(SwapIntent.Place(ofStore: try files.attributes(destination)))
         try folder.save(record)
         try remains.removeSideFiles()
         try files.renameToFree(destination, to: store)

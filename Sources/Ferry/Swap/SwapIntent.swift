@@ -25,12 +25,32 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     }
 
     package struct Place: Codable, Hashable, Sendable {
-        var device: UInt64
-        var inode: UInt64
+        private var device: UInt64
+        private var inode: UInt64
+        /// Of an output: nothing but the run has business with it before the run's end. Absent for a store, which its app
+        /// may open at once, and in records of earlier tools.
+        private var bytes: Int64?
+        private var modified: Int64?
 
+        init(ofStore file: FileAttributes) { (device, inode) = (file.device, file.inode) }
+
+        init(ofOutput file: FileAttributes) {
+            self.init(ofStore: file)
+            (bytes, modified) = (file.size, file.modified)
+        }
+
+        /// - Throws: ``FerryError`` `.outputExists` when the file stands at its place, and was written to since.
         func isDone(at path: String, files: FileLayer) throws -> Bool {
-            guard let attributes = try files.attributesIfPresent(path) else { return false }
-            return attributes.device == device && attributes.inode == inode
+            guard let file = try files.attributesIfPresent(path), file.device == device, file.inode == inode else {
+                return false
+            }
+            guard file.size == bytes ?? file.size, file.modified == modified ?? file.modified else {
+                throw FerryError(
+                    .outputExists,
+                    "\(path) was written by an earlier call of this run, and changed by another program since then.",
+                    remedy: "Move it away, and make it anew with --restart.")
+            }
+            return true
         }
     }
 }
