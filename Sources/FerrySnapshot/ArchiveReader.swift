@@ -16,7 +16,7 @@ struct ArchiveReader {
     var hashesContent = true
 
     /// Large enough that the calls do not count; the decoder's own window at level 1 is of the same size.
-    private static let pieceBytes = 256 << 10
+    static let pieceBytes = 256 << 10
 
     /// Decodes the first bytes of an archive and hands over the content piece by piece.
     ///

@@ -1,7 +1,5 @@
-internal import Dispatch
 internal import FerryBase
 internal import Foundation
-internal import Synchronization
 
 /// How far an unfinished archive is; kept beside it.
 struct ArchiveState: Codable, Equatable {
@@ -66,23 +64,18 @@ struct ArchiveWriter {
         let checker = try Checker(
             output: output, state: state, hashes: hashes, slots: Self.slotCount, pieceBytes: Self.pieceBytes,
             stop: stop, recordState: recordState)
-        let thread = Thread { checker.run() }
-        thread.name = "ferry snapshot"
-        thread.start()
+        checker.slots.start("ferry snapshot") { checker.run() }
         do {
-            try compress(source, from: state, for: checker)
+            try compress(source, from: state, into: checker.slots)
         } catch {
-            // Only what was handed over is finished, then the second thread is gone.
-            _ = checker.end()
-            throw checker.failure ?? error
+            // Only what was handed over is finished, then the second thread is gone; what failed there failed first.
+            try checker.slots.finish()
+            throw error
         }
-        guard let result = checker.end() else {
-            throw checker.failure ?? FerryError(.internalError, "The snapshot's second thread left no result.")
-        }
-        return result
+        return try checker.finish()
     }
 
-    private func compress(_ source: some PageSource, from state: ArchiveState, for checker: Checker) throws {
+    private func compress(_ source: some PageSource, from state: ArchiveState, into slots: SlotRing<Slot>) throws {
         var compressor = try Compressor(level: state.level)
         var offset = state.contentOffset
         var isFirst = state.frames == 0
@@ -93,22 +86,16 @@ struct ArchiveWriter {
             let frameEnd = min(offset + state.frameBytes, state.contentBytes)
             try compressor.begin(frameBytes: frameEnd - offset)
             repeat {
-                let slot = checker.freeSlot()
                 let count = Int(min(Int64(Self.pieceBytes), frameEnd - offset))
-                let piece = UnsafeMutableRawBufferPointer(rebasing: slot.content[..<count])
-                do {
-                    if let failure = checker.failure { throw failure }
+                try slots.fill { slot in
+                    let piece = UnsafeMutableRawBufferPointer(rebasing: slot.content[..<count])
                     try source.read(into: piece, at: offset)
                     offset += Int64(count)
                     slot.contentCount = count
                     slot.endsFrame = offset == frameEnd
                     slot.encodedCount = try compressor.compress(
                         UnsafeRawBufferPointer(piece), into: slot.encoded, endsFrame: slot.endsFrame)
-                } catch {
-                    checker.giveBack()
-                    throw error
                 }
-                checker.handOver()
             } while offset < frameEnd
             progress?(ProgressUpdate(phase: .snapshot, done: offset, total: state.contentBytes))
         }
@@ -122,8 +109,6 @@ private final class Slot {
     var contentCount = 0
     var encodedCount = 0
     var endsFrame = false
-    /// Nothing more comes, and this slot holds nothing.
-    var isLast = false
 
     init(pieceBytes: Int) {
         content = .allocate(byteCount: pieceBytes, alignment: 4096)
@@ -138,17 +123,10 @@ private final class Slot {
 
 /// The second thread's side.
 ///
-/// Unchecked, because semaphores make it true: a slot belongs to the first thread from `free` to `filled` and to the
-/// second from `filled` to `free`; `output`, `state`, `hashes` and the decompressor are used by the second thread from
-/// its start until `ended`, by the first one afterwards; `problem` has its lock.
+/// Unchecked, because the ring makes it true: `output`, `state`, `hashes` and the decompressor are used by the second
+/// thread from its start until its end, by the first one afterwards.
 private final class Checker: @unchecked Sendable {
-    private let slots: [Slot]
-    private let free: DispatchSemaphore
-    private let filled = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
-    private var nextFree = 0
-    private let problem = Mutex<(any Error)?>(nil)
-
+    let slots: SlotRing<Slot>
     private var output: OutputFile
     private var state: ArchiveState
     private var hashes: ArchiveHashes
@@ -162,10 +140,7 @@ private final class Checker: @unchecked Sendable {
         pieceBytes: Int, stop: StopRequest, recordState: @escaping @Sendable (ArchiveState) throws -> Void
     ) throws {
         decompressor = try Decompressor()
-        slots = (0..<count).map { _ in Slot(pieceBytes: pieceBytes) }
-        // Raised afterwards: a semaphore must not be freed below the value that it was created with.
-        free = DispatchSemaphore(value: 0)
-        for _ in 0..<count { free.signal() }
+        slots = SlotRing((0..<count).map { _ in Slot(pieceBytes: pieceBytes) })
         decoded = .allocate(byteCount: pieceBytes + 1, alignment: 16)
         self.output = output
         self.state = state
@@ -176,63 +151,19 @@ private final class Checker: @unchecked Sendable {
 
     deinit { decoded.deallocate() }
 
-    // MARK: The first thread
-
-    var failure: (any Error)? { problem.withLock { $0 } }
-
-    /// Waits for a slot to fill.
-    func freeSlot() -> Slot {
-        free.wait()
-        return slots[nextFree]
-    }
-
-    /// Puts back a slot that was not filled.
-    func giveBack() { free.signal() }
-
-    func handOver() {
-        nextFree = (nextFree + 1) % slots.count
-        filled.signal()
-    }
-
     /// Waits until all that was handed over is done.
-    ///
-    /// - Returns: Nil when it failed or a frame is not whole.
-    func end() -> ArchiveWriter.Result? {
-        freeSlot().isLast = true
-        handOver()
-        ended.wait()
-        guard failure == nil, decompressor.isAtFrameEnd else { return nil }
+    func finish() throws -> ArchiveWriter.Result {
+        try slots.finish()
+        guard decompressor.isAtFrameEnd else {
+            throw FerryError(.internalError, "The last frame of \(output.path) is not whole.")
+        }
         var whole = ArchiveHashes()
         swap(&whole, &hashes)
         let (archive, content) = whole.finalize()
         return ArchiveWriter.Result(archiveSHA256: archive, contentSHA256: content, state: state)
     }
 
-    // MARK: The second thread
-
-    func run() {
-        var next = 0
-        while true {
-            filled.wait()
-            let slot = slots[next]
-            if slot.isLast { break }
-            attempt { try take(slot) }
-            next = (next + 1) % slots.count
-            free.signal()
-        }
-        attempt { try output.close() }
-        ended.signal()
-    }
-
-    /// Runs the body unless something failed before it; the first failure is kept.
-    private func attempt(_ body: () throws -> Void) {
-        guard failure == nil else { return }
-        do {
-            try body()
-        } catch {
-            problem.withLock { $0 = error }
-        }
-    }
+    func run() { slots.take { try take($0) } atEnd: { try output.close() } }
 
     private func take(_ slot: Slot) throws {
         let content = UnsafeRawBufferPointer(rebasing: slot.content[..<slot.contentCount])

@@ -66,12 +66,11 @@ extension SnapshotStore {
             let aside = path + ".partial"
             try files.removeIfPresent(aside)
             do {
-                var output = try files.create(aside, mode: 0o600)
                 // The same archive decodes to the same content: its hash and zstd's checksums are enough, and the
                 // content's own hash would cost as much again.
-                try decode(snapshot, head, hashesContent: false, progress, stop) { try output.write($0) }
-                try output.sync()
-                try output.close()
+                try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
+                    try decode(snapshot, head, hashesContent: false, progress, stop, write)
+                }
                 if head.external != nil, let externalFolder {
                     let external = ExternalData(files: files, stop: stop)
                     _ = try Manifest.read(snapshot.manifestPath, files: files) {
