@@ -4,7 +4,7 @@ internal import BenchmarkHarness
 enum Suite {
     static let cases: [any BenchmarkCase] = [
         CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), ExtractCase(), FindOrCreateCase(), JSONCase(),
-        InPlaceCase(), ChainCase(), SnapshotCase(), SwapCase(), VerifyCase(), WideRowsCase(), BlobsCase(),
+        InPlaceCase(), ChainCase(), SnapshotCase(), SwapCase(), VerifyCase(), StepsCase(), WideRowsCase(), BlobsCase(),
         LargeValuesCase(), PlanCase(), MemoryCase(), ChunkSweepCase(),
     ]
 
@@ -13,7 +13,7 @@ enum Suite {
         switch scale {
         case .small: (50_000, 3)
         // The sweeps and what runs whole migrations with everything on take longest, and vary least.
-        case .full: (1_000_000, ["memory", "chunks", "swap", "verify"].contains(benchmark.name) ? 3 : 5)
+        case .full: (1_000_000, ["memory", "chunks", "swap", "verify", "steps"].contains(benchmark.name) ? 3 : 5)
         }
     }
 

@@ -1,4 +1,3 @@
-package import FerryBase
 package import FerryMapping
 
 /// What a finished (or resumed and finished) step did.
@@ -12,7 +11,6 @@ package struct StepReport: Sendable {
     package var chunks: Int
     /// How long this call's chunks took.
     package var chunkTimes: ChunkTimes
-    package var phaseNanoseconds: [Phase: UInt64]
     package var resumed: Bool
     /// What verification must know of migration policies.
     package var policies = PolicyEvidence()
@@ -23,7 +21,6 @@ package struct StepReport: Sendable {
         healed = []
         chunks = 0
         chunkTimes = ChunkTimes()
-        phaseNanoseconds = [:]
         resumed = false
     }
 }
@@ -55,7 +52,7 @@ package struct ChunkTimes: Sendable {
         var left = max(1, Int((Double(count) * share).rounded(.up)))
         for (index, number) in buckets.enumerated() where number > 0 {
             left -= number
-            if left <= 0 { return Self.upperBound(of: index) }
+            if left <= 0 { return min(Self.upperBound(of: index), longest) }
         }
         return nil
     }

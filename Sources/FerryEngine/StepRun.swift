@@ -49,21 +49,18 @@ package struct StepRun {
             defer { withExtendedLifetime(destination) {} }
             let carried = try CarriedObjectsPhase(context: context)
             let policies = try PolicyRun(context, policies: policies)
-            try phase(.rows, in: &report) { report in
-                try RowsPhase(context: context, policies: policies).run(report: &report)
-            }
+            begin(.rows)
+            try RowsPhase(context: context, policies: policies).run(report: &report)
             try RunDatabase.shareCachesForSorting(context)
-            try phase(.relationships, in: &report) { report in
-                try RelationshipsPhase(context: context, policies: policies).run(report: &report)
-            }
-            try phase(.indexes, in: &report) { report in
-                try IndexesPhase(context: context).run()
-                try carried.run(report: &report)
-                let derived = DerivedAttributesPhase(context: context)
-                try derived.fill()
-                try derived.makeTriggers()
-                try carried.makeTriggers()
-            }
+            begin(.relationships)
+            try RelationshipsPhase(context: context, policies: policies).run(report: &report)
+            begin(.indexes)
+            try IndexesPhase(context: context).run()
+            try carried.run(report: &report)
+            let derived = DerivedAttributesPhase(context: context)
+            try derived.fill()
+            try derived.makeTriggers()
+            try carried.makeTriggers()
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
@@ -91,12 +88,7 @@ package struct StepRun {
         }
     }
 
-    private func phase(_ phase: Phase, in report: inout StepReport, _ body: (inout StepReport) throws -> Void) throws {
-        options.progress?(ProgressUpdate(phase: phase))
-        let start = Clock.nanoseconds()
-        try body(&report)
-        report.phaseNanoseconds[phase, default: 0] += Clock.nanoseconds(since: start)
-    }
+    private func begin(_ phase: Phase) { options.progress?(ProgressUpdate(phase: phase)) }
 
     private func count(_ context: StepContext, into report: inout StepReport) throws {
         for mapping in step.resolved.entityMappings {

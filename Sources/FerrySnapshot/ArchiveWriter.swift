@@ -163,7 +163,13 @@ private final class Checker: @unchecked Sendable {
         return ArchiveWriter.Result(archiveSHA256: archive, contentSHA256: content, state: state)
     }
 
-    func run() { slots.take { try take($0) } atEnd: { try output.close() } }
+    func run() {
+        slots.take {
+            try take($0)
+        } atEnd: {
+            try output.close()
+        }
+    }
 
     private func take(_ slot: Slot) throws {
         let content = UnsafeRawBufferPointer(rebasing: slot.content[..<slot.contentCount])

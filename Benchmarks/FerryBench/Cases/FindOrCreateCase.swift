@@ -21,31 +21,6 @@ struct FindOrCreateCase: MigrationBesideSQL {
     static func filledTable(_ plan: SQLFloor.Plan) throws -> String { try plan.new.join("Book", "authors").table }
 
     static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
-        let join = try plan.new.join("Book", "authors")
-        let kept = "Z_OPT, ZADDEDON, ZFILEURL, ZISBN, ZLANGUAGE, ZPAGES, ZPRICE, ZTITLE"
-        return [
-            "CREATE TEMP TABLE author (name TEXT PRIMARY KEY, first INTEGER) WITHOUT ROWID",
-            """
-            INSERT INTO temp.author SELECT ZAUTHORNAME, min(Z_PK) FROM source.ZBOOK WHERE ZAUTHORNAME IS NOT NULL
-            GROUP BY ZAUTHORNAME ORDER BY ZAUTHORNAME
-            """,
-            """
-            INSERT INTO main.ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME)
-            SELECT row_number() OVER (ORDER BY first), \(try plan.number(of: "Author")), 1, name FROM temp.author
-            """,
-            "DROP TABLE temp.author",
-            "CREATE TEMP TABLE author (name TEXT PRIMARY KEY, key INTEGER) WITHOUT ROWID",
-            "INSERT INTO temp.author SELECT ZNAME, Z_PK FROM main.ZAUTHOR ORDER BY ZNAME",
-            """
-            INSERT INTO main.ZBOOK (Z_PK, Z_ENT, \(kept))
-            SELECT Z_PK, \(try plan.number(of: "Book")), \(kept) FROM source.ZBOOK
-            """,
-            """
-            INSERT INTO main.\(join.table) (\(join.own), \(join.other))
-            SELECT b.Z_PK, a.key FROM source.ZBOOK AS b JOIN temp.author AS a ON a.name = b.ZAUTHORNAME
-            ORDER BY \(join.isOwnFirst ? "1, 2" : "2, 1")
-            """,
-            "DROP TABLE temp.author",
-        ]
+        try BookSQL.authors("Z_OPT, ZADDEDON, ZFILEURL, ZISBN, ZLANGUAGE, ZPAGES, ZPRICE, ZTITLE", plan)
     }
 }

@@ -21,21 +21,7 @@ struct MemoryCase: BenchmarkCase {
 
     let defaultRows = 1_000_000
 
-    /// A hundred thousand and each power of ten above it, up to the rows asked for; below it a tenth and all of them.
-    func points(rows: Int) -> [Point] {
-        guard rows > 100_000 else {
-            return [Self.point(max(1, rows / 10)), Self.point(rows)]
-        }
-        var sizes: [Int] = []
-        var size = 100_000
-        while size < rows {
-            sizes.append(size)
-            size *= 10
-        }
-        return (sizes + [rows]).map(Self.point)
-    }
-
-    private static func point(_ rows: Int) -> Point { Point("\(Figure.grouped(rows)) rows", rows: rows) }
+    func points(rows: Int) -> [Point] { Point.growing(to: rows) }
 
     func prepare(_ point: Point, in folder: String) throws {
         try Subject.books.write(rows: point.rows, to: "\(folder)/plain")

@@ -4,31 +4,50 @@ internal import Ferry
 /// Verification beside the rest of the migration that it belongs to.
 struct VerifyCase: BenchmarkCase {
     let name = "verify"
-    let summary = "the library store in its place, with snapshot: verification against everything before it"
+    let summary = "a store in its place, with snapshot: verification against everything before it"
     let sides = [
-        Side("full", "rows and relationships recomputed and compared"),
-        Side("quick", "everything but that"),
+        Side("full", "the library store: rows and relationships recomputed and compared"),
+        Side("quick", "the library store: everything but that"),
+        Side("objects", "authors found or created, a file for each book and user: compared in full"),
     ]
     let measures: [Measure] = [
-        share(of: "full", budget: 0.4), share(of: "quick", budget: 0.15), .work(of: "full", against: "quick"),
-        .peak(of: "full"), .peak(of: "quick"),
+        share(of: "full", budget: 0.4), share(of: "quick", budget: 0.15), share(of: "objects", budget: 0.6),
+        endurance, .work(of: "full", against: "quick"), .peak(of: "full"), .peak(of: "quick"), .peak(of: "objects"),
     ]
+
+    func points(rows: Int) -> [Point] { Point.growing(to: rows) }
 
     func prepare(_ point: Point, in folder: String) throws {
         try Subject.booksAndUsers.write(rows: point.rows, to: folder)
+        try Subject.authorsAndFiles.writeSources(to: "\(folder)/objects")
     }
 
     func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
         let report = try MigratorJob.inPlace(
-            data, work: work, rows: point.rows, Configuration(verify: side == "full" ? .full : .quick), probe: probe)
+            side == "objects" ? "\(data)/objects" : data, work: work, rows: point.rows,
+            Configuration(verify: side == "quick" ? .quick : .full), probe: probe)
         let seconds = Dictionary(report.phases.map { ($0.name, $0.seconds) }, uniquingKeysWith: +)
         let before = ["snapshot", "rows", "relationships", "indexes"].reduce(0) { $0 + (seconds[$1] ?? 0) }
-        if before > 0, let verify = seconds["verify"] { probe.note("share", verify / before) }
+        guard let verify = seconds["verify"], verify > 0 else { return }
+        if before > 0 { probe.note("share", verify / before) }
+        probe.note("rows/s", Double(report.verification.checked) / verify)
     }
 
     private static func share(of side: String, budget: Double) -> Measure {
         Measure("time \(side)/rest", .ratio, better: .lower, budget: budget, gate: .atFullScale) { round in
             round.points.last.flatMap { round.sample(side, at: $0)?.notes["share"] }
         }
+    }
+
+    /// Rows a second at the last point against the first; with few rows it would only tell what verification costs before
+    /// its first row.
+    private static let endurance = Measure(
+        "speed of full, most/fewest rows", .ratio, better: .higher, budget: 0.85, gate: .atFullScale
+    ) { round in
+        guard let first = round.points.first, let last = round.points.last, first.rows >= 100_000,
+            let few = round.sample("full", at: first)?.notes["rows/s"],
+            let many = round.sample("full", at: last)?.notes["rows/s"], few > 0
+        else { return nil }
+        return many / few
     }
 }

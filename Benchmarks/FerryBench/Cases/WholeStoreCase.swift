@@ -21,19 +21,6 @@ struct WholeStoreCase: MigrationBesideSQL {
     static func filledTable(_ plan: SQLFloor.Plan) -> String { "ZBOOK" }
 
     static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
-        let from = try plan.old.join("Book", "users")
-        let to = try plan.new.join("Book", "users")
-        return [
-            try BookSQL.carry(plan),
-            """
-            INSERT INTO main.ZUSER (Z_PK, Z_ENT, Z_OPT, ZMEMBERSINCE, ZNAME)
-            SELECT Z_PK, \(try plan.number(of: "User")), Z_OPT, ZMEMBERSINCE, ZNAME FROM source.ZUSER
-            """,
-            """
-            INSERT INTO main.\(to.table) (\(to.own), \(to.other))
-            SELECT \(from.own), \(from.other) FROM source.\(from.table)
-            ORDER BY \(to.isOwnFirst ? "1, 2" : "2, 1")
-            """,
-        ]
+        [try BookSQL.carry(plan), try BookSQL.users(plan), try BookSQL.links("users", plan)]
     }
 }

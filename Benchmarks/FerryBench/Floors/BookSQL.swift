@@ -25,6 +25,55 @@ enum BookSQL {
         """
     }
 
+    /// Users as they are.
+    static func users(_ plan: SQLFloor.Plan) throws -> String {
+        """
+        INSERT INTO main.ZUSER (Z_PK, Z_ENT, Z_OPT, ZMEMBERSINCE, ZNAME)
+        SELECT Z_PK, \(try plan.number(of: "User")), Z_OPT, ZMEMBERSINCE, ZNAME FROM source.ZUSER
+        """
+    }
+
+    /// The rows of a join table that both stores have, in the order of the new one's key.
+    static func links(_ relationship: String, _ plan: SQLFloor.Plan) throws -> String {
+        let from = try plan.old.join("Book", relationship)
+        let to = try plan.new.join("Book", relationship)
+        return """
+            INSERT INTO main.\(to.table) (\(to.own), \(to.other))
+            SELECT \(from.own), \(from.other) FROM source.\(from.table)
+            ORDER BY \(to.isOwnFirst ? "1, 2" : "2, 1")
+            """
+    }
+
+    /// Authors by name in the order of their first books, the books themselves with the columns that both stores have,
+    /// and what relates them.
+    static func authors(_ kept: String, _ plan: SQLFloor.Plan) throws -> [String] {
+        let join = try plan.new.join("Book", "authors")
+        return [
+            "CREATE TEMP TABLE author (name TEXT PRIMARY KEY, first INTEGER) WITHOUT ROWID",
+            """
+            INSERT INTO temp.author SELECT ZAUTHORNAME, min(Z_PK) FROM source.ZBOOK WHERE ZAUTHORNAME IS NOT NULL
+            GROUP BY ZAUTHORNAME ORDER BY ZAUTHORNAME
+            """,
+            """
+            INSERT INTO main.ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME)
+            SELECT row_number() OVER (ORDER BY first), \(try plan.number(of: "Author")), 1, name FROM temp.author
+            """,
+            "DROP TABLE temp.author",
+            "CREATE TEMP TABLE author (name TEXT PRIMARY KEY, key INTEGER) WITHOUT ROWID",
+            "INSERT INTO temp.author SELECT ZNAME, Z_PK FROM main.ZAUTHOR ORDER BY ZNAME",
+            """
+            INSERT INTO main.ZBOOK (Z_PK, Z_ENT, \(kept))
+            SELECT Z_PK, \(try plan.number(of: "Book")), \(kept) FROM source.ZBOOK
+            """,
+            """
+            INSERT INTO main.\(join.table) (\(join.own), \(join.other))
+            SELECT b.Z_PK, a.key FROM source.ZBOOK AS b JOIN temp.author AS a ON a.name = b.ZAUTHORNAME
+            ORDER BY \(join.isOwnFirst ? "1, 2" : "2, 1")
+            """,
+            "DROP TABLE temp.author",
+        ]
+    }
+
     static let range = " WHERE Z_PK > ?1 AND Z_PK <= ?2"
 
     /// Reading and writing apart, for the loop in C; the price is its column 8, counted from 0.

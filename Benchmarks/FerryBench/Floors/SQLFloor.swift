@@ -14,15 +14,19 @@ struct SQLFloor {
 
     /// The layouts of both stores, worked out before anything is measured.
     struct Plan {
-        let data: String
+        /// The old store.
+        let source: String
         let old: StoreLayout
         let new: StoreLayout
 
         init(_ data: String) throws {
-            self.data = data
-            let catalog = try Subject.catalog(data)
-            old = try StoreLayout.canonical(for: catalog.version(named: "Version1").model)
-            new = try StoreLayout.canonical(for: catalog.version(named: "Version2").model)
+            try self.init(source: Subject.store(data), Subject.catalog(data), from: "Version1", to: Subject.target)
+        }
+
+        init(source: String, _ catalog: ModelCatalog, from old: String, to new: String) throws {
+            self.source = source
+            self.old = try StoreLayout.canonical(for: catalog.version(named: old).model)
+            self.new = try StoreLayout.canonical(for: catalog.version(named: new).model)
         }
 
         /// `Z_ENT` of an entity in the new store.
@@ -35,12 +39,14 @@ struct SQLFloor {
     }
 
     /// Opens the new store with its empty tables, and attaches the old one as `source`.
-    init(_ plan: Plan, work: String) throws {
+    init(_ plan: Plan, work: String) throws { try self.init(plan, at: "\(work)/Floor.sqlite") }
+
+    init(_ plan: Plan, at path: String) throws {
         layout = plan.new
-        connection = try Connection(path: "\(work)/Floor.sqlite", mode: .create)
+        connection = try Connection(path: path, mode: .create)
         try StoreCreation.prepare(connection)
         try Self.setRules(connection)
-        try connection.attach(path: Subject.store(plan.data), as: "source", mode: .immutable)
+        try connection.attach(path: plan.source, as: "source", mode: .immutable)
         try connection.transaction {
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
         }
@@ -86,8 +92,8 @@ struct SQLFloor {
     }
 
     /// A floor that carries fewer rows than Ferry is none.
-    static func require(_ rows: Int, in table: String, work: String) throws {
-        let connection = try Connection(path: "\(work)/Floor.sqlite", mode: .readOnly)
+    static func require(_ rows: Int, in table: String, work: String, file: String = "Floor.sqlite") throws {
+        let connection = try Connection(path: "\(work)/\(file)", mode: .readOnly)
         let found = try connection.integer("SELECT count(*) FROM \(table)") ?? 0
         guard found == Int64(rows) else {
             throw FerryError(.internalError, "A floor wrote \(found) rows into \(table) instead of \(rows).")

@@ -23,6 +23,15 @@ enum ZstdTool {
         guard cfloor_decompress(input, output) else { throw failure("decompress", input) }
     }
 
+    /// Decodes an archive into a pipe, with a file beside it that must hold the same.
+    ///
+    /// Where the tool is not installed, the decoded file stands in for the pipe.
+    static func compare(_ archive: String, with file: String) throws {
+        if path != nil { return try Tool.run("/bin/sh", ["-c", "zstd -q -d -c \"$0\" | cmp - \"$1\"", archive, file]) }
+        try decompress(archive, to: archive + ".decoded")
+        try Tool.run("/usr/bin/cmp", [archive + ".decoded", file])
+    }
+
     private static func failure(_ action: String, _ path: String) -> FerryError {
         FerryError(.fileFailed, "The floor could not \(action) \(path).")
     }

@@ -32,12 +32,53 @@ extension Subject {
                 values: bookValues, links: [PropertyKey("Book", "users"): 2...2])
         })
 
-    private static let user = ModelText.entity(
+    static let user = ModelText.entity(
         "User",
         [
             ModelText.attribute("memberSince", "Date"), ModelText.attribute("name", "String"),
             ModelText.toMany("books", "Book", inverse: "users"),
         ], indexed: ["name"])
+
+    /// The library with an author found or created for each book, and a file for each of its users.
+    static let authorsAndFiles = Subject(
+        old: booksAndUsers.old,
+        new: ModelText.model([
+            ModelText.entity(
+                "Author",
+                [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")]),
+            ModelText.entity(
+                "Book",
+                keptBook.filter { !$0.contains("\"authorName\"") && !$0.contains("\"fileURL\"") } + [
+                    ModelText.attribute("title", "String"), ModelText.toMany("authors", "Author", inverse: "books"),
+                    ModelText.toMany("files", "File", inverse: "book"),
+                ], indexed: ["title"]),
+            ModelText.entity(
+                "File",
+                [
+                    ModelText.attribute("url", "String"), ModelText.toOne("book", "Book", inverse: "files"),
+                    ModelText.toOne("user", "User", inverse: "files"),
+                ]),
+            ModelText.entity(
+                "User",
+                [
+                    ModelText.attribute("memberSince", "Date"), ModelText.attribute("name", "String"),
+                    ModelText.toMany("files", "File", inverse: "user"),
+                ], indexed: ["name"]),
+        ]),
+        mapping: """
+            { "source": "Version1", "destination": "Version2",
+              "entityMappings": [
+                { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "authorName != nil",
+                  "unique": ["name"], "attributes": { "name": "$source.authorName" } },
+                { "name": "BookToBook", "source": "Book", "destination": "Book",
+                  "relationships": { "authors": { "mapping": "BookAuthor", "from": "$source" } } },
+                { "name": "UserToUser", "source": "User", "destination": "User" },
+                { "name": "BookFile", "source": "Book", "forEach": { "user": "$source.users" }, "destination": "File",
+                  "attributes": { "url": "$source.fileURL" },
+                  "relationships": { "book": { "mapping": "BookToBook", "from": "$source" },
+                                     "user": { "mapping": "UserToUser", "from": "$user" } } } ] }
+            """,
+        options: booksAndUsers.options)
 
     /// Books whose authors are found by name or created, and related many to many.
     ///

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -36,8 +38,13 @@ public struct MigrationReport: Sendable {
     public var chunks: ChunkStatistics
     /// Whether work of an earlier call was used.
     public var resumed: Bool
+    /// Seconds of this call.
     public var wallSeconds: Double
-    /// Wall time per phase, in the order in which they ran, all steps and all calls together.
+    /// Seconds of earlier calls of a run that was gone on with; what a killed call had not recorded is not in it.
+    public var earlierSeconds: Double = 0
+    /// What each phase took, in the order in which they ran, all steps and all calls together.
+    ///
+    /// Their seconds add up to ``wallSeconds`` and ``earlierSeconds``.
     public var phases: [PhaseTime]
     /// Bytes that the process gave to calls that write, and took from calls that read, during this call; nil where the
     /// system does not tell.
@@ -153,17 +160,27 @@ public struct MigrationReport: Sendable {
     public struct PhaseTime: Sendable, Hashable, Codable {
         public var name: String
         public var seconds: Double
-        /// Rows that were carried (`rows`) or compared (`verify`); nil for phases that are not counted in rows.
+        /// Rows that the phase went over: read (`rows`), compared (`verify`), or written (`relationships`, `indexes`,
+        /// `swap`); nil for other phases, and where rows were not counted.
         public var rows: Int64?
-        /// Bytes of the store that a snapshot holds; nil for other phases.
+        /// Bytes of the store that a snapshot holds, else what the process read and wrote meanwhile; nil where the system
+        /// does not tell.
         public var bytes: Int64?
+        /// Bytes that the process took from calls that read, and gave to calls that write; nil where the system does not
+        /// tell.
+        public var bytesRead: Int64?
+        public var bytesWritten: Int64?
 
         public var rowsPerSecond: Double? { rows.map(perSecond) ?? nil }
         public var bytesPerSecond: Double? { bytes.map(perSecond) ?? nil }
 
-        package init(name: String, seconds: Double) {
-            self.name = name
-            self.seconds = seconds
+        init(_ use: PhaseUse, rows: Int64?, bytes: Int64?) {
+            name = use.phase.rawValue
+            seconds = use.seconds
+            self.rows = rows
+            (bytesRead, bytesWritten) = (use.bytesRead, use.bytesWritten)
+            self.bytes = bytes
+            if bytes == nil, let read = bytesRead, let written = bytesWritten { self.bytes = read + written }
         }
 
         private func perSecond(_ count: Int64) -> Double? { seconds > 0 ? Double(count) / seconds : nil }

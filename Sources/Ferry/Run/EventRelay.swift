@@ -5,6 +5,7 @@ internal import Synchronization
 final class EventRelay: Sendable {
     private let onEvent: @Sendable (MigrationEvent) -> Void
     private let last = Mutex<(phase: Phase?, step: Int?)>((nil, nil))
+    private let clock = Mutex(PhaseClock())
     private let meter = Mutex<ProgressMeter?>(nil)
 
     init(_ onEvent: @escaping @Sendable (MigrationEvent) -> Void) { self.onEvent = onEvent }
@@ -13,12 +14,16 @@ final class EventRelay: Sendable {
 
     func begin(_ phase: Phase, step: Int? = nil) {
         last.withLock { $0 = (phase, step) }
+        clock.withLock { $0.begin(phase) }
         meter.withLock { $0 }?.begin(phase, step: step)
         onEvent(.phase(phase, step: step))
     }
 
     /// The phase and step at work.
     var position: (phase: Phase?, step: Int?) { last.withLock { $0 } }
+
+    /// What each phase of this call has taken so far.
+    var phases: [PhaseUse] { clock.withLock { $0.measured() } }
 
     /// Lets a meter take part; nil ends that.
     func measure(by new: ProgressMeter?) {
@@ -37,6 +42,7 @@ final class EventRelay: Sendable {
                 last = (update.phase, step)
                 return true
             }
+            if isNew { clock.withLock { $0.begin(update.phase) } }
             meter.withLock { $0 }?.take(update, step: step)
             if isNew { onEvent(.phase(update.phase, step: step)) }
             onEvent(.progress(update))

@@ -18,7 +18,6 @@ extension MigrationRun {
             throw swapHeld(in: folder)
         }
         relay.begin(.swap)
-        let time = Clock.nanoseconds()
         let destination = lastDestination(record, in: folder)
         if let output = place.output {
             try record.checkSource(sourceGuard.fingerprint())
@@ -39,7 +38,7 @@ extension MigrationRun {
                 checkDestination: { [record] in try self.checkVerified(record, destination) }
             ).run(&record)
         }
-        record.spend(seconds(since: time), in: .swap)
+        noteTimes(&record)
     }
 
     /// Notes which external files the store names as long as it can be asked.
@@ -62,7 +61,6 @@ extension MigrationRun {
         _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
     ) -> MigrationReport? {
         relay.begin(.cleanUp)
-        let time = Clock.nanoseconds()
         var record = record
         record.phase = .cleanUp
         if let output = place.output {
@@ -79,9 +77,9 @@ extension MigrationRun {
         }
         let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
         let done = cleanUp.finish(record, in: folder, after: problem)
-        record.spend(seconds(since: time), in: .cleanUp)
         relay.measure(by: nil)
         for warning in done.warnings { warn(warning) }
+        noteTimes(&record)
         guard let migration = record.migration else { return nil }
         var report = report(record, migration)
         report.externalFiles = done.external
@@ -110,7 +108,7 @@ extension MigrationRun {
         if chunkTimes.count > 0 { report.chunks.longestSeconds = Double(chunkTimes.longest) / 1e9 }
         report.resumed = isResumed
         report.wallSeconds = seconds(since: start)
-        report.phases = record.phases.map { .init(name: $0.phase.rawValue, seconds: $0.seconds) }
+        report.earlierSeconds = earlierSeconds
         report.peakResidentBytes = PeakMemory.bytes(files: files)
         if let before = bytesBefore, let now = ProcessBytes.now(files: files) {
             report.bytesRead = now.read - before.read
@@ -124,16 +122,23 @@ extension MigrationRun {
             verification.notRecomputed += step.verification.notRecomputed
         }
         report.verification = verification
-        for index in report.phases.indices {
-            switch record.phases[index].phase {
-            case .rows where report.entityMappings.allSatisfy { $0.isEstimated != true }:
-                report.phases[index].rows = report.entityMappings.map(\.read).clampedSum
-            case .verify: report.phases[index].rows = verification.checked
-            case .snapshot: report.phases[index].bytes = record.snapshotBytes
-            default: break
-            }
+        report.phases = record.phases.map { use in
+            MigrationReport.PhaseTime(
+                use, rows: rows(of: use.phase, report),
+                bytes: use.phase == .snapshot ? record.snapshotBytes : nil)
         }
         return report
+    }
+
+    /// The rows that a phase goes over; nil where they were not counted, or where it goes over none.
+    private func rows(of phase: Phase, _ report: MigrationReport) -> Int64? {
+        guard report.entityMappings.allSatisfy({ $0.isEstimated != true }) else { return nil }
+        switch phase {
+        case .preflight, .snapshot, .cleanUp: return nil
+        case .rows: return report.entityMappings.map(\.read).clampedSum
+        case .relationships, .indexes, .swap: return report.entityMappings.map(\.written).clampedSum
+        case .verify: return report.verification.checked
+        }
     }
 }
 

@@ -85,7 +85,9 @@ extension MigrationRun {
         var current = record
         do {
             try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
+                relay.begin(.swap)
                 addSteps(plan, reports, to: &current)
+                noteTimes(&current)
                 try folder.save(current)
                 try connection.checkPlace()
             }

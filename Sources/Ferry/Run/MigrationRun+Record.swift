@@ -61,7 +61,7 @@ extension MigrationRun {
     ) throws -> RunRecord {
         try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
         try found.checkPlace()
-        isResumed = true
+        goOn(with: found.record ?? known)
         return found.record ?? known
     }
 

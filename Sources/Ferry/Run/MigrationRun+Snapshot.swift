@@ -18,7 +18,6 @@ extension MigrationRun {
         }
         try stop.check()
         relay.begin(.snapshot)
-        let time = Clock.nanoseconds()
         record.phase = .snapshot
         try folder.save(record)
         let snapshot = try snapshots.create(
@@ -26,7 +25,7 @@ extension MigrationRun {
             stop: stop, progress: relay.hook())
         record.snapshot = snapshot.archivePath
         record.snapshotBytes = snapshot.bytes
-        record.spend(seconds(since: time), in: .snapshot)
+        noteTimes(&record)
         try folder.save(record)
         stop.unitIsDone()
     }

@@ -25,6 +25,7 @@ extension MigrationRun {
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
+                relay.begin(.rows, step: number)
                 // A step in place looks at its rows itself, before its COMMIT.
                 if index > 0, step.mode == .copy, record.migration?.checkedStep != number {
                     try checkRows(step, run.sourcePath)
@@ -36,6 +37,7 @@ extension MigrationRun {
                 releaseUnusedMemory()
                 isResumed = isResumed || report.resumed
                 chunkTimes.add(report.chunkTimes)
+                noteTimes(&record)
                 record.phase = .verify
                 try folder.save(record)
                 let verification = try verify(run, report, number, migration.now, &record)
@@ -148,7 +150,6 @@ extension MigrationRun {
     ) throws -> VerificationSummary {
         guard configuration.verify != .none else { return VerificationSummary(mode: .none) }
         relay.begin(.verify, step: number)
-        let time = Clock.nanoseconds()
         let workFolder = run.folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
         // What a step in place has deleted first is to be missed as what a copy leaves out.
@@ -170,7 +171,7 @@ extension MigrationRun {
         let found = try verification.run()
         releaseUnusedMemory()
         try files.removeTree(workFolder)
-        record.spend(seconds(since: time), in: .verify)
+        noteTimes(&record)
         var summary = VerificationSummary(mode: configuration.verify)
         summary.checked = found.checked
         summary.notRecomputed = found.notRecomputed
@@ -202,9 +203,6 @@ extension RunRecord {
         let executors = Dictionary(
             step.partitions.flatMap(\.entityMappings).map { ($0.mapping.name, $0.executor.rawValue) },
             uniquingKeysWith: { first, _ in first })
-        for (phase, nanoseconds) in report.phaseNanoseconds.sorted(by: { $0.key.order < $1.key.order }) {
-            spend(Double(nanoseconds) / 1e9, in: phase)
-        }
         let mappings = report.counts.map { counts in
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,
@@ -219,11 +217,6 @@ extension RunRecord {
                 healed: report.healed.map { .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows) },
                 leftBehind: report.leftBehind, chunks: report.chunks, verification: verification))
     }
-}
-
-extension Phase {
-    /// The place among the phases of a run.
-    var order: Int { Phase.allCases.firstIndex(of: self) ?? 0 }
 }
 
 extension EngineOptions {

@@ -27,9 +27,8 @@ extension MigrationRun {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
             relay.begin(.preflight)
-            let time = Clock.nanoseconds()
             (folder, record) = try beginRun(plan, [:], sourceGuard, in: found) { try checkUnchanged(store, &$0) }
-            record.spend(seconds(since: time), in: .preflight)
+            noteTimes(&record)
             stop.unitIsDone()
         }
         if record.migration?.steps.isEmpty == true { try copy(sourceGuard, &record, folder) }
@@ -72,7 +71,6 @@ extension MigrationRun {
         record.phase = .rows
         try folder.save(record)
         relay.begin(.rows, step: 1)
-        var time = Clock.nanoseconds()
         let step = folder.stepFolder(1)
         try files.createDirectory(step, mode: 0o700)
         try files.syncFolder(folder.path)
@@ -80,13 +78,11 @@ extension MigrationRun {
         let copy = PageCopy(folder: step, destination: destination(ofStep: 1, in: folder), files: files)
         relay.send(.progress(ProgressUpdate(phase: .rows, subject: "copy of the store")))
         if try !files.exists(copy.destination) { try copy.run(reader, stop: stop) }
-        record.spend(seconds(since: time), in: .rows)
         if configuration.verify != .none {
             relay.begin(.verify, step: 1)
-            time = Clock.nanoseconds()
             try copy.verify(against: reader, stop: stop)
-            record.spend(seconds(since: time), in: .verify)
         }
+        noteTimes(&record)
         record.migration?.steps = [
             RunRecord.StepRecord(
                 isFinished: true, destination: FileState(try files.attributes(copy.destination)), entityMappings: [],

@@ -26,6 +26,8 @@ final class MigrationRun {
     var nameRefusals: [FerryError] = []
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
+    /// What the phases of earlier calls have taken.
+    private var earlierPhases: [PhaseUse] = []
     /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
     var copiesInferred: Bool?
     /// What the report is to say beside what was found before the run.
@@ -61,7 +63,7 @@ final class MigrationRun {
                     .recover(&left, at: place.result)
             }
             if let swapped = record, isSwapped == true {
-                isResumed = true
+                goOn(with: swapped)
                 let report = finish(found, swapped)
                 if let report, try isTarget(report.to) { return report }
                 try found.requireEmpty()
@@ -98,7 +100,7 @@ final class MigrationRun {
         if version.hashes == target.hashes {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
-                isResumed = true
+                goOn(with: known)
                 if let report = finish(found, known) { return report }
             }
             guard place.output != nil, configuration.copiesUnchanged else {
@@ -133,13 +135,12 @@ final class MigrationRun {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
             relay.begin(.preflight)
-            let time = Clock.nanoseconds()
             (folder, record) = try beginRun(plan, rows, sourceGuard, in: found) { folder in
                 try sourceGuard.connection.abandoning(on: stop) {
                     try preflight(store, planned, scratch: scratch, &folder)
                 }
             }
-            record.spend(seconds(since: time), in: .preflight)
+            noteTimes(&record)
             stop.unitIsDone()
             measure(plan, record, folder)
         }
@@ -170,6 +171,18 @@ final class MigrationRun {
         }
         return report
     }
+
+    /// From here on the run is the one that an earlier call began.
+    func goOn(with record: RunRecord) {
+        isResumed = true
+        earlierPhases = record.phases
+    }
+
+    /// Records what the phases have taken so far.
+    func noteTimes(_ record: inout RunRecord) { record.phases = earlierPhases.adding(relay.phases) }
+
+    /// Seconds of earlier calls, as far as they were recorded.
+    var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
     /// Whether a version by name, which a run has led to, is where the migration leads.
     private func isTarget(_ name: String) throws -> Bool {

@@ -44,8 +44,8 @@ package struct RunRecord: Codable, Sendable {
     var output: FileState?
     /// What a rollback has kept of what it replaces: a snapshot, or copies of files.
     var keptReplaced: [String]?
-    /// Seconds spent per phase by all calls, in the order of the phases.
-    package var phases: [PhaseSeconds] = []
+    /// What each phase has taken in all calls, as far as it was recorded, in the order of the phases.
+    package var phases: [PhaseUse] = []
     /// Nil for a rollback.
     package var migration: Migration?
 
@@ -185,19 +185,5 @@ package struct RunRecord: Codable, Sendable {
         var leftBehind: [String]
         var chunks: Int
         var verification: VerificationSummary
-    }
-
-    package struct PhaseSeconds: Codable, Sendable {
-        var phase: Phase
-        var seconds: Double
-    }
-
-    mutating func spend(_ seconds: Double, in phase: Phase) {
-        if let index = phases.firstIndex(where: { $0.phase == phase }) {
-            phases[index].seconds += seconds
-        } else {
-            phases.append(PhaseSeconds(phase: phase, seconds: seconds))
-            phases.sort { $0.phase.order < $1.phase.order }
-        }
     }
 }

@@ -27,8 +27,9 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     package struct Place: Codable, Hashable, Sendable {
         private var device: UInt64
         private var inode: UInt64
-        /// Of an output: nothing but the run has business with it before the run's end. Absent for a store, which its app
-        /// may open at once, and in records of earlier tools.
+        /// Of an output, which only the run may write before its end.
+        ///
+        /// Absent for a store, which its app may open at once, and in records of earlier tools.
         private var bytes: Int64?
         private var modified: Int64?
 

@@ -46,7 +46,7 @@ struct MigrationRendering {
                     })
             ),
             ("chunks", .integer(report.chunks.count)), ("resumed", .bool(report.resumed)),
-            ("wallSeconds", .number(report.wallSeconds)),
+            ("wallSeconds", .number(report.wallSeconds)), ("earlierSeconds", .number(report.earlierSeconds)),
             (
                 "phases",
                 .array(
@@ -54,7 +54,8 @@ struct MigrationRendering {
                         .object([
                             ("name", .string($0.name)), ("seconds", .number($0.seconds)), ("rows", .integer($0.rows)),
                             ("rowsPerSecond", .number($0.rowsPerSecond)), ("bytes", .integer($0.bytes)),
-                            ("bytesPerSecond", .number($0.bytesPerSecond)),
+                            ("bytesPerSecond", .number($0.bytesPerSecond)), ("bytesRead", .integer($0.bytesRead)),
+                            ("bytesWritten", .integer($0.bytesWritten)),
                         ])
                     })
             ),
@@ -219,7 +220,9 @@ struct MigrationRendering {
 
     private var times: String {
         let phases = report.phases.map { "\($0.name) \(Quantity.durationText(seconds: $0.seconds))" + speed($0) }
+        let earlier = report.earlierSeconds
         return Quantity.durationText(seconds: report.wallSeconds)
+            + (earlier > 0 ? " after \(Quantity.durationText(seconds: earlier)) of earlier calls" : "")
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
     }
 

@@ -154,7 +154,6 @@ package struct InPlaceRun {
 
     private func runInTransaction() throws -> StepReport {
         var report = StepReport()
-        let start = Clock.nanoseconds()
         options.progress?(ProgressUpdate(phase: .rows))
         let resolved = step.resolved
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
@@ -201,13 +200,10 @@ package struct InPlaceRun {
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
-        report.phaseNanoseconds[.rows] = Clock.nanoseconds(since: start)
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
         releaseUnusedMemory()
         options.progress?(ProgressUpdate(phase: .verify))
-        let checkStart = Clock.nanoseconds()
         report.counts = try checks.after(before, written: written)
-        report.phaseNanoseconds[.verify] = Clock.nanoseconds(since: checkStart)
         report.unmapped = checks.unmapped(before)
         report.leftBehind = try checks.leftBehind(of: leftovers)
         for (position, rows) in removed.rows where report.counts.indices.contains(position) {
@@ -254,7 +250,6 @@ package struct InPlaceRun {
             var run = InPlaceRun(step: part, connection: connection, options: options)
             run.isFirst = isFirst && index == 0
             let found = try run.run()
-            report.phaseNanoseconds.merge(found.phaseNanoseconds, uniquingKeysWith: +)
             report.healed += found.healed
             report.leftBehind += found.leftBehind
             if index == 0 { for counts in found.counts { dropped[counts.source ?? "", default: 0] += counts.dropped } }

@@ -1,0 +1,17 @@
+internal import BenchmarkHarness
+
+extension Point {
+    /// A hundred thousand rows and each power of ten above, up to the rows asked for; below that a tenth and all of them.
+    static func growing(to rows: Int) -> [Point] {
+        guard rows > 100_000 else { return [max(1, rows / 10), rows].map(Self.named) }
+        var sizes: [Int] = []
+        var size = 100_000
+        while size < rows {
+            sizes.append(size)
+            size *= 10
+        }
+        return (sizes + [rows]).map(Self.named)
+    }
+
+    private static func named(_ rows: Int) -> Point { Point("\(Figure.grouped(rows)) rows", rows: rows) }
+}
