@@ -18,6 +18,10 @@ public struct ProgressUpdate: Sendable {
     /// Rows done so far, or bytes while a snapshot is taken; `total` is nil while unknown.
     public var done: Int64
     public var total: Int64?
+    /// How much of the whole call is done, from 0 to 1; nil while it is not known.
+    public var fraction: Double?
+    /// Seconds to the end of the call at the speed so far; nil while it is not known.
+    public var secondsLeft: Double?
 
     public init(phase: Phase, subject: String? = nil, done: Int64 = 0, total: Int64? = nil) {
         self.phase = phase

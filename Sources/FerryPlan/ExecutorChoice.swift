@@ -42,6 +42,6 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
             }
             return (.row, "\(attribute) has more operations within each other than SQLite reads")
         }
-        return (.set, "every value is a column, a bound parameter or a function of Ferry's")
+        return (.set, "SQL computes every value")
     }
 }

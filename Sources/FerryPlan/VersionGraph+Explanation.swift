@@ -21,7 +21,7 @@ extension VersionGraph {
         guard edge.isInferred else {
             let models = edge.mappingModels.map(\.name).joined(separator: ", ")
             let isNext = neighbourPairs.contains { $0 == (node(edge.source), node(edge.destination)) }
-            let rest = isNext && route.infers ? ", which goes before an inferred mapping" : ""
+            let rest = isNext && route.infers ? ", preferred to an inferred mapping" : ""
             return "\(chosen)by mapping model\(edge.mappingModels.count == 1 ? "" : "s") \(models)\(rest)"
         }
         let isOwn = node(edge.source) < 0

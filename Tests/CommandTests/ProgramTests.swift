@@ -206,10 +206,11 @@ struct ProgramTests {
         #expect(first.exitCode == 0, "\(first.diagnostics)")
         #expect(first.output.contains("\"outcome\": \"migrated\""))
         let lines = first.diagnostics.split(separator: "\n")
-        for line in lines where line.hasPrefix("{") {
-            _ = try JSONDecoder().decode(Line.self, from: Data(line.utf8))
-        }
-        let phases = Set(lines.compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)).phase })
+        // Warnings are lines of JSON, too.
+        let told = try lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        #expect(told.allSatisfy { ($0.phase == nil) != ($0.warning == nil) } && told.contains { $0.warning != nil })
+        #expect(told.contains { $0.fraction ?? 0 > 0.9 })
+        let phases = Set(told.compactMap(\.phase))
         #expect(phases.isSuperset(of: ["snapshot", "rows", "verify", "swap"]), "\(phases)")
 
         let after = try library.digest()
@@ -232,9 +233,11 @@ struct ProgramTests {
     }
 
     private struct Line: Decodable {
-        var phase: String
+        var phase: String?
+        var warning: String?
+        var fraction: Double?
         var subject: String?
-        var done: Int64
+        var done: Int64?
         var total: Int64?
     }
 

@@ -5,13 +5,13 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
 
 #ifdef __linux__
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #else
@@ -96,6 +96,12 @@ static inline int ferry_rename_to_free(const char *source, const char *destinati
         return -1;
     }
     return errno == ENOENT ? rename(source, destination) : -1;
+}
+
+/// The columns of the terminal that a descriptor is open on; 0 where there is none, or where it does not tell.
+static inline int ferry_terminal_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 /// Gives back what nothing uses at the moment: freed memory, where the C library does not do so by itself, and the

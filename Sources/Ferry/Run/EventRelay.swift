@@ -43,7 +43,10 @@ final class EventRelay: Sendable {
                 return true
             }
             if isNew { clock.withLock { $0.begin(update.phase) } }
-            meter.withLock { $0 }?.take(update, step: step)
+            var update = update
+            if let measured = meter.withLock({ $0 })?.take(update, step: step) {
+                (update.fraction, update.secondsLeft) = measured
+            }
             if isNew { onEvent(.phase(update.phase, step: step)) }
             onEvent(.progress(update))
         }

@@ -71,7 +71,8 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    func take(_ update: ProgressUpdate, step: Int?) {
+    /// - Returns: How much of the run is done, and the seconds to its end.
+    func take(_ update: ProgressUpdate, step: Int?) -> (fraction: Double?, secondsLeft: Double?) {
         state.withLock { state in
             let isNew = state.phase != update.phase || state.step != step
             if isNew { enter(update.phase, step, &state) }
@@ -84,6 +85,7 @@ final class ProgressMeter: Sendable {
             }
             measure(&state)
             write(&state, isDue: isNew)
+            return (state.fraction, secondsLeft(state, at: Clock.nanoseconds()))
         }
     }
 
@@ -138,6 +140,15 @@ final class ProgressMeter: Sendable {
         return shares + (extent.verifies ? [(.verify, Share.verify)] : [])
     }
 
+    /// At the speed of this call so far; nil in its first second, when it means nothing yet.
+    private func secondsLeft(_ state: State, at now: UInt64) -> Double? {
+        let inCall = Double(Clock.nanoseconds(from: state.firstTime, to: now)) / 1e9
+        guard let fraction = state.fraction, let first = state.firstFraction, fraction > first, inCall >= 1 else {
+            return nil
+        }
+        return inCall * (1 - fraction) / (fraction - first)
+    }
+
     // MARK: The file
 
     /// What the file holds.
@@ -166,10 +177,7 @@ final class ProgressMeter: Sendable {
             let rows = Self.sum(state.done) - first
             if rows > 0 { content.rowsPerSecond = Double(rows) / inPhase }
         }
-        let inCall = Double(Clock.nanoseconds(from: state.firstTime, to: now)) / 1e9
-        if let fraction = state.fraction, let first = state.firstFraction, fraction > first, inCall >= 1 {
-            content.etaSeconds = inCall * (1 - fraction) / (fraction - first)
-        }
+        content.etaSeconds = secondsLeft(state, at: now)
         // Nothing of the run depends on this file: one that cannot be written is only not read.
         do {
             let aside = path + ".new"

@@ -48,8 +48,8 @@ struct CommandCall {
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let arguments = try Arguments(words, for: command.syntax)
         guard !arguments.has("--help") else {
-            let text = HelpText.command(command.syntax)
-            console.result([("help", .string(text.joined(separator: "\n")))], text: text)
+            let text = HelpText.command(command.syntax).joined(separator: "\n")
+            console.result([("help", .string(text))]) { HelpText.command(command.syntax, width: $0) }
             return .success
         }
         let instance = try command.init(from: arguments)

@@ -27,8 +27,8 @@ struct DiffCommand: Command {
         let (from, to) = Self.names(source, destination)
         let inferred = InferredMapping.infer(source: source, destination: destination)
         console.result(
-            [("from", .string(from)), ("to", .string(to)), ("changes", .array(inferred.changes.map(json)))],
-            text: text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes))
+            [("from", .string(from)), ("to", .string(to)), ("changes", .array(inferred.changes.map(json)))]
+        ) { text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0) }
         return .success
     }
 
@@ -49,7 +49,9 @@ struct DiffCommand: Command {
         ])
     }
 
-    private func text(_ inferred: InferredMapping, _ from: String, _ to: String, hasEqualHashes: Bool) -> [String] {
+    private func text(
+        _ inferred: InferredMapping, _ from: String, _ to: String, hasEqualHashes: Bool, width: Int
+    ) -> [String] {
         var lines = ["\(from) → \(to)"]
         if !inferred.changes.isEmpty {
             var table = TextTable(
@@ -60,7 +62,7 @@ struct DiffCommand: Command {
                     change.reason ?? "",
                 ])
             }
-            lines += [""] + table.lines + [""]
+            lines += [""] + table.lines(width: width) + [""]
         }
         if inferred.mappingModel == nil {
             let count = inferred.obstacles.count

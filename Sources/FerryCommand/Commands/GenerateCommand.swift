@@ -58,17 +58,17 @@ struct GenerateCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let named = try model.version(named: versionName)
         let (version, warnings) = try TargetNames(like: like, joinTables: joinTables).settled(named, files: FileLayer())
-        for warning in warnings { console.note("ferry: warning: \(warning)") }
+        for warning in warnings { console.warn(warning) }
         try checkEntities(of: version.model)
         let renderer = progress.renderer(on: console)
-        defer { renderer?.finish() }
+        defer { renderer.finish() }
         let files = FileLayer()
         let options = GenerationOptions(rows: rows, rowsOfEntity: rowsOfEntity, seed: seed)
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
-        try generator.generate(at: output, files: files) { renderer?.show($0) }
+        try generator.generate(at: output, files: files) { renderer.show($0) }
         let seconds = Clock.seconds(since: start)
-        renderer?.finish()
+        renderer.finish()
         let bytes = try files.attributes(output).size
         let total = generator.rows.values.reduce(0, +)
         console.result(

@@ -20,8 +20,8 @@ struct HashesCommand: Command {
         let catalog = try ModelCatalog(paths: paths)
         let versions = catalog.versions
         console.result(
-            [("versions", .array(versions.map { json($0, named: catalog.displayName(of: $0)) }))],
-            text: versions.flatMap { text($0, named: catalog.displayName(of: $0)) })
+            [("versions", .array(versions.map { json($0, named: catalog.displayName(of: $0)) }))]
+        ) { width in versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) } }
         for version in catalog.unreadable { console.note("ferry: warning: \(version.error.message)") }
         return .success
     }
@@ -39,14 +39,14 @@ struct HashesCommand: Command {
         ])
     }
 
-    private func text(_ version: ModelVersion, named name: String) -> [String] {
+    private func text(_ version: ModelVersion, named name: String, width: Int) -> [String] {
         var table = TextTable(["Entity", "Version hash", ""], [.left, .left, .left])
         let differing = Set(differing(version))
         for entity in Set(version.model.entities.keys).union(version.hashes.keys).sorted(by: codeUnitOrder) {
             let mark = differing.contains(entity) ? "differs from what the compiled model gives" : ""
             table.add([entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark])
         }
-        return ["\(name)\(version.isCurrent ? " (current)" : "")  \(version.path)"] + table.lines
+        return ["\(name)\(version.isCurrent ? " (current)" : "")  \(version.path)"] + table.lines(width: width)
             + [
                 "  digest    \(VersionHash.digest(version.hashes))",
                 "  checksum  \(VersionHash.checksum(version.hashes))", "",

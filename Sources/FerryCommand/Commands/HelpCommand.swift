@@ -18,7 +18,7 @@ struct HelpCommand: Command {
         if name.isEmpty {
             let list = commands.map { $0.syntax }
                 .map { JSON.object([("name", .string($0.name)), ("summary", .string($0.summary))]) }
-            console.result([("commands", .array(list))], text: HelpText.overview(commands))
+            console.result([("commands", .array(list))]) { HelpText.overview(commands, width: $0) }
             return .success
         }
         let chosen = commands.filter { $0.syntax.name == name || $0.syntax.name.hasPrefix(name + " ") }
@@ -28,8 +28,10 @@ struct HelpCommand: Command {
                 .usage, "Unknown command \(name).",
                 remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
         }
-        let text = Array(chosen.map { HelpText.command($0.syntax) }.joined(separator: ["", "──", ""]))
-        console.result([("help", .string(text.joined(separator: "\n")))], text: text)
+        func text(width: Int) -> [String] {
+            Array(chosen.map { HelpText.command($0.syntax, width: width) }.joined(separator: ["", "──", ""]))
+        }
+        console.result([("help", .string(text(width: .max).joined(separator: "\n")))], text: text(width:))
         return .success
     }
 }

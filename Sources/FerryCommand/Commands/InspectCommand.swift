@@ -49,9 +49,10 @@ struct InspectCommand: Command {
             let isSmall = size.bytes + size.logBytes <= InspectCommand.smallBytes
             return try InspectRendering(
                 path: store.filePath,
-                contents: StoreContents(connection, catalog: catalog, isFull: isFull || isSmall), size: size)
+                contents: StoreContents(connection, catalog: catalog, isFull: isFull || isSmall), size: size,
+                hasModels: !models.isEmpty)
         }
-        console.result(rendering.json, text: rendering.text)
+        console.result(rendering.json, text: rendering.text(width:))
         return .success
     }
 }

@@ -5,6 +5,8 @@ struct InspectRendering {
     let path: String
     let contents: StoreContents
     let size: StoreSize
+    /// Whether models were given to look for the store's version among.
+    let hasModels: Bool
 
     // MARK: JSON
 
@@ -78,13 +80,23 @@ struct InspectRendering {
 
     // MARK: Text
 
-    var text: [String] {
+    private static let features = [
+        "manyToMany": "many-to-many relationships", "orderedRelationships": "ordered relationships",
+        "inverselessRelationships": "relationships without an inverse", "externalStorage": "external binary data",
+        "transformable": "transformable attributes", "composite": "composite attributes",
+        "derivedAttributes": "derived attributes", "uniqueness": "uniqueness constraints",
+        "fetchIndexes": "fetch indexes", "rTree": "R-tree indexes", "history": "persistent history",
+        "cloudKit": "CloudKit", "modelCache": "model cache",
+    ]
+
+    func text(width: Int) -> [String] {
         var lines = ["Store      \(path)", "UUID       \(contents.metadata.uuid)", "Version    \(version)"]
         if let nearest = contents.nearest { lines += text(nearest) }
         if let framework = contents.metadata.frameworkVersion { lines.append("Framework  \(framework)") }
         lines.append("Size       \(files)")
         let lists = [
-            ("Features   ", contents.features), ("History    ", contents.objects?.historyTables ?? []),
+            ("Features   ", contents.features.map { Self.features[$0] ?? $0 }),
+            ("History    ", contents.objects?.historyTables ?? []),
             ("CloudKit   ", contents.objects?.cloudKitTables ?? []),
             ("Unknown    ", contents.objects?.unknownObjects ?? []),
             (
@@ -93,7 +105,7 @@ struct InspectRendering {
             ),
         ]
         for (label, names) in lists where !names.isEmpty { lines.append(label + names.joined(separator: ", ")) }
-        lines += [""] + tables
+        lines += [""] + tables(width: width)
         if !contents.problems.isEmpty { lines += ["", "Problems"] + contents.problems.map { "  " + text($0) } }
         if !contents.isFull {
             lines += ["", "Looked at only: rows are estimated, damage was not looked for. --full reads it all."]
@@ -101,7 +113,7 @@ struct InspectRendering {
         return lines
     }
 
-    private var tables: [String] {
+    private func tables(width: Int) -> [String] {
         var table = TextTable(
             ["Entity", "Number", "Table", "Rows", "Bytes"], [.left, .right, .left, .right, .right])
         for entity in contents.entities {
@@ -115,7 +127,7 @@ struct InspectRendering {
                 "", "", join.table, rows(join.rows, join.isEstimated), join.bytes.map(Quantity.sizeText) ?? "",
             ])
         }
-        return table.lines
+        return table.lines(width: width)
     }
 
     private func rows(_ count: Int64?, _ isEstimated: Bool) -> String {
@@ -138,7 +150,9 @@ struct InspectRendering {
 
     private var version: String {
         if !contents.versions.isEmpty { return contents.versions.joined(separator: ", also called ") }
-        return contents.isModelCached ? "that of the model cached in the store" : "none of the models given"
+        if contents.isModelCached { return "that of the model cached in the store" }
+        return hasModels
+            ? "none of the models given" : "unknown: no model was given (--models), and the store holds none"
     }
 
     private var files: String {

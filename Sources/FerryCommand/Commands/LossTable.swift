@@ -21,10 +21,10 @@ struct LossTable {
             })
     }
 
-    var lines: [String] {
+    func lines(width: Int) -> [String] {
         var table = TextTable(["Entity", "Property", "Number", "Because"], [.left, .left, .right, .left])
         for loss in losses { table.add([loss.entity, loss.property ?? "", number(loss), loss.because]) }
-        return table.lines
+        return table.lines(width: width)
     }
 
     /// The losses in one line, as in `Loses: Book.authorName, 4 values`.

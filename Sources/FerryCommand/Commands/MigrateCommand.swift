@@ -142,21 +142,24 @@ struct MigrateCommand: PolicyCommand {
             if isDryRun { return PlanCommand.show(try migrator.plan(configuration), on: console) }
             InterruptWatch.start(stop, on: console)
             let renderer = progress.renderer(on: console)
-            defer { renderer?.finish() }
+            defer { renderer.finish() }
             var configuration = configuration
             if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
+            let memoryLimit = configuration.memoryLimit
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 switch event {
-                case .planned(let plan): seen.withLock { $0 = plan }
-                case .phase(let phase, let step): renderer?.begin(phase, step: step)
-                case .progress(let update): renderer?.show(update)
-                case .warning(let text): console.note("ferry: warning: \(text)")
+                case .planned(let plan):
+                    seen.withLock { $0 = plan }
+                    renderer.plan(steps: plan.steps.count, memoryLimit: memoryLimit)
+                case .phase(let phase, let step): renderer.begin(phase, step: step)
+                case .progress(let update): renderer.show(update)
+                case .warning(let text): renderer.warn(text)
                 case .finished: break
                 }
             }
             let rendering = try rendering(of: migrator, configuration, stop, onEvent)
-            renderer?.finish()
-            console.result(rendering.json, text: rendering.text)
+            renderer.finish()
+            console.result(rendering.json, text: rendering.text(width:))
             return .success
         } catch {
             var error = input.worded(error)

@@ -46,7 +46,7 @@ struct MigrationRendering {
                     })
             ),
             ("chunks", .integer(report.chunks.count)), ("resumed", .bool(report.resumed)),
-            ("wallSeconds", .number(report.wallSeconds)), ("earlierSeconds", .number(report.earlierSeconds)),
+            ("wallSeconds", .number(report.wallSeconds)),
             (
                 "phases",
                 .array(
@@ -79,7 +79,7 @@ struct MigrationRendering {
                     ("removed", .integer(report.externalFiles.removed)),
                     ("unreferenced", .integer(report.externalFiles.unreferenced)),
                 ])
-            ),
+            ), ("earlierSeconds", .number(report.earlierSeconds)),
         ]
     }
 
@@ -125,7 +125,7 @@ struct MigrationRendering {
         ])
     }
 
-    var text: [String] {
+    func text(width: Int) -> [String] {
         if report.outcome == .upToDate {
             return ["\(report.store.filePath) has version \(report.to) already: there is nothing to do."]
         }
@@ -140,7 +140,7 @@ struct MigrationRendering {
                 + report.chain.joined(separator: " → ") + (report.resumed ? " (resumed)" : "")
                 + (rehearsal == nil ? "" : "; nothing was changed"), "",
         ]
-        lines += counts
+        lines += counts(width: width)
         for unmapped in report.unmapped {
             lines.append(
                 "  step \(unmapped.step): \(Quantity.grouped(unmapped.rows)) of \(unmapped.entity): no mapping reads them"
@@ -150,7 +150,7 @@ struct MigrationRendering {
             lines.append(
                 "  step \(healed.step): \(healed.kind) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)")
         }
-        if !report.losses.isEmpty { lines += ["", "Lost"] + LossTable(losses: report.losses).lines + [""] }
+        if !report.losses.isEmpty { lines += ["", "Lost"] + LossTable(losses: report.losses).lines(width: width) }
         lines += besides
         lines += ["", "Chunks        " + chunks, "Time          " + times]
         if let read = report.bytesRead, let written = report.bytesWritten {
@@ -194,7 +194,7 @@ struct MigrationRendering {
         return lines
     }
 
-    private var counts: [String] {
+    private func counts(width: Int) -> [String] {
         var table = TextTable(
             ["Step", "Entity mapping", "From", "To", "Read", "Created", "Written", "Dropped", "Merged"],
             [.right, .left, .left, .left, .right, .right, .right, .right, .right])
@@ -204,7 +204,7 @@ struct MigrationRendering {
                 ["\(mapping.step)", mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
                     + numbers.map { (mapping.isEstimated == true && $0 > 0 ? "~" : "") + Quantity.grouped($0) })
         }
-        return table.isEmpty ? [] : table.lines
+        return table.isEmpty ? [] : table.lines(width: width)
     }
 
     private var chunks: String {

@@ -31,7 +31,7 @@ struct PlanCommand: PolicyCommand {
 
     static func show(_ plan: PlanReport, on console: Console) -> ExitCode {
         let rendering = PlanRendering(plan: plan)
-        console.result(rendering.json, text: rendering.text)
+        console.result(rendering.json, text: rendering.text(width:))
         return plan.refusals.isEmpty ? .success : .refused
     }
 }

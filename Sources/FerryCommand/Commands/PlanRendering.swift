@@ -54,7 +54,7 @@ struct PlanRendering {
         ])
     }
 
-    var text: [String] {
+    func text(width: Int) -> [String] {
         var lines = [verdict, "", "Store    \(plan.store.filePath)"]
         if plan.isUpToDate {
             lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
@@ -72,7 +72,7 @@ struct PlanRendering {
                     + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
         }
         if !plan.losses.isEmpty {
-            lines += ["", "Lost"] + LossTable(losses: plan.losses).lines
+            lines += ["", "Lost"] + LossTable(losses: plan.losses).lines(width: width)
         }
         if !plan.links.isEmpty {
             lines += ["", "Why this chain"]
@@ -81,17 +81,15 @@ struct PlanRendering {
         for (index, step) in plan.steps.enumerated() {
             lines += ["", "Step \(index + 1)   \(step.from) → \(step.to)  (\(modeText(step)))"]
             lines.append("  \(modeWord(step)): \(step.reason).")
-            if step.versions.count > 2 {
-                lines.append("  In one pass over \(step.versions.count - 2) versions between.")
-            }
+            if let passed = passed(step) { lines.append("  " + passed) }
             if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
             if step.mode == "copy", step.scratchBytes > 0 {
                 lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
             }
-            lines += text(step)
+            lines += text(step, width: width)
         }
         if !tellsReasonsApart {
-            lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())" }
+            lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
         // The table has said the losses.
         let warnings = plan.warnings.filter { warning in !plan.losses.contains { $0.text == warning } }
@@ -135,14 +133,25 @@ struct PlanRendering {
     }
 
     private func modeText(_ step: PlanReport.Step) -> String {
-        let models = step.mappingModels.joined(separator: ", ")
-        return models.isEmpty ? step.mode : "\(step.mode), by \(models)"
+        if step.mode == "refused" { return "refused" }
+        if step.mappingModels == ["inferred"] { return "inferred mapping" }
+        let names = step.mappingModels.joined(separator: ", ")
+        return "mapping model\(step.mappingModels.count == 1 ? "" : "s") \(names)"
     }
 
-    private func text(_ step: PlanReport.Step) -> [String] {
+    /// The versions that a step goes through without a store of their own.
+    private func passed(_ step: PlanReport.Step) -> String? {
+        let versions = step.versions.dropFirst().dropLast()
+        guard !versions.isEmpty else { return nil }
+        let names =
+            versions.count > 4 ? "the \(versions.count) versions between them" : versions.joined(separator: ", ")
+        return "Goes through \(names) in the same pass over the rows."
+    }
+
+    private func text(_ step: PlanReport.Step, width: Int) -> [String] {
         let showsReason = tellsReasonsApart
         var table = TextTable(
-            ["Part", "Entity mapping", "From", "To", "Rows", "Executor"] + (showsReason ? ["Why"] : []),
+            ["Partition", "Entity mapping", "From", "To", "Rows", "Executor"] + (showsReason ? ["Why"] : []),
             [.right, .left, .left, .left, .right, .left] + (showsReason ? [.left] : []))
         for (index, partition) in step.partitions.enumerated() {
             for mapping in partition {
@@ -153,6 +162,6 @@ struct PlanRendering {
                 table.add(cells + (showsReason ? [mapping.reason] : []))
             }
         }
-        return table.isEmpty ? [] : table.lines
+        return table.isEmpty ? [] : table.lines(width: width)
     }
 }

@@ -50,7 +50,7 @@ struct RollbackCommand: Command {
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
                 "From \(report.snapshot.filePath), which is kept.",
                 report.kept.isEmpty
-                    ? "Nothing was snapshotted of what was replaced\(keepsReplaced ? ": no write to it is unsaved." : ".")"
+                    ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": nothing was written to it since its migration or rollback ended." : ", as asked.")"
                     : "What was replaced is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
             ] + (report.reason.map { ["\(number(report)) was taken: \($0)."] } ?? []))
         return .success

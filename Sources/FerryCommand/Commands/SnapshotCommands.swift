@@ -36,11 +36,11 @@ struct SnapshotCreateCommand: Command {
         let stop = StopRequest()
         InterruptWatch.start(stop, on: console)
         let renderer = progress.renderer(on: console)
-        defer { renderer?.finish() }
-        let entry = try StoreFiles(store).createSnapshot(in: folder, level: level, stop: stop) { renderer?.show($0) }
-        renderer?.finish()
+        defer { renderer.finish() }
+        let entry = try StoreFiles(store).createSnapshot(in: folder, level: level, stop: stop) { renderer.show($0) }
+        renderer.finish()
         let rendering = SnapshotRendering(entries: [entry])
-        console.result(rendering.json, text: rendering.table)
+        console.result(rendering.json, text: rendering.text(width:))
         return .success
     }
 }
@@ -64,8 +64,9 @@ struct SnapshotListCommand: Command {
         // The snapshots of a lost store are what one looks for most.
         let rendering = SnapshotRendering(entries: try StoreFiles(store).snapshots(in: folder))
         if rendering.entries.isEmpty { try store.checkStoreExists() }
-        console.result(
-            rendering.json, text: rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.table)
+        console.result(rendering.json) { width in
+            rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.text(width: width)
+        }
         return .success
     }
 }
@@ -92,8 +93,9 @@ struct SnapshotVerifyCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let rendering = SnapshotRendering(entries: try StoreFiles(store).verifySnapshots(snapshot, in: folder))
         if rendering.entries.isEmpty { try store.checkStoreExists() }
-        console.result(
-            rendering.json, text: rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.table)
+        console.result(rendering.json) { width in
+            rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.text(width: width)
+        }
         return rendering.entries.contains { $0.problem != nil } ? .differs : .success
     }
 }

@@ -42,7 +42,7 @@ struct SnapshotRendering {
         return .array(snapshots)
     }
 
-    var table: [String] {
+    func text(width: Int) -> [String] {
         var table = TextTable(
             ["No.", "Created", "Version", "Size", "Archive", "State", "Path"],
             [.right, .left, .left, .right, .right, .left, .left])
@@ -54,6 +54,6 @@ struct SnapshotRendering {
                 Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
             ])
         }
-        return table.lines + entries.compactMap { $0.problem?.text }
+        return table.lines(width: width) + entries.compactMap { $0.problem?.text }
     }
 }

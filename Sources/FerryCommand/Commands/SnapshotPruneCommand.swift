@@ -42,9 +42,11 @@ struct SnapshotPruneCommand: Command {
         let report = try StoreFiles(store).pruneSnapshots(in: folder, keep: keep, minimumAge: minimumAge, stop: stop)
         if report.removed.isEmpty, report.kept.isEmpty { try store.checkStoreExists() }
         let (removed, kept) = (SnapshotRendering(entries: report.removed), SnapshotRendering(entries: report.kept))
-        var text = report.removed.isEmpty ? ["Nothing was removed."] : ["Removed:"] + removed.table
-        if !report.kept.isEmpty { text += ["Kept:"] + kept.table }
-        console.result([("removed", removed.list), ("kept", kept.list)], text: text)
+        func text(width: Int) -> [String] {
+            (report.removed.isEmpty ? ["Nothing was removed."] : ["Removed:"] + removed.text(width: width))
+                + (report.kept.isEmpty ? [] : ["Kept:"] + kept.text(width: width))
+        }
+        console.result([("removed", removed.list), ("kept", kept.list)], text: text(width:))
         return .success
     }
 }

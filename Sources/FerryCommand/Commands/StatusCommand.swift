@@ -47,6 +47,11 @@ struct StatusCommand: Command {
                     + (status.finished.map { " since \($0)" } ?? "") + "; none is under way."
             ]
         case .running: ["A run of \(store.filePath) is under way" + details(status)]
+        case .interrupted where status.phase == Phase.swap.rawValue:
+            [
+                "A run of \(store.filePath) has done all but put the migrated store in place.",
+                "The same migrate command, without --hold-swap, does that; --restart drops the run.",
+            ]
         case .interrupted:
             [
                 "A run of \(store.filePath) was interrupted" + details(status),

@@ -75,16 +75,16 @@ struct VerifyCommand: Command {
         let stop = StopRequest()
         InterruptWatch.start(stop, on: console)
         let renderer = progress.renderer(on: console)
-        defer { renderer?.finish() }
+        defer { renderer.finish() }
         let verifier = try Verifier(store: store, models: models, mappings: mappings)
         let summary: VerificationSummary
         if let source {
-            summary = try verifier.verifyMigration(from: source, options, stop: stop) { renderer?.show($0) }
+            summary = try verifier.verifyMigration(from: source, options, stop: stop) { renderer.show($0) }
         } else {
-            summary = try verifier.verifyStore(options, stop: stop) { renderer?.show($0) }
+            summary = try verifier.verifyStore(options, stop: stop) { renderer.show($0) }
         }
-        renderer?.finish()
-        console.result(json(summary), text: text(summary))
+        renderer.finish()
+        console.result(json(summary)) { text(summary, width: $0) }
         return summary.differences.isEmpty ? .success : .differs
     }
 
@@ -103,7 +103,7 @@ struct VerifyCommand: Command {
         ]
     }
 
-    private func text(_ summary: VerificationSummary) -> [String] {
+    private func text(_ summary: VerificationSummary, width: Int) -> [String] {
         let what =
             source.map { old in
                 let values =
@@ -119,6 +119,6 @@ struct VerifyCommand: Command {
                 difference.check, difference.entity ?? "", Quantity.grouped(difference.count), difference.example ?? "",
             ])
         }
-        return ["\(what), with differences:"] + [""] + table.lines
+        return ["\(what), with differences:"] + [""] + table.lines(width: width)
     }
 }

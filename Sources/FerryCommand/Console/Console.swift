@@ -10,35 +10,63 @@ package struct Console: Sendable {
     private let diagnostics: Sink
     /// Whether standard error is a terminal, where a line may be drawn again.
     let isTerminal: Bool
+    /// How long a line on standard output, and one on standard error, may be; nil where it goes to no terminal.
+    private let outputWidth: @Sendable () -> Int?
+    private let diagnosticsWidth: @Sendable () -> Int?
 
     /// The console of this process.
     init(isJSON: Bool) {
         self.init(
             isJSON: isJSON, isTerminal: StandardStream.error.isTerminal, output: StandardStream.output.write,
-            diagnostics: StandardStream.error.write)
+            diagnostics: StandardStream.error.write, outputWidth: { StandardStream.output.terminalWidth },
+            diagnosticsWidth: { StandardStream.error.terminalWidth })
     }
 
     /// A console that hands its text to sinks.
-    package init(isJSON: Bool, isTerminal: Bool, output: @escaping Sink, diagnostics: @escaping Sink) {
+    package init(
+        isJSON: Bool, isTerminal: Bool, output: @escaping Sink, diagnostics: @escaping Sink,
+        outputWidth: @escaping @Sendable () -> Int? = { nil },
+        diagnosticsWidth: @escaping @Sendable () -> Int? = { nil }
+    ) {
         self.isJSON = isJSON
         self.isTerminal = isTerminal
         self.output = output
         self.diagnostics = diagnostics
+        self.outputWidth = outputWidth
+        self.diagnosticsWidth = diagnosticsWidth
     }
+
+    /// How long a line that is drawn again may be; asked each time, since a window changes its size.
+    var currentWidth: Int? { diagnosticsWidth() }
+
+    /// How long a line of text for people may be.
+    var width: Int { outputWidth() ?? .max }
 
     /// A line of text for people; nothing when JSON was asked for.
     func say(_ line: String = "") {
-        if !isJSON { output(line + "\n") }
+        if !isJSON { write(line, to: output, width: outputWidth()) }
     }
 
-    /// The result: an object for machines, or its text for people.
-    func result(_ members: [(String, JSON)], text: @autoclosure () -> [String]) {
+    private func write(_ line: String, to sink: Sink, width: Int?) {
+        // Within a terminal's width each line is written whole; elsewhere a line stays one, for programs that read it.
+        let lines = width.map { width in
+            line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
+                TextWrap.lines(String($0), width: width)
+            }
+        }
+        sink((lines ?? [line]).map { $0 + "\n" }.joined())
+    }
+
+    /// The result: an object for machines, or its text for people, made for lines of a width.
+    func result(_ members: [(String, JSON)], text: (_ width: Int) -> [String]) {
         if isJSON {
             output(JSON.object([("ferry", .integer(Int64(1)))] + members).pretty + "\n")
         } else {
-            for line in text() { output(line + "\n") }
+            for line in text(width) { say(line) }
         }
     }
+
+    func result(_ members: [(String, JSON)], text: @autoclosure () -> [String]) { result(members) { _ in text() } }
 
     /// An object that another run of this program printed, handed on as it is.
     func handOn(_ lines: [String]) {
@@ -46,7 +74,12 @@ package struct Console: Sendable {
     }
 
     /// A line on standard error, whatever the form of the result.
-    func note(_ line: String) { diagnostics(line + "\n") }
+    func note(_ line: String) { write(line, to: diagnostics, width: diagnosticsWidth()) }
+
+    func warn(_ text: String) { note("ferry: warning: " + text) }
+
+    /// One JSON object on a line of standard error.
+    func note(_ object: JSON) { diagnostics(object.line + "\n") }
 
     /// Raw text on standard error, for lines that are drawn again.
     func draw(_ text: String) { diagnostics(text) }

@@ -25,7 +25,9 @@ struct Demo {
                 + "\(Quantity.grouped(library.users)) users, "
                 + "\(Quantity.sizeText(try folder.size(of: folder.store))), "
                 + "written in \(Quantity.durationText(seconds: seconds)).")
-        for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store) { console.say(line) }
+        for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store, width: console.width) {
+            console.say(line)
+        }
         console.say("Three steps lead to Library4, each by a mapping file in \(folder.mappings):")
         console.say("  1-rename.json    Library1 → Library2: renames two attributes, adds one, drops one")
         console.say("  2-authors.json   Library2 → Library3: an Author for each different name, found or created")
@@ -70,7 +72,7 @@ struct Demo {
         heading("The same command again goes on where it was killed")
         let report = try migrate()
         heading("What came out")
-        for line in try DemoFacts.after.lines(folder.store) { console.say(line) }
+        for line in try DemoFacts.after.lines(folder.store, width: console.width) { console.say(line) }
 
         heading("And back again")
         if console.isJSON {
@@ -96,6 +98,10 @@ struct Demo {
         while let line = child.line() {
             guard let progress = DemoProgress(line) else {
                 console.note(line)
+                continue
+            }
+            if let warning = progress.warning {
+                console.warn(warning)
                 continue
             }
             last = progress

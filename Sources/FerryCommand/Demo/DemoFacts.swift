@@ -33,7 +33,7 @@ struct DemoFacts {
     ])
 
     /// Asks a store; a line for each question, its answer first.
-    func lines(_ store: String) throws -> [String] {
+    func lines(_ store: String, width: Int) throws -> [String] {
         var table = TextTable(["", "", ""], [.right, .left, .left])
         // Not by a connection of our own: that would leave a -wal and a -shm beside the store.
         try StoreFiles(URL(filePath: store)).read { connection in
@@ -41,6 +41,6 @@ struct DemoFacts {
                 table.add([Quantity.grouped(try connection.integer(sql) ?? 0), meaning, sql])
             }
         }
-        return Array(table.lines.dropFirst())
+        return Array(table.lines(width: width).dropFirst())
     }
 }

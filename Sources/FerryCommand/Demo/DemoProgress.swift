@@ -6,10 +6,12 @@
 
 /// A line of `--progress json`, as the demo reads it from its own migration.
 struct DemoProgress: Decodable {
-    private let phase: String
+    private let phase: String?
     private let subject: String?
-    private let done: Int64
+    private let done: Int64?
     private let step: Int?
+    /// What the line warns of, instead of telling progress.
+    let warning: String?
 
     /// Nil for a line that is something else.
     init?(_ line: String) {
@@ -21,11 +23,11 @@ struct DemoProgress: Decodable {
     func isHalfWay(of books: Int64) -> Bool {
         guard let step, step >= 2 else { return false }
         let isMakingAuthors = step == 2 && phase == "rows"
-        return !isMakingAuthors || (subject == "BookAuthor" && done * 2 >= books)
+        return !isMakingAuthors || (subject == "BookAuthor" && (done ?? 0) * 2 >= books)
     }
 
     var text: String {
-        let rows = done > 0 ? ", after \(Quantity.grouped(done)) rows" : ""
-        return "step \(step ?? 0), \(phase)" + (subject.map { " of \($0)" } ?? "") + rows
+        let rows = done.map { $0 > 0 ? ", after \(Quantity.grouped($0)) rows" : "" } ?? ""
+        return "step \(step ?? 0), \(phase ?? "")" + (subject.map { " of \($0)" } ?? "") + rows
     }
 }

@@ -1,21 +1,25 @@
 internal import FerryBase
 internal import Synchronization
 
-/// One line that is drawn again in place, ten times a second at most.
+/// One line that is drawn again in place, ten times a second at most: a bar over the whole command, and what is at work.
 final class BarProgress: ProgressRenderer {
     private static let interval: UInt64 = 100_000_000
-    /// Short enough that a usual terminal does not break the line.
-    private static let width = 118
+    private static let barWidth = 20
+    /// Where the terminal does not tell its width.
+    private static let usualWidth = 80
 
     private let console: Console
-    private let state = Mutex<(rate: ProgressRate, step: Int?, last: UInt64, isDrawn: Bool)>(
-        (ProgressRate(), nil, 0, false))
+    private let state = Mutex<(rate: ProgressRate, last: UInt64, isDrawn: Bool)>((ProgressRate(), 0, false))
 
     init(console: Console) { self.console = console }
 
+    func plan(steps: Int, memoryLimit: Int) {
+        state.withLock { ($0.rate.steps, $0.rate.memoryLimit) = (steps, memoryLimit) }
+    }
+
     func begin(_ phase: Phase, step: Int?) {
         state.withLock {
-            $0.step = step
+            $0.rate.step = step
             $0.last = 0
         }
         show(ProgressUpdate(phase: phase))
@@ -29,17 +33,38 @@ final class BarProgress: ProgressRenderer {
             else { return nil }
             state.last = now
             state.isDrawn = true
-            return (state.step.map { "step \($0)  " } ?? "") + state.rate.text(update)
+            return self.line(state.rate, update)
         }
         // Back to the first column, and away with what a longer line left behind.
-        if let line { console.draw("\r" + line.prefix(BarProgress.width) + "\u{1b}[K") }
+        if let line { console.draw("\r" + line + "\u{1b}[K") }
+    }
+
+    /// As many parts as fit, the first ones first: a line that reached the last column would scroll.
+    private func line(_ rate: ProgressRate, _ update: ProgressUpdate) -> String {
+        let width = (console.currentWidth ?? Self.usualWidth) - 1
+        var parts = rate.parts(update)
+        if let fraction = rate.fraction { parts.insert(Self.bar(fraction), at: 0) }
+        var line = String((parts.first ?? "").prefix(width))
+        for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }
+        return line
+    }
+
+    private static func bar(_ fraction: Double) -> String {
+        let filled = min(barWidth, max(0, Int(fraction * Double(barWidth))))
+        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: barWidth - filled) + "] "
+            + Quantity.decimal(min(100, fraction * 100), places: 0) + " %"
+    }
+
+    func warn(_ text: String) {
+        finish()
+        console.warn(text)
     }
 
     func finish() {
-        let wasDrawn = state.withLock { state in
-            defer { state.isDrawn = false }
-            return state.isDrawn
+        state.withLock { state in
+            if state.isDrawn { console.draw("\r\u{1b}[K") }
+            state.isDrawn = false
+            state.last = 0
         }
-        if wasDrawn { console.draw("\r\u{1b}[K") }
     }
 }

@@ -23,10 +23,12 @@ final class JSONProgress: ProgressRenderer {
         let line = JSON.object([
             ("phase", .string(update.phase.rawValue)), ("subject", .string(update.subject)),
             ("done", .integer(update.done)), ("total", .integer(update.total)),
-            ("step", .integer(step.withLock { $0 })),
+            ("step", .integer(step.withLock { $0 })), ("fraction", .number(update.fraction)),
+            ("secondsLeft", .number(update.secondsLeft)),
         ])
-        console.note(line.line)
+        console.note(line)
     }
 
-    func finish() {}
+    /// A warning is a line of the same kind, so that every line can be read alike.
+    func warn(_ text: String) { console.note(JSON.object([("warning", .string(text))])) }
 }

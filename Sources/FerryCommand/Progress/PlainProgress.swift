@@ -10,8 +10,15 @@ final class PlainProgress: ProgressRenderer {
 
     init(console: Console) { self.console = console }
 
+    func plan(steps: Int, memoryLimit: Int) {
+        state.withLock { ($0.rate.steps, $0.rate.memoryLimit) = (steps, memoryLimit) }
+    }
+
     func begin(_ phase: Phase, step: Int?) {
-        state.withLock { $0.last = Clock.nanoseconds() }
+        state.withLock {
+            $0.last = Clock.nanoseconds()
+            $0.rate.step = step
+        }
         console.note(step.map { "step \($0): \(phase.label)" } ?? phase.label)
     }
 
@@ -21,10 +28,10 @@ final class PlainProgress: ProgressRenderer {
             state.rate.take(update, at: now)
             guard Clock.nanoseconds(from: state.last, to: now) >= PlainProgress.interval else { return nil }
             state.last = now
-            return state.rate.text(update)
+            return state.rate.parts(update).joined(separator: "  ")
         }
         if let line { console.note(line) }
     }
 
-    func finish() {}
+    func warn(_ text: String) { console.warn(text) }
 }

@@ -8,8 +8,12 @@ struct ProgressRate {
     private var start: UInt64 = 0
     private var startDone: Int64 = 0
     private var now: UInt64 = 0
-    private var startBytes: Int64?
-    private let files = FileLayer()
+    private var secondsLeft: Double?
+    /// Of the whole command; nil while it is not known.
+    private(set) var fraction: Double?
+    var step: Int?
+    var steps: Int?
+    var memoryLimit: Int?
 
     /// Takes an update; a new phase or subject, or work that starts again, starts a new measurement.
     mutating func take(_ update: ProgressUpdate, at now: UInt64) {
@@ -18,9 +22,9 @@ struct ProgressRate {
             subject = update.subject
             start = now
             startDone = update.done
-            startBytes = ProcessBytes.now(files: files)?.written
         }
         self.now = now
+        if let fraction = update.fraction { (self.fraction, secondsLeft) = (fraction, update.secondsLeft) }
     }
 
     /// Rows (bytes while a snapshot is taken) in a second; nil in the first half second, when it means nothing yet.
@@ -30,35 +34,31 @@ struct ProgressRate {
         return Double(update.done - startDone) / seconds
     }
 
-    /// Bytes written in a second, journals and temporary files included; nil as ``perSecond(_:)``.
-    private var writtenPerSecond: Double? {
-        let seconds = Double(Clock.nanoseconds(from: start, to: now)) / 1e9
-        guard seconds >= 0.5, let startBytes, let written = ProcessBytes.now(files: files)?.written else { return nil }
-        return Double(written - startBytes) / seconds
-    }
-
-    /// Phase, subject, per cent, speed, bytes written, time left, memory.
-    func text(_ update: ProgressUpdate) -> String {
+    /// What one line tells, what matters most first: step and phase, speed, time left, what is at work, memory.
+    func parts(_ update: ProgressUpdate) -> [String] {
+        var parts: [String] = []
+        if let step, let steps, steps > 1 { parts.append("step \(step) of \(steps)") }
+        parts.append(update.phase.label)
         let countsBytes = update.phase == .snapshot
-        var parts = [update.phase.label + (update.subject.map { " \($0)" } ?? "")]
+        if let rate = perSecond(update).map(Quantity.whole) {
+            parts.append((countsBytes ? Quantity.sizeText(rate) : "\(Quantity.grouped(rate)) rows") + "/s")
+        }
+        if let left = secondsLeft { parts.append("\(Quantity.durationText(seconds: left)) left") }
+        if let resident = ResidentMemory.bytes() {
+            parts.append(
+                "memory " + Quantity.sizeText(resident)
+                    + (memoryLimit.map { " of \(Quantity.sizeText(Int64($0)))" } ?? ""))
+        }
+        if let subject = update.subject { parts.append(subject) }
         if let total = update.total, total > 0 {
-            parts.append("\(Quantity.decimal(100 * Double(update.done) / Double(total), places: 1)) %")
+            parts.append(
+                countsBytes
+                    ? "\(Quantity.sizeText(update.done)) of \(Quantity.sizeText(total))"
+                    : "\(Quantity.grouped(update.done)) of \(Quantity.grouped(total)) rows")
+        } else if update.done > 0 {
+            parts.append("\(Quantity.grouped(update.done)) rows")
         }
-        if update.done > 0 || (update.total ?? 0) > 0 {
-            parts.append(countsBytes ? Quantity.sizeText(update.done) : "\(Quantity.grouped(update.done)) rows")
-        }
-        if let rate = perSecond(update) {
-            let whole = Quantity.whole(rate)
-            parts.append((countsBytes ? Quantity.sizeText(whole) : "\(Quantity.grouped(whole)) rows") + "/s")
-            if !countsBytes, let written = writtenPerSecond {
-                parts.append("\(Quantity.sizeText(Quantity.whole(written)))/s")
-            }
-            if let total = update.total, total > update.done {
-                parts.append("\(Quantity.durationText(seconds: Double(total - update.done) / rate)) left")
-            }
-        }
-        if let resident = ResidentMemory.bytes() { parts.append("memory \(Quantity.sizeText(resident))") }
-        return parts.joined(separator: "  ")
+        return parts
     }
 }
 

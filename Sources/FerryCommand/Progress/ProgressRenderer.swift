@@ -2,25 +2,34 @@ internal import FerryBase
 
 /// Shows how far a run has come, on standard error.
 protocol ProgressRenderer: Sendable {
+    /// What is to be done is known: so many steps, within so many bytes of memory.
+    func plan(steps: Int, memoryLimit: Int)
     /// A phase begins; nothing of it has been done yet. The step counts from 1.
     func begin(_ phase: Phase, step: Int?)
     /// Takes one update, on the thread that does the work.
     func show(_ update: ProgressUpdate)
+    /// Tells a warning, apart from what is drawn.
+    func warn(_ text: String)
     /// Leaves the terminal ready for ordinary text.
     func finish()
+}
+
+extension ProgressRenderer {
+    func plan(steps: Int, memoryLimit: Int) {}
+    func finish() {}
 }
 
 /// The forms of `--progress`.
 enum ProgressForm: String, CaseIterable, Sendable {
     case auto, bar, plain, json, none
 
-    func renderer(on console: Console) -> (any ProgressRenderer)? {
+    func renderer(on console: Console) -> any ProgressRenderer {
         switch self {
         case .auto: (console.isTerminal ? ProgressForm.bar : .plain).renderer(on: console)
         case .bar: BarProgress(console: console)
         case .plain: PlainProgress(console: console)
         case .json: JSONProgress(console: console)
-        case .none: nil
+        case .none: NoProgress(console: console)
         }
     }
 
@@ -28,4 +37,13 @@ enum ProgressForm: String, CaseIterable, Sendable {
         "--progress", "FORM",
         "auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), json (JSON Lines), none. "
             + "On standard error.")
+}
+
+/// Warnings alone.
+private struct NoProgress: ProgressRenderer {
+    let console: Console
+
+    func begin(_ phase: Phase, step: Int?) {}
+    func show(_ update: ProgressUpdate) {}
+    func warn(_ text: String) { console.warn(text) }
 }

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -12,6 +14,9 @@ enum StandardStream: Int32, Sendable {
     case error = 2
 
     var isTerminal: Bool { isatty(rawValue) == 1 }
+
+    /// How long a line may be; nil where the stream goes to no terminal.
+    var terminalWidth: Int? { isTerminal ? terminalColumns(ofDescriptor: rawValue) : nil }
 
     /// Writes a text; what cannot be written (a closed pipe) is lost, as a reader that went away wanted it.
     @Sendable func write(_ text: String) {

@@ -77,7 +77,7 @@ struct TuneCommand: PolicyCommand {
         if let reportFile, !result.runs.isEmpty {
             try FileLayer().replace(reportFile, with: Array(TunePage(result: result).text.utf8))
         }
-        console.result(result.json, text: result.text)
+        console.result(result.json, text: result.text(width:))
         return .success
     }
 

@@ -117,15 +117,15 @@ package struct TuneResult {
         ]
     }
 
-    var text: [String] {
+    func text(width: Int) -> [String] {
         if let note { return [note] }
         var table = TextTable(
             TuneResult.header, [.right, .right, .right, .right, .right, .right])
         for run in runs { table.add(TuneResult.cells(run)) }
-        return table.lines + ["", advice]
+        return table.lines(width: width) + ["", advice]
     }
 
-    static let header = ["Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Lost at worst"]
+    static let header = ["Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Done again after a kill"]
 
     static func cells(_ run: Run) -> [String] {
         [

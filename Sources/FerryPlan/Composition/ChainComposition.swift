@@ -93,7 +93,7 @@ private struct Group {
             throw CompositionObstacle(error.message)
         }
         if let copied = [first, second].first(where: { $0.needsCopyBecause != nil || !$0.isInferred }) {
-            step.needsCopyBecause = copied.needsCopyBecause ?? "another step of the chain needs a copy"
+            step.needsCopyBecause = copied.needsCopyBecause ?? "a mapping model on the way makes objects anew"
         }
         return step
     }

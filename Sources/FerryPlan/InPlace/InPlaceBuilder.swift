@@ -183,7 +183,7 @@ struct InPlaceBuilder {
             guard let table = source.tables[root], let number = source.number(of: root) else { continue }
             add(
                 "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table.name)), 0)) "
-                    + "WHERE Z_ENT = \(number)", "no key is given twice, also when its row goes")
+                    + "WHERE Z_ENT = \(number)", "highest keys in use")
         }
     }
 

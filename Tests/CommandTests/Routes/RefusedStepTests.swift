@@ -29,7 +29,7 @@ struct RefusedStepTests {
         try app.write(mapping("App 2", "App 3", ""), to: "Maps/Two.json")
         let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
         #expect(plan.output.contains("Step 1   App 1 → App 2  (refused)"), "\(plan.output)")
-        #expect(plan.output.contains("Step 2   App 2 → App 3  (copy, by Two)"))
+        #expect(plan.output.contains("Step 2   App 2 → App 3  (mapping model Two)"))
         #expect(plan.output.contains("BookToBook      Book  Book     ?"), "\(plan.output)")
     }
 

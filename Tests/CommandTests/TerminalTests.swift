@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The program in a pseudo-terminal of a given width, by `script` of util-linux.
+@Suite("In a terminal", .enabled(if: Terminal.isThere, "needs script and stty of Linux"))
+struct TerminalTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model("App", "App", RouteFolder.entity("Book", "title", "shelf"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "title", "aRatherLongNameForAnAttribute"))
+        try app.current("App", "App 2")
+        try app.generate("App", "App", rows: 50)
+    }
+
+    private static let commands: [[String]] =
+        [
+            ["help"], ["inspect", "App.sqlite"], ["inspect", "App.sqlite", "--models", "App.xcdatamodeld"],
+            ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], ["hashes", "App.xcdatamodeld"],
+            ["plan", "App.sqlite", "--models", "App.xcdatamodeld"], ["plan", "App.sqlite", "--models", "None.momd"],
+            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"],
+            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss"], ["status", "App.sqlite"],
+            ["verify", "App.sqlite", "--models", "App.xcdatamodeld"],
+            ["snapshot", "create", "App.sqlite"], ["snapshot", "list", "App.sqlite"],
+            ["snapshot", "verify", "App.sqlite"], ["rollback", "App.sqlite"], ["migrate"],
+            ["mapping", "init", "App.xcdatamodeld:App", "App.xcdatamodeld", "--nothing"],
+        ]
+        + ["migrate", "plan", "verify", "mapping init", "snapshot prune"].map {
+            $0.split(separator: " ").map(String.init) + ["--help"]
+        }
+
+    @Test("No line is longer than the terminal is wide", arguments: [40, 60, 80, 120])
+    func fits(_ width: Int) throws {
+        for command in Self.commands {
+            let screen = try Terminal.run(command, width: width, in: app.folder.path)
+            let lines = screen.lines
+            #expect(!lines.isEmpty, "\(command)")
+            for line in lines { #expect(line.count <= width, "\(command) at \(width): \(line)") }
+            for file in try FileManager.default.contentsOfDirectory(atPath: app.folder.path)
+            where file.hasPrefix("New.sqlite") {
+                try FileManager.default.removeItem(atPath: app.folder.file(file))
+            }
+        }
+    }
+
+    @Test("A bar is drawn within one line, and a warning stands apart from it")
+    func drawsBar() throws {
+        let screen = try Terminal.run(
+            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"], width: 60,
+            in: app.folder.path)
+        #expect(screen.text.contains("\r[") && screen.text.contains(" %"), "\(screen.text)")
+        #expect(screen.lines.contains { $0.hasPrefix("ferry: warning: ") }, "\(screen.lines)")
+        #expect(screen.lines.contains { $0.hasPrefix("Migrated") }, "\(screen.lines)")
+    }
+}
+
+/// A pseudo-terminal.
+private enum Terminal {
+    static let isThere = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
+
+    struct Screen {
+        /// As it was written.
+        var text: String
+
+        /// What stands on each line in the end: drawing over begins at the first column.
+        var lines: [String] {
+            text.replacingOccurrences(of: "\u{1b}[K", with: "").split(separator: "\r\n").map(String.init).flatMap {
+                // Each drawing must fit by itself.
+                $0.split(separator: "\r").map(String.init)
+            }
+        }
+    }
+
+    static func run(_ words: [String], width: Int, in folder: String) throws -> Screen {
+        let program = try #require(BuiltProgram.path, "the program ferry stands beside the test bundle")
+        let quoted = ([program] + words).map { "'\($0)'" }.joined(separator: " ")
+        let outcome = try FerryBinary.run(
+            ["-q", "-e", "-c", "stty cols \(width) && \(quoted)", "/dev/null"], in: folder, program: "/usr/bin/script")
+        return Screen(text: outcome.output)
+    }
+}
