@@ -52,7 +52,7 @@ struct RollbackCommand: Command {
                 report.kept.isEmpty
                     ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": nothing was written to it since its migration or rollback ended." : ", as asked.")"
                     : "What was replaced is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
-            ] + (report.reason.map { ["\(number(report)) was taken: \($0)."] } ?? []))
+            ] + (report.reason.map { ["\(number(report)) was chosen: \($0)."] } ?? []))
         return .success
     }
 
