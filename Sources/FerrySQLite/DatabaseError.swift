@@ -33,6 +33,8 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// Whether the SQL text itself is wrong, such as by a name that the connection does not know.
     package var isInSQL: Bool { primaryCode == SQLITE_ERROR }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
+    /// Whether there is no file to open, or none that may be opened.
+    package var cannotOpen: Bool { primaryCode == SQLITE_CANTOPEN }
     package var isFull: Bool { primaryCode == SQLITE_FULL }
     package var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
 

@@ -52,6 +52,10 @@ struct GenerateCommandTests {
         let refused = Captured.run(words + ["--rows-of", "Player=5", "--output", folder.file("b.sqlite")])
         #expect(refused.exitCode == .refused && refused.diagnostics.contains("--rows-of"))
         #expect(!FileManager.default.fileExists(atPath: folder.file("b.sqlite")))
+        let nowhere = Captured.run(words + ["--output", folder.file("none/b.sqlite")])
+        #expect(nowhere.exitCode == .failed && nowhere.diagnostics.contains("cannot be opened"), "\(nowhere)")
+        let quiet = Captured.run(words + ["--quiet", "--output", folder.file("q.sqlite")])
+        #expect(quiet.exitCode == .success && quiet.output.isEmpty && quiet.diagnostics.isEmpty, "\(quiet)")
         let empty = Captured.run(["generate", "\(models):Two", "--rows", "0", "--output", folder.file("c.sqlite")])
         #expect(empty.exitCode == .success && empty.output.contains("0 rows"))
     }

@@ -23,6 +23,11 @@ extension FerryError {
             FerryError(
                 .databaseFailed, "The volume is full: \(path) could not be written.",
                 remedy: "Make room and run the command again.", cause: error)
+        case let error as DatabaseError where error.cannotOpen:
+            FerryError(
+                .databaseFailed, "\(path) cannot be opened.",
+                remedy: "Check that its folder is there, and the permissions of the file and of its folder.",
+                cause: error)
         case let error as DatabaseError:
             FerryError(
                 .databaseFailed, "SQLite failed on \(path): \(error.message) (code \(error.code)).",

@@ -2,8 +2,9 @@ package import FerryBase
 
 /// The words of one command line, read by the syntax of its command.
 ///
-/// `--option value` and `--option=value` mean the same; `--` ends the options. What the syntax does not know is
-/// refused, so an option that came too early or is misspelt is never passed over in silence.
+/// `--option value` and `--option=value` mean the same, and so does an option's letter; `--` ends the options. An option
+/// that may be repeated takes several words (`--models A B`) once no operand is missing any more. What the syntax does
+/// not know is refused, so an option that came too early or is misspelt is never passed over in silence.
 package struct Arguments {
     private let syntax: Syntax
     package private(set) var operands: [String] = []
@@ -18,9 +19,7 @@ package struct Arguments {
                 operands += rest
                 break
             }
-            if word == "-h" {
-                flags.insert("--help")
-            } else if word.hasPrefix("-"), word != "-" {
+            if word.hasPrefix("-"), word != "-" {
                 try readOption(word, from: &rest)
             } else {
                 operands.append(word)
@@ -35,10 +34,11 @@ package struct Arguments {
 
     private mutating func readOption(_ word: String, from rest: inout ArraySlice<String>) throws(FerryError) {
         let equals = word.firstIndex(of: "=")
-        let name = equals.map { String(word[..<$0]) } ?? word
+        let typed = equals.map { String(word[..<$0]) } ?? word
+        let name = Syntax.Option.short[typed] ?? typed
         guard let option = syntax.options.first(where: { $0.name == name }) else {
             let nearest = NearNames.near(to: name, among: syntax.options.map(\.name)).first
-            throw wrong("Unknown option \(name).", nearest.map { "Did you mean \($0)?" })
+            throw wrong("Unknown option \(typed).", nearest.map { "Did you mean \($0)?" })
         }
         let attached = equals.map { String(word[word.index(after: $0)...]) }
         guard option.kind != .flag else {
@@ -53,6 +53,15 @@ package struct Arguments {
             throw wrong("The option \(name) is given twice.")
         }
         values[name, default: []].append(value)
+        guard option.kind == .repeated, attached == nil, !takesMoreOperands else { return }
+        while let next = rest.first, !next.hasPrefix("-") {
+            values[name]?.append(next)
+            rest.removeFirst()
+        }
+    }
+
+    private var takesMoreOperands: Bool {
+        operands.count < syntax.operands.count || syntax.operands.contains { $0.count == .several }
     }
 
     private func checkOperands() throws(FerryError) {

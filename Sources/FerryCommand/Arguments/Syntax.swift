@@ -18,7 +18,7 @@ package struct Syntax: Sendable {
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.options = options + [.json, .help]
+        self.options = options + [.json, .quiet, .help]
         self.example = example
     }
 
@@ -81,8 +81,18 @@ package struct Syntax: Sendable {
         }
 
         static let json = flag("--json", "One JSON object on standard output instead of text.")
+        static let quiet = flag("--quiet", "No progress and no text: only warnings, errors and the exit code.")
         static let help = flag("--help", "This text.")
 
+        /// The options that are typed most, in one letter; the same one wherever a command has the option.
+        static let short = [
+            "-m": "--models", "-M": "--mappings", "-t": "--to", "-o": "--output", "-q": "--quiet", "-h": "--help",
+        ]
+
         var notation: String { kind == .flag ? name : "\(name) \(placeholder)" }
+        /// With its letter, for lists of options.
+        var listed: String {
+            Self.short.first { $0.value == name }.map { "\($0.key), \(notation)" } ?? "    \(notation)"
+        }
     }
 }

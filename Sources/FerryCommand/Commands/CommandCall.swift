@@ -52,6 +52,7 @@ struct CommandCall {
             console.result([("help", .string(text))]) { HelpText.command(command.syntax, width: $0) }
             return .success
         }
+        let console = arguments.has("--quiet") ? console.quiet : console
         let instance = try command.init(from: arguments)
         if let migrating = instance as? any PolicyCommand { return try migrating.run(on: console, policies: policies) }
         return try instance.run(on: console)

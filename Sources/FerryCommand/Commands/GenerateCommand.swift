@@ -66,7 +66,11 @@ struct GenerateCommand: Command {
         let options = GenerationOptions(rows: rows, rowsOfEntity: rowsOfEntity, seed: seed)
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
-        try generator.generate(at: output, files: files) { renderer.show($0) }
+        do {
+            try generator.generate(at: output, files: files) { renderer.show($0) }
+        } catch {
+            throw FerryError.wrapping(error, on: output)
+        }
         let seconds = Clock.seconds(since: start)
         renderer.finish()
         let bytes = try files.attributes(output).size

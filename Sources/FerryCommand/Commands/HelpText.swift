@@ -12,7 +12,7 @@ enum HelpText {
         if !syntax.operands.isEmpty {
             lines += [""] + table(syntax.operands.map { ($0.notation, $0.summary) }, width)
         }
-        lines += ["", "Options:"] + table(syntax.options.map { ($0.notation, $0.summary) }, width)
+        lines += ["", "Options:"] + table(syntax.options.map { ($0.listed, $0.summary) }, width)
         return lines + ["", "Example:", "  \(syntax.example)"]
     }
 

@@ -13,7 +13,7 @@ struct MigrateCommand: PolicyCommand {
         "migrate", summary: "Migrates a store, resumable at any moment.",
         discussion: """
             Takes a snapshot, writes the migrated store beside the old one in chunks, checks it against the old one, and \
-            puts it in its place by one rename. Until then the store is not changed. \
+            puts its content in the store's place in one transaction. Until then the store is not changed. \
             With --output the store is left alone and no snapshot is taken.
             A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand, \
             or gives up what takes long; a second Ctrl-C stops at once. --budget stops by itself, and each call does \

@@ -6,6 +6,8 @@ package struct Console: Sendable {
 
     /// Whether `--json` was asked for: then text for people is left out.
     let isJSON: Bool
+    /// Whether text for people and progress are left out.
+    private(set) var isQuiet = false
     private let output: Sink
     private let diagnostics: Sink
     /// Whether standard error is a terminal, where a line may be drawn again.
@@ -42,9 +44,16 @@ package struct Console: Sendable {
     /// How long a line of text for people may be.
     var width: Int { outputWidth() ?? .max }
 
-    /// A line of text for people; nothing when JSON was asked for.
+    /// The same console for a command that was asked to be quiet.
+    var quiet: Console {
+        var console = self
+        console.isQuiet = true
+        return console
+    }
+
+    /// A line of text for people; nothing when JSON, or no text, was asked for.
     func say(_ line: String = "") {
-        if !isJSON { write(line, to: output, width: outputWidth()) }
+        if !isJSON, !isQuiet { write(line, to: output, width: outputWidth()) }
     }
 
     private func write(_ line: String, to sink: Sink, width: Int?) {

@@ -25,6 +25,7 @@ enum ProgressForm: String, CaseIterable, Sendable {
 
     func renderer(on console: Console) -> any ProgressRenderer {
         switch self {
+        case .auto where console.isQuiet: NoProgress(console: console)
         case .auto: (console.isTerminal ? ProgressForm.bar : .plain).renderer(on: console)
         case .bar: BarProgress(console: console)
         case .plain: PlainProgress(console: console)

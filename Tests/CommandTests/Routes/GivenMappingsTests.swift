@@ -119,6 +119,8 @@ struct GivenMappingsTests {
     func otherFiles() throws {
         try app.write(#"{ "ferry": 1, "runs": [] }"#, to: "Maps/App.sqlite.ferry-log.json")
         try app.write(#"{ "name": "app", "extends": "./base.json", "private": true }"#, to: "Maps/package.json")
+        try app.write(
+            #"{ "ferry": 1, "outcome": "migrated", "entityMappings": [ { "name": "A" } ] }"#, to: "Maps/out.json")
         try app.write("not JSON at all", to: "Maps/notes.json")
         try app.write("[1, 2]", to: "Maps/list.json")
         try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
