@@ -32,7 +32,10 @@ struct ForeignKeySQL {
         var numbers: [String] = []
         for name in contribution.rule.mappings {
             let other = try context.mapping(named: name)
-            let (condition, key) = try candidate(other, at: target, in: &scope)
+            let (condition, key) =
+                contribution.isCounted
+                ? (try carried(other, target, in: &scope), KeyCounter.call(other, by: mapping, at: target))
+                : try candidate(other, at: target, in: &scope)
             let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
             keys.append("WHEN \(condition) THEN \(key)")
             numbers.append("WHEN \(condition) THEN \(number)")
@@ -87,7 +90,7 @@ struct ForeignKeySQL {
         return ("\(alias).destination IS NOT NULL", "\(alias).destination")
     }
 
-    /// The condition under which a mapping that keeps keys carried an object: its entity and its filter.
+    /// The condition under which a mapping carries an object as it is: its entity and its filter.
     func carried(
         _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> String {

@@ -72,6 +72,9 @@ struct SourceScope {
     mutating func require(_ condition: String) { conditions.append(condition) }
     mutating func join(_ sql: String) { from += " " + sql }
 
+    /// Whether no relationship is followed so far.
+    var readsOneTable: Bool { joined.isEmpty }
+
     /// The WHERE clause, with its keyword.
     var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ") }
 
