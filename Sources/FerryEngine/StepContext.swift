@@ -53,6 +53,12 @@ final class StepContext {
         return mapping
     }
 
+    /// Whether carrying the rows stores neither associations nor lookups, nor anything that a policy keeps.
+    var keepsNothingInScratch: Bool {
+        assignments.associated.isEmpty && !step.resolved.hasPolicies
+            && step.resolved.entityMappings.allSatisfy(\.unique.isEmpty)
+    }
+
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
         assignments.associated.contains(mapping.position)
     }

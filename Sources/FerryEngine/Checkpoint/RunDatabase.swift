@@ -15,6 +15,10 @@ struct RunDatabase {
     /// What a chunk writes should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
 
+    /// The same where nothing is kept in scratch while rows are carried: then a chunk that several mappings read may hold
+    /// more, and there are fewer of them to commit.
+    private static let rowsCachesAlone: KeyValuePairs = ["main": 10, "scratch": 1, "source": 7, "temp": 2]
+
     /// Small sorters, which are as large as the main cache, are quicker than large ones.
     private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
@@ -22,9 +26,15 @@ struct RunDatabase {
     private static let readerCache = 200
 
     /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
-    static func reusedSourceBytes(_ options: EngineOptions) -> Int {
+    static func reusedSourceBytes(_ context: StepContext) -> Int {
         // Main counts twice: for itself and for a sorter.
-        options.memory.workingCaches / 15 * 2 / 4 * 3
+        context.options.memory.workingCaches / 30 * (context.keepsNothingInScratch ? 7 : 4) / 4 * 3
+    }
+
+    /// Shares the caches out for the rows.
+    static func shareCachesForRows(_ context: StepContext) throws(DatabaseError) {
+        try context.connection.shareCaches(
+            context.options.memory.workingCaches, among: context.keepsNothingInScratch ? rowsCachesAlone : rowsCaches)
     }
 
     /// Shares the caches out for what comes after the rows.
@@ -56,6 +66,7 @@ struct RunDatabase {
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             assignments: assignments, options: run.options, openSource: openSource)
+        try Self.shareCachesForRows(context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
@@ -111,7 +122,6 @@ struct RunDatabase {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
         try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
-        try connection.shareCaches(run.options.memory.workingCaches, among: Self.rowsCaches)
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")

@@ -28,7 +28,7 @@ struct RowsPhase {
         let walk = ChunkWalk(
             context: context, phase: .rows, subject: pass.name,
             rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
-            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context.options) : .max, total: pass.total)
+            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
         try walk.run(&work, over: ranges, units: units, report: &report)
     }
 }

@@ -82,11 +82,11 @@ struct ForeignKeySQL {
         _ other: ResolvedEntityMapping, at object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> (condition: String, key: String) {
         if other.keepsPrimaryKey {
-            return (try carried(other, object, in: &scope), "\(object.alias).Z_PK")
+            return (try carried(other, object, in: &scope), object.key)
         }
         let alias = scope.newAlias("a")
         scope.join(
-            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.alias).Z_PK")
+            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.key)")
         return ("\(alias).destination IS NOT NULL", "\(alias).destination")
     }
 
@@ -94,6 +94,9 @@ struct ForeignKeySQL {
     func carried(
         _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> String {
+        if object.link != nil, other.filter == nil, context.source.model.family(of: object.entity) == [other.source] {
+            return "\(object.key) IS NOT NULL"
+        }
         let number = scope.parameters.add(.integer(try context.sourceNumber(of: other)))
         let isOfEntity = "\(object.alias).Z_ENT = \(number)"
         guard let filter = other.filter else { return isOfEntity }

@@ -76,10 +76,11 @@ struct RowStatements {
                 place: .init(entityMapping: mapping.name))
         }
         let start = try scope.follow(Array(names.dropLast()), from: .init(alias: "s", entity: mapping.source))
-        let element = try scope.expand(last, from: start)
+        let element = try scope.expand(
+            last, from: start, isSound: context.sourceKeys.isSound(last, of: start.entity))
         scope.bind(iteration.variable, to: element.object)
         scope.elementOrder = element.order
-        scope.elementKey = "\(element.object.alias).Z_PK"
+        scope.elementKey = element.object.key
     }
 
     // MARK: What is written

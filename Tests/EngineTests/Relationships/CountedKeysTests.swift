@@ -62,7 +62,7 @@ struct CountedKeysTests {
     @Test("is written with its row on both sides of a one-to-one, and nothing is updated or kept in scratch")
     func withRows() throws {
         let (step, connection) = try run(Self.mapping())
-        #expect(!step.statements.contains { $0.contains("UPDATE main.Z") })
+        #expect(!step.statements.contains { $0.contains("UPDATE main.ZBOOK") || $0.contains("UPDATE main.ZASSET") })
         #expect(!step.statements.contains { $0.contains("association_") })
         #expect(try wrong(connection) == 0)
         #expect(try connection.integer("SELECT min(Z_PK) FROM ZASSET WHERE ZBODYOF IS NOT NULL") == 201)
@@ -71,7 +71,7 @@ struct CountedKeysTests {
     @Test("counts only what the filter of the mapping that makes it lets through")
     func filtered() throws {
         let (step, connection) = try run(Self.mapping(body: ", \"where\": \"body != nil\""))
-        #expect(!step.statements.contains { $0.contains("UPDATE main.Z") })
+        #expect(!step.statements.contains { $0.contains("UPDATE main.ZBOOK") || $0.contains("UPDATE main.ZASSET") })
         #expect(try wrong(connection) == 0)
         #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE ZBODY IS NULL") == 13)
         #expect(try connection.integer("SELECT max(Z_PK) FROM ZASSET") == 227)
