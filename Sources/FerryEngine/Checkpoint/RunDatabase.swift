@@ -22,6 +22,11 @@ struct RunDatabase {
     /// Small sorters, which are as large as the main cache, are quicker than large ones.
     private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
+    /// An index is made of the new store alone.
+    ///
+    /// More runs than a sorter merges at once are written twice.
+    private static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
+
     /// Of the reading thread's own connection: rows are read once, in the order of their keys.
     private static let readerCache = 200
 
@@ -40,6 +45,11 @@ struct RunDatabase {
     /// Shares the caches out for what comes after the rows.
     static func shareCachesForSorting(_ context: StepContext) throws(DatabaseError) {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: sortingCaches)
+    }
+
+    /// Shares the caches out for the indexes.
+    static func shareCachesForIndexes(_ context: StepContext) throws(DatabaseError) {
+        try context.connection.shareCaches(context.options.memory.workingCaches, among: indexCaches)
     }
 
     /// Opens a run or begins it.

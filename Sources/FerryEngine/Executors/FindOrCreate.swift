@@ -11,7 +11,7 @@ final class FindOrCreate {
     private let lookup: ObjectLookup
     private let fresh = FreshObjects()
     private let find: Statement
-    private let batch = FoundBatch()
+    private let batch: FoundBatch
     private let gather: Statement
     /// Records the associations of a batch.
     private let associate: Statement?
@@ -27,6 +27,8 @@ final class FindOrCreate {
     init(_ sql: RowStatements) throws {
         let connection = sql.context.connection
         lookup = try sql.lookup()
+        // Rows that wait for another thread are none here.
+        batch = FoundBatch(bytes: sql.context.options.memory.queue)
         let function = "ferry_find_\(sql.mapping.position)"
         let table = "ferry_fresh_\(sql.mapping.position)"
         try connection.register(table: table, columns: FreshObjects.columns, argumentCount: 0) { [fresh] in

@@ -5,29 +5,44 @@ package import FerrySQLite
 /// Its size is fixed: with many times as many objects on disk as in memory, each page of them is read once for a batch
 /// instead of once for a row.
 package final class FoundBatch {
-    /// How many rows make a batch; at most 2 MiB of them.
+    /// How many rows make a batch.
     private let limit: Int
 
     static let columns = ["source", "element", "object", "destination"]
 
     package struct Row {
+        /// Stands for no key: no object has the lowest one.
+        private static let none = KeyRanges.beginning
+
         package var source: Int64
         var element: Int64
-        /// The key of an element that is an object.
-        var object: Int64?
         var hash: KnownObjects.Hash
+        private var objectKey: Int64
+        private var destinationKey = Row.none
+
+        /// The key of an element that is an object.
+        var object: Int64? { objectKey == Self.none ? nil : objectKey }
         /// The object that was found or created.
-        package internal(set) var destination: Int64?
+        package internal(set) var destination: Int64? {
+            get { destinationKey == Self.none ? nil : destinationKey }
+            set { destinationKey = newValue ?? Self.none }
+        }
 
         package init(source: Int64, element: Int64, object: Int64?, hash: KnownObjects.Hash) {
-            (self.source, self.element, self.object, self.hash) = (source, element, object, hash)
+            (self.source, self.element, self.hash, objectKey) = (source, element, hash, object ?? Self.none)
         }
     }
 
     package private(set) var rows: [Row] = []
     private var wanted: [Int32] = []
 
-    package init(limit: Int = 1 << 15) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
+
+    /// - Parameter bytes: What the rows and their order may take; more than 2 MiB are of little use.
+    convenience init(bytes: Int) {
+        self.init(
+            limit: max(1, min(bytes, 2 << 20) / (MemoryLayout<Row>.stride + MemoryLayout<Int32>.stride)))
+    }
 
     package var isFull: Bool { rows.count >= limit }
 
