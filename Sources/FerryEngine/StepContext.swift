@@ -53,10 +53,9 @@ final class StepContext {
         return mapping
     }
 
-    /// Whether carrying the rows stores neither associations nor lookups, nor anything that a policy keeps.
-    var keepsNothingInScratch: Bool {
-        assignments.associated.isEmpty && !step.resolved.hasPolicies
-            && step.resolved.entityMappings.allSatisfy(\.unique.isEmpty)
+    /// Whether carrying the rows takes neither scratch nor a sorter: each object becomes one, and none is looked up.
+    var carriesPlainRows: Bool {
+        assignments.associated.isEmpty && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
     }
 
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
