@@ -57,9 +57,7 @@ package struct StepRun {
                 try RelationshipsPhase(context: context, policies: policies).run(report: &report)
             }
             try phase(.indexes, in: &report) { report in
-                try RunDatabase.shareCachesForIndexes(context)
                 try IndexesPhase(context: context).run()
-                try RunDatabase.shareCachesForSorting(context)
                 try carried.run(report: &report)
                 let derived = DerivedAttributesPhase(context: context)
                 try derived.fill()
