@@ -53,6 +53,11 @@ final class StepContext {
         return mapping
     }
 
+    /// Whether carrying the rows takes neither scratch nor a sorter: each object becomes one, and none is looked up.
+    var carriesPlainRows: Bool {
+        assignments.associated.isEmpty && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
+    }
+
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
         assignments.associated.contains(mapping.position)
     }

@@ -90,6 +90,38 @@ struct ObjectLookupTests {
         }
     }
 
+    @Test("Many that are looked for together become what they become one by one", arguments: [1, 3, 50], [8, 10])
+    func together(share: Int, bits: Int) throws {
+        let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: bits)
+        var random = SmallRandom("together \(share) \(bits)")
+        var model: [Int: Int64] = [:]
+        let rows = 12_000
+        try rig.begin()
+        for chunk in 0..<24 {
+            if chunk > 0 {
+                switch random.below(4) {
+                case 0:
+                    try rig.rollBack()
+                    model = model.filter { $0.value <= rig.last }
+                case 1:
+                    try rig.commit()
+                    try rig.openAnew()
+                default: try rig.commit()
+                }
+                try rig.begin()
+            }
+            let values = (0..<rows / 24).map { share == 1 ? chunk * rows / 24 + $0 : random.below(rows / share) }
+            let found = try rig.findOrCreate(values.map { .text("value \($0)") }, atOnce: 100)
+            for (value, key) in zip(values, found) {
+                let expected = model[value] ?? Int64(model.count + 1)
+                #expect(key == expected)
+                model[value] = expected
+            }
+        }
+        try rig.commit()
+        #expect(try rig.connection.integer("SELECT count(*) FROM main.T") == Int64(model.count))
+    }
+
     @Test("Room is made even where all that could go was found lately")
     func lately() throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: 8)
@@ -172,6 +204,34 @@ private final class Rig {
         try lookup.add(last)
         try connection.run("INSERT INTO main.T VALUES (?3, 1, ?1, ?2)", values + [.integer(last)])
         return last
+    }
+
+    /// The objects of values, found or created many at a time where some are on disk.
+    func findOrCreate(_ values: [Value], atOnce limit: Int) throws -> [Int64] {
+        let batch = FoundBatch(limit: limit)
+        try connection.register("gather", arguments: 3, deterministic: false) { [lookup] arguments, _ in
+            batch.add(
+                .init(source: arguments.integer(0), element: 1, object: nil, hash: lookup.hash(of: arguments, from: 1)))
+        }
+        var found: [Int64] = []
+        for (index, value) in values.enumerated() {
+            guard lookup.isOnDisk else {
+                found.append(try findOrCreate([value, .null]))
+                continue
+            }
+            _ = try connection.rows("SELECT gather(?1, ?2, NULL)", [.integer(Int64(index)), value])
+            guard batch.isFull || index == values.count - 1 else { continue }
+            try lookup.find(batch) { row in
+                last += 1
+                try lookup.add(last)
+                try connection.run(
+                    "INSERT INTO main.T VALUES (?1, 1, ?2, NULL)", [.integer(last), values[Int(row.source)]])
+                return last
+            }
+            found += batch.rows.compactMap(\.destination)
+            batch.removeAll()
+        }
+        return found
     }
 
     func begin() throws {

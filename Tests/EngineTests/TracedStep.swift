@@ -3,6 +3,8 @@ import FerryEngine
 import FerryMapping
 import FerryModel
 import FerryPlan
+import FerrySQLite
+import FerryStore
 import Synchronization
 import TestSupport
 import Testing
@@ -23,10 +25,12 @@ struct TracedStep {
     ///   - source: The old version's model.
     ///   - destination: The new version's.
     ///   - chunk: Rows in a chunk.
+    ///   - damage: What others have found in the store; nil when the step is to look for itself.
+    ///   - vfs: The VFS of all files.
     /// - Throws: What the mapping file, the plan or the run has against it.
     init(
         _ store: StoreBuilder, _ mapping: String, from source: ManagedObjectModel, to destination: ManagedObjectModel,
-        chunk: Int
+        chunk: Int, damage: [StoreDamage]? = nil, vfs: VFS? = nil
     ) throws {
         let file = store.folder.file("Map.json")
         try FileLayer().replace(file, with: Array(mapping.utf8))
@@ -40,6 +44,8 @@ struct TracedStep {
         let trace = Mutex<[String]>([])
         let progress = Mutex<[Int64]>([])
         var options = EngineOptions(chunkSize: .rows(chunk), now: 0)
+        options.sourceDamage = damage
+        options.vfs = vfs
         options.trace = { event in trace.withLock { $0.append(event.text) } }
         options.progress = { update in
             if update.phase == .rows, update.done > 0 { progress.withLock { $0.append(update.done) } }

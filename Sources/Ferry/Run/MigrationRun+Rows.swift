@@ -14,6 +14,8 @@ extension MigrationRun {
         var writesRows = true
         /// Tables that were seen to hold no row of an unknown entity.
         var soundTables: Set<String> = []
+        /// Tables whose rows were counted.
+        var countedTables: Set<String> = []
     }
 
     /// A store whose pages are looked at in no time, so that there is no reason not to.
@@ -34,35 +36,60 @@ extension MigrationRun {
         }
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
-            var planned = try planned(store, from: version, to: target, isEstimated: true)
-            planned.writesRows = try !writesNoRows(planned.plan, store)
-            if !planned.writesRows { return planned }
+            var planned = try planned(store, from: version, to: target, .estimated)
+            if let inPlace = try singleStep(planned.plan, store) {
+                planned.writesRows = !inPlace.touched.isEmpty
+                if !planned.writesRows { return planned }
+                if !countsBeforehand, !inPlace.counted.isEmpty {
+                    return try leavingUncounted(inPlace.counted, store, from: version, to: target)
+                }
+            }
         }
-        return try planned(store, from: version, to: target, isEstimated: isPastSnapshot)
+        return try planned(store, from: version, to: target, isPastSnapshot ? .estimated : .exact)
+    }
+
+    /// The plan of a step in place whose statements count the rows of some tables, and look at them, as they write them.
+    private func leavingUncounted(
+        _ tables: Set<String>, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion
+    ) throws -> Planned {
+        var planned = try planned(store, from: version, to: target, .exactBut(tables))
+        // Of a table that is small the rows are known all the same.
+        let uncounted = tables.subtracting(planned.countedTables)
+        guard planned.plan.steps.count == 1, planned.plan.steps[0].mode == .inPlace, !uncounted.isEmpty else {
+            return planned
+        }
+        let entities = planned.layout.tablesInOrder.filter { uncounted.contains($0.name) }
+            .flatMap { planned.layout.entities(inTableOf: $0.root) }
+        planned.plan.steps[0].leaveUncounted(uncounted, of: Set(entities))
+        planned.soundTables.formUnion(uncounted)
+        return planned
     }
 
     private func planned(
-        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isEstimated: Bool
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting
     ) throws -> Planned {
-        let (inspection, layout) = try store.inspect(version, counting: isEstimated ? .estimated : .exact)
+        var isEstimated = false
+        if case .estimated = counting { isEstimated = true }
+        let (inspection, layout) = try store.inspect(version, counting: counting)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = try makePlan(from: version, to: target, store, layout, rows: rows, areRowsEstimated: isEstimated)
-        return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables)
+        return Planned(
+            plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables,
+            countedTables: Set(inspection.entities.filter { !$0.isEstimated }.map(\.table)))
     }
 
-    /// Whether a plan is one step in place that neither writes rows nor asks anything of them.
-    private func writesNoRows(_ plan: MigrationPlan, _ store: OpenedStore) throws -> Bool {
+    /// The statements of a plan that is one step in place and asks nothing of the rows; nil for every other plan.
+    private func singleStep(_ plan: MigrationPlan, _ store: OpenedStore) throws -> InPlacePlan? {
         guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let step = plan.steps.first,
             step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty, step.needsUniqueValues.isEmpty,
             step.needsValues.isEmpty
-        else { return false }
+        else { return nil }
         do {
             return try InPlaceRun.plan(
-                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown)
-            ).touched.isEmpty
+                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
         } catch is FerryError {
             // What stands in the way is said when the plan is made of counted rows.
-            return false
+            return nil
         }
     }
 }

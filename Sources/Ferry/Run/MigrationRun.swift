@@ -24,6 +24,8 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// What keeps the target from being laid out, since no rule tells its names.
     var nameRefusals: [FerryError] = []
+    /// Whether no row may be left to be counted while it is written.
+    private(set) var countsBeforehand = false
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
     /// What the phases of earlier calls have taken.
@@ -51,6 +53,17 @@ final class MigrationRun {
     // MARK: The way of a migration
 
     func run() throws -> MigrationReport {
+        do {
+            return try begin()
+        } catch let error as FerryError where error.cause is OtherRows.NeedsCounts {
+            // Everything was rolled back. What a look at all rows beforehand finds is said as ever.
+            try RunFolder(path: place.runFolder, files: files).remove()
+            countsBeforehand = true
+            return try begin()
+        }
+    }
+
+    private func begin() throws -> MigrationReport {
         var folder: RunFolder?
         var record: RunRecord?
         if try RunFolder.exists(place.runFolder, files: files) {

@@ -15,21 +15,46 @@ struct RunDatabase {
     /// What a chunk writes should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
 
+    /// The same where rows are only read and written, and no statement sorts.
+    ///
+    /// A chunk that several mappings read may hold more then, and there are fewer of them to commit.
+    private static let plainRowsCaches: KeyValuePairs = ["main": 9, "scratch": 1, "source": 9, "temp": 1]
+
     /// Small sorters, which are as large as the main cache, are quicker than large ones.
     private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
+
+    /// An index is made of the new store alone.
+    ///
+    /// More runs than a sorter merges at once are written twice.
+    private static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
 
     /// Of the reading thread's own connection: rows are read once, in the order of their keys.
     private static let readerCache = 200
 
     /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
-    static func reusedSourceBytes(_ options: EngineOptions) -> Int {
-        // Main counts twice: for itself and for a sorter.
-        options.memory.workingCaches / 15 * 2 / 4 * 3
+    static func reusedSourceBytes(_ context: StepContext) -> Int {
+        // Main counts twice where it does for a sorter, too.
+        context.options.memory.workingCaches / 60 * (context.carriesPlainRows ? 27 : 8) / 4 * 3
+    }
+
+    /// Shares the caches out for the rows.
+    static func shareCachesForRows(_ context: StepContext) throws(DatabaseError) {
+        let bytes = context.options.memory.workingCaches
+        if context.carriesPlainRows {
+            try context.connection.shareCaches(bytes, among: plainRowsCaches, sorters: 0)
+        } else {
+            try context.connection.shareCaches(bytes, among: rowsCaches)
+        }
     }
 
     /// Shares the caches out for what comes after the rows.
     static func shareCachesForSorting(_ context: StepContext) throws(DatabaseError) {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: sortingCaches)
+    }
+
+    /// Shares the caches out for the indexes.
+    static func shareCachesForIndexes(_ context: StepContext) throws(DatabaseError) {
+        try context.connection.shareCaches(context.options.memory.workingCaches, among: indexCaches)
     }
 
     /// Opens a run or begins it.
@@ -56,6 +81,7 @@ struct RunDatabase {
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             assignments: assignments, options: run.options, openSource: openSource)
+        try Self.shareCachesForRows(context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
@@ -111,7 +137,6 @@ struct RunDatabase {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
         try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
-        try connection.shareCaches(run.options.memory.workingCaches, among: Self.rowsCaches)
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")

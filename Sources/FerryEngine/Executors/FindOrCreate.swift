@@ -6,11 +6,15 @@ internal import FerrySQLite
 ///
 /// One statement reads the rows and calls a function for each, which looks the values up and gives the next key where
 /// nothing has them. The new objects' rows are written in between, a few hundred at a time, while the pages that they
-/// come from are still in the cache.
+/// come from are still in the cache. Once objects are on disk alone, rows are gathered first and looked for together.
 final class FindOrCreate {
     private let lookup: ObjectLookup
     private let fresh = FreshObjects()
     private let find: Statement
+    private let batch: FoundBatch
+    private let gather: Statement
+    /// Records the associations of a batch.
+    private let associate: Statement?
     private let insert: Statement
     private let link = Link()
     /// The last key that was given out.
@@ -23,6 +27,8 @@ final class FindOrCreate {
     init(_ sql: RowStatements) throws {
         let connection = sql.context.connection
         lookup = try sql.lookup()
+        // Rows that wait for another thread are none here.
+        batch = FoundBatch(bytes: sql.context.options.memory.queue)
         let function = "ferry_find_\(sql.mapping.position)"
         let table = "ferry_fresh_\(sql.mapping.position)"
         try connection.register(table: table, columns: FreshObjects.columns, argumentCount: 0) { [fresh] in
@@ -33,12 +39,32 @@ final class FindOrCreate {
             guard let executor = link.executor else { return }
             result.set(try executor.object(arguments))
         }
+        let (gathering, found) = ("ferry_gather_\(sql.mapping.position)", "ferry_found_\(sql.mapping.position)")
+        try connection.register(table: found, columns: FoundBatch.columns, argumentCount: 0) { [batch] in
+            batch.cursor()
+        }
+        try connection.register(gathering, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
+            [link] arguments, _ in try link.executor?.gather(arguments)
+        }
+        gather = try sql.find(by: gathering, associates: false).prepare(on: connection)
+        associate =
+            sql.context.isAssociated(sql.mapping)
+            ? try connection.prepare(
+                """
+                INSERT INTO \(ScratchDatabase.association(of: sql.mapping)) (source, element, object, destination)
+                SELECT source, element, object, destination FROM \(found)
+                """) : nil
+        // It runs many times within one statement.
+        associate?.isSilent = true
         insert = try sql.freshRows(from: table).prepare(on: connection)
-        find = try sql.find(by: function).prepare(on: connection)
+        find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
         link.executor = self
     }
 
-    deinit { link.executor = nil }
+    deinit {
+        link.executor = nil
+        batch.free()
+    }
 
     /// Carries the rows of a range.
     ///
@@ -51,9 +77,12 @@ final class FindOrCreate {
         try lookup.begin(after: last)
         fresh.removeAll()
         (self.last, rows) = (last, 0)
-        try find.bind(.integer(range.low), named: ":low")
-        try find.bind(.integer(range.high), named: ":high")
-        try find.run()
+        batch.removeAll()
+        let reading = lookup.isOnDisk ? gather : find
+        try reading.bind(.integer(range.low), named: ":low")
+        try reading.bind(.integer(range.high), named: ":high")
+        try reading.run()
+        try endBatch()
         insert.isSilent = false
         try insert.run()
         return (self.last - last, rows - (self.last - last))
@@ -63,6 +92,29 @@ final class FindOrCreate {
     private func object(_ arguments: borrowing FunctionArguments) throws -> Int64 {
         rows += 1
         if let known = try lookup.find(arguments, from: 3) { return known }
+        return try create(
+            arguments.integer(0), arguments.integer(1), object: arguments.isNull(2) ? nil : arguments.integer(2))
+    }
+
+    /// Gives a row to the batch.
+    private func gather(_ arguments: borrowing FunctionArguments) throws {
+        rows += 1
+        batch.add(
+            FoundBatch.Row(
+                source: arguments.integer(0), element: arguments.integer(1),
+                object: arguments.isNull(2) ? nil : arguments.integer(2), hash: lookup.hash(of: arguments, from: 3)))
+        if batch.isFull { try endBatch() }
+    }
+
+    private func endBatch() throws {
+        guard !batch.rows.isEmpty else { return }
+        try lookup.find(batch) { row in try create(row.source, row.element, object: row.object) }
+        try associate?.run()
+        batch.removeAll()
+    }
+
+    /// Creates an object with the values that were looked for last.
+    private func create(_ source: Int64, _ element: Int64, object: Int64?) throws -> Int64 {
         if fresh.isFull {
             // It counts to the statement that is running.
             insert.isSilent = true
@@ -71,10 +123,7 @@ final class FindOrCreate {
         }
         last += 1
         try lookup.add(last)
-        let object = FreshObjects.Object(
-            destination: last, source: arguments.integer(0), element: arguments.integer(1),
-            object: arguments.isNull(2) ? nil : arguments.integer(2))
-        guard fresh.add(object) else {
+        guard fresh.add(.init(destination: last, source: source, element: element, object: object)) else {
             throw FerryError(
                 .internalError, "The rows of a find-or-create mapping do not come in the order of their keys.")
         }

@@ -10,6 +10,7 @@ struct IndexesPhase {
     let context: StepContext
 
     func run() throws {
+        try RunDatabase.shareCachesForIndexes(context)
         for index in context.destination.indexes {
             try context.once(Self.unit(of: index), phase: .indexes, subject: index.name) {
                 do {
@@ -25,6 +26,7 @@ struct IndexesPhase {
         }
         for rTree in context.destination.rTrees { try make(rTree) }
         try context.once("highestKeys", phase: .indexes, subject: nil) { try recordHighestKeys() }
+        try RunDatabase.shareCachesForSorting(context)
     }
 
     /// Makes an index before its time, inside another unit, so that it is filled together with its table.

@@ -16,6 +16,7 @@ struct RowsPhase {
             try carry(pass, report: &report)
             for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
         }
+        try CountedTargets.check(context)
     }
 
     private func carry(_ pass: SharedPass, report: inout StepReport) throws {
@@ -27,7 +28,7 @@ struct RowsPhase {
         let walk = ChunkWalk(
             context: context, phase: .rows, subject: pass.name,
             rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
-            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context.options) : .max, total: pass.total)
+            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
         try walk.run(&work, over: ranges, units: units, report: &report)
     }
 }
@@ -47,6 +48,7 @@ private struct RowsWork: ChunkWalk.Work {
     private let policies: PolicyRun
     private let ranges: KeyRanges
     private var executors: [any MappingExecutor]
+    private let targets: [CountedTargets]
     /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
     private var largeRows: [LargeRowExecutor] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
@@ -56,6 +58,8 @@ private struct RowsWork: ChunkWalk.Work {
         self.ranges = ranges
         self.context = context
         self.policies = policies
+        // Before the statements, which call its functions.
+        targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
             return switch plan.executor {
@@ -117,7 +121,7 @@ private struct RowsWork: ChunkWalk.Work {
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
         return try placed(in: mapping) {
             do {
-                return try context.connection.with(.length, limit, body)
+                return try context.connection.with(.length, limit) { try targets[index].counting(body) }
             } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
                 throw try refusal(mapping, after: low, cause: error)
             }
@@ -136,7 +140,9 @@ private struct RowsWork: ChunkWalk.Work {
     mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
         if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
         for (index, plan) in plans.enumerated() {
-            let outcome = try placed(in: plan.mapping) { try largeRows[index].carry(range) }
+            let outcome = try placed(in: plan.mapping) {
+                try targets[index].counting { try largeRows[index].carry(range) }
+            }
             try count(outcome, plan.mapping, &entries[index])
         }
     }

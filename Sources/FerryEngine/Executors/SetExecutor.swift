@@ -12,6 +12,8 @@ final class SetExecutor: MappingExecutor {
     private let firstKey: Int64
     private let body: Body
     private let count: Statement?
+    /// Gives the keys of objects that do not keep those of their sources.
+    private let counter: KeyCounter?
     /// Whether the mapping may leave out what it reads.
     private let isFiltered: Bool
 
@@ -34,6 +36,9 @@ final class SetExecutor: MappingExecutor {
         firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
         let connection = context.connection
         let sql = RowStatements(context: context, mapping: mapping)
+        counter =
+            mapping.isOneToOne && !mapping.keepsPrimaryKey
+            ? try KeyCounter(mapping, by: mapping, on: connection) : nil
         let isAssociated = context.isAssociated(mapping)
         if mapping.unique.isEmpty {
             body = .plain(
@@ -73,6 +78,7 @@ final class SetExecutor: MappingExecutor {
     private func run(_ statement: Statement, _ range: KeyRanges.Range, last: Int64) throws -> Int64 {
         try bind(range, to: statement)
         try statement.bind(.integer(last), named: ":last")
+        counter?.begin(after: last)
         try statement.run()
         return context.connection.changes
     }

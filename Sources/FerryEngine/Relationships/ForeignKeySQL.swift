@@ -32,7 +32,10 @@ struct ForeignKeySQL {
         var numbers: [String] = []
         for name in contribution.rule.mappings {
             let other = try context.mapping(named: name)
-            let (condition, key) = try candidate(other, at: target, in: &scope)
+            let (condition, key) =
+                contribution.isCounted
+                ? (try carried(other, target, in: &scope), KeyCounter.call(other, by: mapping, at: target))
+                : try candidate(other, at: target, in: &scope)
             let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
             keys.append("WHEN \(condition) THEN \(key)")
             numbers.append("WHEN \(condition) THEN \(number)")
@@ -79,18 +82,21 @@ struct ForeignKeySQL {
         _ other: ResolvedEntityMapping, at object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> (condition: String, key: String) {
         if other.keepsPrimaryKey {
-            return (try carried(other, object, in: &scope), "\(object.alias).Z_PK")
+            return (try carried(other, object, in: &scope), object.key)
         }
         let alias = scope.newAlias("a")
         scope.join(
-            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.alias).Z_PK")
+            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.key)")
         return ("\(alias).destination IS NOT NULL", "\(alias).destination")
     }
 
-    /// The condition under which a mapping that keeps keys carried an object: its entity and its filter.
+    /// The condition under which a mapping carries an object as it is: its entity and its filter.
     func carried(
         _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> String {
+        if object.link != nil, other.filter == nil, context.source.model.family(of: object.entity) == [other.source] {
+            return "\(object.key) IS NOT NULL"
+        }
         let number = scope.parameters.add(.integer(try context.sourceNumber(of: other)))
         let isOfEntity = "\(object.alias).Z_ENT = \(number)"
         guard let filter = other.filter else { return isOfEntity }

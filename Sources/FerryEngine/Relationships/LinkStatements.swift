@@ -74,12 +74,12 @@ struct LinkStatements {
         if other.keepsPrimaryKey {
             let keys = ForeignKeySQL(context: context, mapping: mapping)
             scope.require(try keys.carried(other, path.object, in: &scope))
-            related = "\(path.object.alias).Z_PK"
+            related = path.object.key
             part = "NULL"
         } else {
             let alias = scope.newAlias("b")
             scope.join(
-                "JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.alias).Z_PK"
+                "JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.key)"
             )
             related = "\(alias).destination"
             part = "\(alias).element"
@@ -95,7 +95,7 @@ struct LinkStatements {
             "\(isKept ? "s.Z_PK" : "a.destination") AS d1", "\(related) AS d2", "\(number) AS number",
             "\(position) AS mapping", "s.Z_PK AS origin", "\(isKept ? "NULL" : "a.element") AS element",
             "\(path.order ?? "NULL") AS stored", "\(path.inverseOrder ?? "NULL") AS inverse",
-            "\(path.object.alias).Z_PK AS target", "\(part) AS part",
+            "\(path.object.key) AS target", "\(part) AS part",
         ]
         parameters = scope.parameters
         return "SELECT \(columns.joined(separator: ", ")) FROM \(scope.from)\(scope.where)"
@@ -149,7 +149,11 @@ struct LinkStatements {
                 place: .init(entityMapping: mapping.name, property: contribution.rule.name))
         }
         var expansion = SourceScope.Expansion(object: start)
-        for case .key(let name) in steps { expansion = try scope.expand(name, from: expansion.object) }
+        for case .key(let name) in steps {
+            expansion = try scope.expand(
+                name, from: expansion.object,
+                isSound: context.sourceKeys.isSound(name, of: expansion.object.entity))
+        }
         return expansion
     }
 

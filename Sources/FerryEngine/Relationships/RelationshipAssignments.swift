@@ -17,6 +17,8 @@ struct RelationshipAssignments {
         var relationship: Relationship
         var storage: RelationshipStorage
         var contributions: [Contribution]
+        /// Whether each side of a one-to-one writes its key with its rows, so that nothing has to be settled.
+        var isWrittenByBoth = false
 
         /// The table of a many-to-many.
         var joinTable: String? { if case .join(let table, _, _, _, _) = storage { table } else { nil } }
@@ -28,6 +30,8 @@ struct RelationshipAssignments {
         var rule: ResolvedRelationship
         /// Whether the foreign key is written with the row itself.
         var isInline: Bool
+        /// Whether that key is a new one which follows from the place of the source object (``CountedKeys``).
+        var isCounted = false
         /// Whether the positions that the source has are passed on.
         var copied: CopiedOrders
 
@@ -87,7 +91,7 @@ struct RelationshipAssignments {
             associated = Set(step.resolved.entityMappings.filter { !$0.keepsPrimaryKey }.map(\.position))
         }
         for contribution in assignments.flatMap(\.contributions) {
-            for name in contribution.rule.mappings {
+            for name in contribution.isCounted ? [] : contribution.rule.mappings {
                 if let other = builder.byName[name], !other.keepsPrimaryKey { associated.insert(other.position) }
             }
             if !contribution.isInline, !contribution.mapping.keepsPrimaryKey {
@@ -102,7 +106,7 @@ struct RelationshipAssignments {
         return assignments.allSatisfy { assignment in
             let isSorted = sorted.contains { $0.name == assignment.joinTable }
             return assignment.contributions.allSatisfy { contribution in
-                guard contribution.rule.mappings.contains(other.name) else {
+                guard contribution.rule.mappings.contains(other.name), !contribution.isCounted else {
                     return contribution.isInline || contribution.mapping.position != position
                 }
                 return isSorted && contribution.isOwnAssociation(of: other)
@@ -118,6 +122,11 @@ struct RelationshipAssignments {
                 .map { (assignment, $0) }
         }
     }
+
+    /// The names of the mappings whose new keys a mapping counts while it writes its rows.
+    func counted(by mapping: ResolvedEntityMapping) -> [String] {
+        Set(inline(of: mapping).filter(\.contribution.isCounted).flatMap(\.contribution.rule.mappings)).sorted()
+    }
 }
 
 private struct Builder {
@@ -127,6 +136,7 @@ private struct Builder {
     let byName: [String: ResolvedEntityMapping]
     /// Position of a mapping to its place in the order of the run.
     let runOrder: [Int: Int]
+    private let counting: CountedKeys
 
     init(step: StepPlan, source: StoreLayout, destination: StoreLayout) {
         self.source = source
@@ -136,6 +146,7 @@ private struct Builder {
             step.resolved.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let order = step.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
         runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+        counting = CountedKeys(step)
     }
 
     private typealias Given = [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)]
@@ -153,6 +164,29 @@ private struct Builder {
         return given.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
             .compactMap { assignment(for: $0.key, $0.value) }
             .map { walkedFromFirstColumn($0) ?? $0 }
+            .flatMap { writtenWithRows($0, given: Set(given.keys)) }
+    }
+
+    /// The same assignment with its key, or its other key, moved to where it is written with a row.
+    ///
+    /// - Parameters:
+    ///   - assignment: The rules of one side.
+    ///   - given: The relationships that have rules.
+    /// - Returns: Both sides of a one-to-one, or the side of a one-to-many that has the key; what was given where one of
+    ///   the keys is not known with its row.
+    private func writtenWithRows(
+        _ assignment: RelationshipAssignments.Assignment, given: Set<PropertyKey>
+    ) -> [RelationshipAssignments.Assignment] {
+        guard !step.hasPolicies,
+            let (key, rules) = OtherSide(destination: destination, mappings: byName).rules(of: assignment),
+            !given.contains(key), var other = self.assignment(for: key, rules),
+            other.contributions.allSatisfy(\.isInline)
+        else { return [assignment] }
+        guard case .foreignKey = assignment.storage else { return [other] }
+        guard assignment.contributions.allSatisfy(\.isInline) else { return [assignment] }
+        var own = assignment
+        (own.isWrittenByBoth, other.isWrittenByBoth) = (true, true)
+        return [own, other]
     }
 
     // MARK: Which side is walked
@@ -200,9 +234,10 @@ private struct Builder {
             let storage = destination.relationshipStorage[key]
         else { return nil }
         let contributions = rules.map { mapping, rule in
-            RelationshipAssignments.Contribution(
-                mapping: mapping, rule: rule, isInline: isInline(mapping, rule, storage),
-                copied: copiedOrders(mapping, rule))
+            let isInline = isInline(mapping, rule, storage)
+            return RelationshipAssignments.Contribution(
+                mapping: mapping, rule: rule, isInline: isInline,
+                isCounted: isInline && counting.suffice(rule, of: mapping), copied: copiedOrders(mapping, rule))
         }
         return RelationshipAssignments.Assignment(
             declared: key, relationship: relationship, storage: storage, contributions: contributions)
@@ -215,6 +250,7 @@ private struct Builder {
         guard case .foreignKey = storage, mapping.policy == nil, isToOnePath(rule.from, in: mapping) else {
             return false
         }
+        if counting.suffice(rule, of: mapping) { return true }
         return rule.mappings.allSatisfy { name in
             guard let other = byName[name] else { return false }
             if other.keepsPrimaryKey { return true }

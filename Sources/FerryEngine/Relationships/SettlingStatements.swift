@@ -18,7 +18,9 @@ struct SettlingStatements {
     func statements() throws(FerryError) -> [RowStatements.SQL] {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            var result = mirror(table: table, column: column, entityColumn: entityColumn)
+            var result =
+                assignment.isWrittenByBoth
+                ? [] : mirror(table: table, column: column, entityColumn: entityColumn)
             if !result.isEmpty {
                 let healing = OneSidedInverses(context: context, assignment: assignment, policies: policies)
                 let others = try healing.others()

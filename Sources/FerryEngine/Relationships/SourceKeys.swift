@@ -21,6 +21,8 @@ struct SourceKeys {
     private(set) var links: [String: JoinTable] = [:]
     /// Broken links of the relationships that the step carries.
     private(set) var broken: [StoreDamage] = []
+    /// The relationships with links that lead nowhere.
+    private let dangling: Set<PropertyKey>
     private let model: ManagedObjectModel
 
     /// - Parameters:
@@ -38,6 +40,7 @@ struct SourceKeys {
         let links = Dictionary(
             grouping: damage.filter { Self.kinds.contains($0.kind) },
             by: { PropertyKey($0.entity, $0.property ?? "") })
+        dangling = Set(links.filter { $0.value.contains { $0.kind == .danglingKey } }.keys)
         var carried: Set<PropertyKey> = []
         for assignment in assignments.assignments {
             for contribution in assignment.contributions {
@@ -49,7 +52,7 @@ struct SourceKeys {
                 carried.insert(key)
                 if let inverse = Self.inverse(of: relationship, in: source.model) { carried.insert(inverse) }
                 guard case .foreignKey(_, let column, _, _)? = source.storage(of: name, in: mapping.source),
-                    contribution.isInline, links[key]?.contains(where: { $0.kind == .danglingKey }) != true,
+                    contribution.isInline, !dangling.contains(key),
                     Self.isEveryTargetCarried(
                         contribution, of: relationship, assignment, mappings: mappings, model: source.model)
                 else { continue }
@@ -59,9 +62,7 @@ struct SourceKeys {
         broken = carried.sorted().flatMap { links[$0] ?? [] }
         // A policy may relate objects of any many-to-many.
         guard !step.hasPolicies else { return }
-        let unchanged = UnchangedLinks(
-            mappings: mappings, source: source,
-            broken: Set(links.filter { $0.value.contains { $0.kind == .danglingKey } }.keys))
+        let unchanged = UnchangedLinks(mappings: mappings, source: source, broken: dangling)
         for table in destination.joinTables {
             let filling = assignments.assignments.filter { $0.joinTable == table.name }
             if filling.count == 1 { self.links[table.name] = unchanged.origin(of: table, filling[0]) }
@@ -77,6 +78,14 @@ struct SourceKeys {
         return broken.contains { damage in
             damage.kind == kind && keys.contains(PropertyKey(damage.entity, damage.property ?? ""))
         }
+    }
+
+    /// Whether every link of a relationship leads to an object of its entity.
+    func isSound(_ name: String, of entity: String) -> Bool {
+        guard let relationship = model.relationship(name, of: entity), let key = Self.key(name, of: entity, in: model)
+        else { return false }
+        return !dangling.contains(key)
+            && Self.inverse(of: relationship, in: model).map { !dangling.contains($0) } != false
     }
 
     private static func key(_ name: String, of entity: String, in model: ManagedObjectModel) -> PropertyKey? {

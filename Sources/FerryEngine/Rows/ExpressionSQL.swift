@@ -110,7 +110,7 @@ struct StatementResolver: PathResolver {
         }
         let object = try scope.follow(path.hops.map(\.relationship.name), from: start)
         switch path.end {
-        case .object: return "\(object.alias).Z_PK"
+        case .object: return object.key
         case .attribute(_, let names):
             return try scope.column(names.joined(separator: "."), of: object)
         case .json: preconditionFailure("handled above")

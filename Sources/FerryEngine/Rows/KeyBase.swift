@@ -23,6 +23,27 @@ enum KeyBase {
         return last
     }
 
+    /// The key before that of the first object that a mapping makes, known before any of them is there.
+    ///
+    /// - Parameters:
+    ///   - mapping: A mapping that makes new keys, where all that come before in the same table are
+    ///     ``ResolvedEntityMapping/isOneToOne``: what they make is counted in the source.
+    ///   - context: The step.
+    /// - Returns: What ``lastKey(of:in:above:_:)`` says when its first chunk begins.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        var base = try lastKeptKey(below: mapping, in: context)
+        for other in CountedKeys(context.step).earlierMakers(than: mapping) {
+            let count = try RowStatements(context: context, mapping: other).count(filtered: true)
+                .prepare(on: context.connection)
+            try count.bind(.integer(KeyRanges.beginning), named: ":low")
+            try count.bind(.integer(.max), named: ":high")
+            if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }
+            count.reset()
+        }
+        return try checked(base, of: mapping.destination)
+    }
+
     /// The key after which a chunk's new objects count on; 0 where the mapping makes none.
     ///
     /// - Parameters:

@@ -7,13 +7,14 @@ internal import FerryStore
 
 /// The statements of a mapping that finds an object by its values or creates it.
 extension RowStatements {
-    /// Reads the rows of the range in order, gives each to a function that says which object it became, and records that
-    /// where associations are needed.
+    /// Reads the rows of the range in order and gives each to a function.
     ///
-    /// - Parameter function: Takes the source's key, the element's number and key, and the values of `unique`.
+    /// - Parameters:
+    ///   - function: Takes the source's key, the element's number and key, and the values of `unique`.
+    ///   - associates: Whether the function says which object the row became, and the statement records that.
     /// - Returns: The statement.
     /// - Throws: ``FerryError`` when an expression does not fit the model.
-    func find(by function: String) throws(FerryError) -> SQL {
+    func find(by function: String, associates: Bool) throws(FerryError) -> SQL {
         // Without other indexes the rows come by their keys, and nothing has to be sorted after the function was called.
         var scope = try scope(notIndexed: true)
         var values: [String] = []
@@ -47,7 +48,7 @@ extension RowStatements {
         }
         let call = "\(function)(\(rows.given))"
         let text: String
-        if context.isAssociated(mapping) {
+        if associates {
             let columns = isInOrder ? place : Array(names.prefix(3))
             text = """
                 \(rows.with)INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)

@@ -76,10 +76,11 @@ struct RowStatements {
                 place: .init(entityMapping: mapping.name))
         }
         let start = try scope.follow(Array(names.dropLast()), from: .init(alias: "s", entity: mapping.source))
-        let element = try scope.expand(last, from: start)
+        let element = try scope.expand(
+            last, from: start, isSound: context.sourceKeys.isSound(last, of: start.entity))
         scope.bind(iteration.variable, to: element.object)
         scope.elementOrder = element.order
-        scope.elementKey = "\(element.object.alias).Z_PK"
+        scope.elementKey = element.object.key
     }
 
     // MARK: What is written
@@ -128,32 +129,32 @@ struct RowStatements {
 
     /// Rows that keep their keys, or get new ones in order.
     func rows() throws(FerryError) -> SQL {
-        var scope = try scope()
+        var scope = try scope(notIndexed: comesByKey)
         let text: String
         if mapping.keepsPrimaryKey {
             text = try insert(key: "s.Z_PK", version: "s.Z_OPT", from: &scope)
         } else {
             let one = scope.parameters.add(.integer(1))
-            text = try insert(key: newKey(ordered: scope.order), version: one, from: &scope)
+            text = try insert(key: newKey(in: scope), version: one, from: &scope)
         }
         return SQL(text: text, parameters: scope.parameters)
     }
 
     /// The association of each new object, with the same keys in the same order as ``rows()``.
     func associations() throws(FerryError) -> SQL {
-        let scope = try scope()
+        let scope = try scope(notIndexed: comesByKey)
         let element = elementNumber(in: scope)
         return SQL(
             text: """
                 INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
-                SELECT s.Z_PK, \(element), \(scope.elementKey ?? "NULL"), \(newKey(ordered: scope.order))
+                SELECT s.Z_PK, \(element), \(scope.elementKey ?? "NULL"), \(newKey(in: scope))
                 FROM \(scope.from)\(scope.where)
                 """, parameters: scope.parameters)
     }
 
-    /// How many objects and elements there are in the range before the filter.
-    func count() throws(FerryError) -> SQL {
-        let scope = try scope(filtered: false)
+    /// How many objects and elements there are in the range, before the filter or behind it.
+    func count(filtered: Bool = false) throws(FerryError) -> SQL {
+        let scope = try scope(filtered: filtered)
         return SQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
     }
 
@@ -164,5 +165,15 @@ struct RowStatements {
         return "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
     }
 
-    private func newKey(ordered order: String) -> String { ":last + row_number() OVER (ORDER BY \(order))" }
+    /// Whether no index that suits the filter may be taken, so that the objects come in the order of their keys.
+    private var comesByKey: Bool { !mapping.keepsPrimaryKey && mapping.isOneToOne && mapping.filter != nil }
+
+    /// The next key for each row; what comes in the order of its keys by itself is counted.
+    private func newKey(in scope: SourceScope) -> String {
+        // A filter that follows a relationship lets SQLite begin with the objects at its end.
+        guard mapping.isOneToOne, scope.readsOneTable else {
+            return ":last + row_number() OVER (ORDER BY \(scope.order))"
+        }
+        return KeyCounter.call(mapping, by: mapping, at: .init(alias: "s", entity: mapping.source))
+    }
 }

@@ -13,6 +13,12 @@ struct SourceScope {
     struct Object {
         var alias: String
         var entity: String
+        /// SQL of the object's key where a link that surely leads to one of the entity's objects has it.
+        ///
+        /// What asks for no more than the key then reads the link alone: SQLite leaves out a join that nothing refers to.
+        var link: String?
+        /// SQL of the object's key.
+        var key: String { link ?? "\(alias).Z_PK" }
     }
 
     /// The objects at the end of a relationship.
@@ -71,6 +77,9 @@ struct SourceScope {
     }
     mutating func require(_ condition: String) { conditions.append(condition) }
     mutating func join(_ sql: String) { from += " " + sql }
+
+    /// Whether no relationship is followed so far.
+    var readsOneTable: Bool { joined.isEmpty }
 
     /// The WHERE clause, with its keyword.
     var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ") }
@@ -138,8 +147,13 @@ struct SourceScope {
 
     /// Joins the objects at the end of any relationship, to-many included.
     ///
+    /// - Parameters:
+    ///   - name: The relationship.
+    ///   - object: Whose.
+    ///   - isSound: Whether every link of the source leads to an object of the relationship's entity.
     /// - Returns: The related object with the SQL of its stored positions, where the relationship has any.
-    mutating func expand(_ name: String, from object: Object) throws(FerryError) -> Expansion {
+    /// - Throws: ``FerryError`` where it is not stored.
+    mutating func expand(_ name: String, from object: Object, isSound: Bool = false) throws(FerryError) -> Expansion {
         guard let relationship = layout.model.relationship(name, of: object.entity),
             let storage = layout.storage(of: name, in: object.entity)
         else {
@@ -156,14 +170,15 @@ struct SourceScope {
             from += " JOIN \(table) AS \(next.alias) ON \(key) = \(object.alias).\(column)"
             expansion.inverseOrder = orderColumn.map { "\(object.alias).\($0)" }
         case .inverseForeignKey(_, let column, _, let orderColumn):
-            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.alias).Z_PK"
+            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.key)"
             expansion.order = orderColumn.map { "\(next.alias).\($0)" }
         case .inverseless(_, let column):
-            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.alias).Z_PK"
+            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.key)"
         case .join(let joinTable, let own, let other, let otherOrder, let ownOrder):
             let join = newAlias("j")
-            from += " JOIN \(schema).\(joinTable) AS \(join) ON \(join).\(own) = \(object.alias).Z_PK"
-            from += " JOIN \(table) AS \(next.alias) ON \(key) = \(join).\(other)"
+            from += " JOIN \(schema).\(joinTable) AS \(join) ON \(join).\(own) = \(object.key)"
+            from += " \(isSound ? "LEFT " : "")JOIN \(table) AS \(next.alias) ON \(key) = \(join).\(other)"
+            if isSound { expansion.object.link = "\(join).\(other)" }
             expansion.order = otherOrder.map { "\(join).\($0)" }
             expansion.inverseOrder = ownOrder.map { "\(join).\($0)" }
         }

@@ -14,7 +14,7 @@ package final class KnownObjects {
             second = hash.1 & ~Slot.isUsed | Slot.isTaken
         }
 
-        fileprivate static func < (left: Hash, right: Hash) -> Bool {
+        static func < (left: Hash, right: Hash) -> Bool {
             left.first != right.first ? left.first < right.first : left.second < right.second
         }
     }

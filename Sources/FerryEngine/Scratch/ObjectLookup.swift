@@ -22,6 +22,8 @@ package final class ObjectLookup {
     private var isComplete = false
     /// The highest key of an object that is known.
     private var highest = Int64.min
+    /// How often room was made, so that something that was known is so no more.
+    private var clearings = 0
     /// How many objects are not saved.
     private var unsaved = 0
     /// Of the values that were looked for last.
@@ -118,7 +120,12 @@ package final class ObjectLookup {
     /// - Returns: Its key.
     /// - Throws: ``DatabaseError``.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
-        hash = hash(of: arguments, from: first)
+        try find(hash(of: arguments, from: first))
+    }
+
+    /// The object with a hash, if there is one.
+    private func find(_ wanted: KnownObjects.Hash) throws -> Int64? {
+        hash = wanted
         if let key = known.key(of: hash) { return key }
         guard saved.last != nil, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
         // It may be asked for again; without room it is found on disk again.
@@ -142,6 +149,37 @@ package final class ObjectLookup {
         unsaved += 1
     }
 
+    // MARK: Many at a time
+
+    /// Whether some objects are on disk alone, so that it is worth looking for many of them together.
+    package var isOnDisk: Bool { saved.last != nil }
+
+    /// Finds the objects of a batch, in the order in which its rows came; what none has is created.
+    ///
+    /// - Parameters:
+    ///   - batch: The rows, with hashes of ``hash(of:from:)``.
+    ///   - create: Makes the object of a row, and calls ``add(_:)`` for it.
+    /// - Throws: ``DatabaseError``, and what `create` throws.
+    package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
+        try batch.search(where: { known.key(of: $0) == nil && isPassed($0) }, saved.key(of:))
+        let before = clearings
+        for index in batch.rows.indices {
+            let row = batch.rows[index]
+            hash = row.hash
+            if let key = row.destination {
+                // It may be asked for again; what has no room is found on disk again.
+                if known.key(of: hash) == nil { _ = known.add(key, with: hash) }
+            } else if let key = known.key(of: hash) {
+                batch.set(key, at: index)
+            } else if before != clearings, let key = try find(hash) {
+                // It was known, or not there yet, when the batch was looked for.
+                batch.set(key, at: index)
+            } else {
+                batch.set(try create(row), at: index)
+            }
+        }
+    }
+
     private func learn(_ arguments: borrowing FunctionArguments) throws {
         let key = arguments.integer(0)
         if try find(arguments, from: 1) == nil { try add(key) } else { highest = key }
@@ -150,6 +188,7 @@ package final class ObjectLookup {
     // MARK: Room
 
     private func makeRoom() throws {
+        clearings += 1
         // Saving few at a time would be dear: then what is on disk already makes way alone.
         guard unsaved > known.capacity / 2 else {
             known.makeRoom(keepingAbove: saved.last ?? .min)
@@ -203,7 +242,7 @@ package final class ObjectLookup {
     // MARK: Hashes
 
     /// Equal for values that are the same to SQLite (`IS`, BINARY collation) once their columns hold them.
-    private func hash(of arguments: borrowing FunctionArguments, from first: Int) -> KnownObjects.Hash {
+    package func hash(of arguments: borrowing FunctionArguments, from first: Int) -> KnownObjects.Hash {
         var hash = KeyedHash(key)
         for (offset, affinity) in affinities.enumerated() {
             let index = first + offset

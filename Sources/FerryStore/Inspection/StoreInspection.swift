@@ -3,11 +3,21 @@ package import FerrySQLite
 
 /// What a store holds: rows per entity, features of its layout, objects that its model does not explain.
 package struct StoreInspection: Sendable {
-    package enum Counting: Sendable {
+    package enum Counting: Sendable, Hashable {
         /// Reads every table through its smallest b-tree.
         case exact
         /// Reads a bounded number of rows; large tables are estimated from their range of keys.
         case estimated
+        /// Reads every table but some, which are estimated.
+        case exactBut(Set<String>)
+
+        fileprivate func isExact(_ table: String) -> Bool {
+            switch self {
+            case .exact: true
+            case .estimated: false
+            case .exactBut(let tables): !tables.contains(table)
+            }
+        }
     }
 
     package struct EntityRows: Sendable, Hashable {
@@ -54,11 +64,13 @@ package struct StoreInspection: Sendable {
     ) throws(DatabaseError) {
         let catalog = try StoreCatalog(connection, schema: schema)
         objects = StoreObjects(catalog, layout: layout)
-        let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact)
+        let counter = { (table: String) in
+            RowCounter(connection: connection, schema: schema, isExact: counting.isExact(table))
+        }
         for table in layout.tablesInOrder {
             let family = layout.entities(inTableOf: table.root)
             let expected = family.compactMap { layout.entityNumbers[$0] }
-            let count = try counter.count(table, expected: expected)
+            let count = try counter(table.name).count(table, expected: expected)
             if !count.isEstimated, Set(expected).isSuperset(of: count.rows.keys) { soundTables.insert(table.name) }
             for entity in family {
                 let number = layout.entityNumbers[entity] ?? 0
@@ -69,7 +81,7 @@ package struct StoreInspection: Sendable {
             }
         }
         for table in layout.joinTables {
-            let count = try counter.count(join: table)
+            let count = try counter(table.name).count(join: table)
             joinTables.append(JoinRows(table: table.name, rows: count.rows, isEstimated: count.isEstimated))
         }
         for table in layout.tablesInOrder {

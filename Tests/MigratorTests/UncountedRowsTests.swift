@@ -1,0 +1,71 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Rows of a large store that are counted, and looked at, by the statement that writes them.
+@Suite("Rows that are counted on the way")
+struct UncountedRowsTests {
+    private static let rows: Int64 = 21_000
+
+    /// A store above 16 MiB whose next version adds an attribute with a default, and another one without it.
+    private struct Large {
+        let folder: TemporaryFolder
+        var store: String { folder.file("App.sqlite") }
+
+        init() throws {
+            folder = try TemporaryFolder()
+            let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+            let copies = "<attribute name=\"copies\" attributeType=\"Integer 32\" defaultValueString=\"2\"/>"
+            try folder.writeVersion("App 1", "<entity name=\"Book\">\(title)</entity>")
+            try folder.writeVersion("App 2", "<entity name=\"Book\">\(title)\(copies)</entity>")
+            try folder.writeVersion("App 3", "<entity name=\"Book\">\(copies)</entity>")
+            let text = String(repeating: "t", count: 850)
+            try folder.makeBooks(
+                rows: UncountedRowsTests.rows, form: .plain, uuid: "6C1D3E0A-0000-4000-8000-000000000009",
+                hasModelCache: true, columns: ["ZTITLE"]
+            ) { [.text("\($0) \(text)")] }
+        }
+
+        /// - Returns: The report, and the statements that ran.
+        func migrate(to target: String) throws -> (MigrationReport, [String]) {
+            let statements = Mutex<[String]>([])
+            var configuration = Configuration(target: target, takesSnapshot: false)
+            configuration.trace = { event in statements.withLock { $0.append(event.text) } }
+            let report = try Migrator(
+                store: URL(fileURLWithPath: store),
+                models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))], mappings: []
+            ).migrate(configuration)
+            return (report, statements.withLock { $0 })
+        }
+    }
+
+    @Test("are not counted before, and the report has them all", arguments: ["App 2", "App 3"])
+    func counted(target: String) throws {
+        let large = try Large()
+        let (report, statements) = try large.migrate(to: target)
+        #expect(report.mode == "inPlace")
+        #expect(!statements.contains { $0.contains("count(*)") && $0.contains("ZBOOK") })
+        #expect(statements.contains { $0.contains("ferry_other_row") })
+        let book = try #require(report.entityMappings.first)
+        #expect(book.read == Self.rows && book.written == Self.rows && book.isEstimated != true)
+        #expect(report.verification.checked == Self.rows)
+        let store = try Connection(path: large.store, mode: .readOnly)
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2 AND Z_ENT = 1") == Self.rows)
+    }
+
+    @Test("stop the migration when one is of no known entity, with the store as before", arguments: ["App 2", "App 3"])
+    func stranger(target: String) throws {
+        let large = try Large()
+        try Connection(path: large.store, mode: .readWrite).execute("UPDATE ZBOOK SET Z_ENT = 9 WHERE Z_PK = 20000")
+        let before = try Data(contentsOf: URL(fileURLWithPath: large.store))
+        let error = #expect(throws: FerryError.self) { try large.migrate(to: target) }
+        #expect(error?.code == .damagedSource)
+        #expect(error?.message.hasPrefix("1 rows in the table of Book have a Z_ENT that is no entity") == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: large.store)) == before)
+        #expect(try !FileLayer().exists(large.store + ".ferry"))
+    }
+}
