@@ -1,4 +1,3 @@
-internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -23,7 +22,7 @@ struct CountsCheck: Check {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
                 continue
             }
-            let expected = isCountedAgain ? nil : try read(by: mapping, in: context)
+            let expected = isCountedAgain ? nil : try InstanceCount(of: mapping, in: context).read()
             let isSimple = mapping.filter == nil && mapping.unique.isEmpty && mapping.policy == nil
             if !count.balances || expected.map({ $0 != count.read }) ?? false
                 || (isSimple && expected != nil && count.written != count.read)
@@ -39,33 +38,6 @@ struct CountsCheck: Check {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             _ = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context)
         }
-    }
-
-    /// How many objects, or elements, a mapping reads; nil where only reading them all tells.
-    private func read(by mapping: ResolvedEntityMapping, in context: VerificationContext) throws -> Int64? {
-        let table = try context.sourceTable(of: mapping.source).name
-        let number = Value.integer(try context.sourceNumber(of: mapping.source))
-        guard let iteration = mapping.iteration else {
-            return try context.connection.integer("SELECT count(*) FROM source.\(table) WHERE Z_ENT = ?", [number])
-        }
-        guard case .keyPath(let base, let steps) = iteration.elements,
-            base == .variable("source") || base == .evaluatedObject, steps.count == 1,
-            case .key(let name)? = steps.first,
-            let relationship = context.sourceModel.relationship(name, of: mapping.source),
-            let storage = context.source.storage(of: name, in: mapping.source)
-        else { return nil }
-        let other = try context.sourceTable(of: relationship.destinationEntity).name
-        let known = context.source.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
-        let links: String
-        switch storage {
-        case .foreignKey(_, let column, _, _): links = "JOIN source.\(other) t ON t.Z_PK = o.\(column)"
-        case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
-            links = "JOIN source.\(other) t ON t.\(column) = o.Z_PK"
-        case .join(let join, let first, let second, _, _):
-            links = "JOIN source.\(join) j ON j.\(first) = o.Z_PK JOIN source.\(other) t ON t.Z_PK = j.\(second)"
-        }
-        return try context.connection.integer(
-            "SELECT count(*) FROM source.\(table) o \(links) WHERE o.Z_ENT = ? AND t.Z_ENT IN (\(known))", [number])
     }
 
     private func checkRows(_ counts: [String: EntityMappingCounts], in context: VerificationContext) throws {

@@ -15,12 +15,12 @@ struct KeyRange: Sendable, Hashable {
     /// So that what is kept of each range does not grow with the rows, and enough that no walker waits long at the end.
     private static let mostParts: UInt64 = 64
 
-    /// The lowest and the highest key of a destination table.
+    /// The lowest and the highest key of a table, whose name stands with its database's.
     static func keys(of table: String, on connection: Connection) throws -> (lowest: Int64, highest: Int64) {
         // Asked for in one query, SQLite would look at every row.
         let (lowest, highest) = (
-            try connection.integer("SELECT min(Z_PK) FROM destination.\(table)"),
-            try connection.integer("SELECT max(Z_PK) FROM destination.\(table)")
+            try connection.integer("SELECT min(Z_PK) FROM \(table)"),
+            try connection.integer("SELECT max(Z_PK) FROM \(table)")
         )
         return (lowest ?? 0, highest ?? 0)
     }

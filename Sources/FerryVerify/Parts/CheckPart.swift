@@ -24,8 +24,12 @@ struct PartOutcome: Sendable, Codable {
     var rows: Int64 = 0
     /// What the mappings read, wrote and dropped of these rows.
     var counts: [EntityMappingCounts]?
+    /// Objects that a mapping makes of its rows.
+    var made: Int64?
     /// Whether what it was to show is shown; if not, the check itself says what is wrong.
     var isShown = false
+    /// Relations whose keys are not shown to be right by the rows that hold them.
+    var unshown: Set<String>?
 }
 
 extension VerificationContext {
