@@ -17,7 +17,7 @@ struct InstanceCount {
     func read(in range: KeyRange = .all) throws -> Int64? {
         let table = try context.sourceTable(of: mapping.source).name
         var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
-        if range != .all { condition += " AND o.Z_PK > \(range.above) AND o.Z_PK <= \(range.through)" }
+        if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
         guard let iteration = mapping.iteration else {
             return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
         }

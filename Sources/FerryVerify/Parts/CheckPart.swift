@@ -24,6 +24,10 @@ struct PartOutcome: Sendable, Codable {
     var rows: Int64 = 0
     /// What the mappings read, wrote and dropped of these rows.
     var counts: [EntityMappingCounts]?
+    /// Sums of entries that indexes have, or should have.
+    var sums: [EntrySum]?
+    /// Entries of an index that are out of their place.
+    var misplaced: Int64?
     /// Objects that a mapping makes of its rows.
     var made: Int64?
     /// Whether what it was to show is shown; if not, the check itself says what is wrong.
