@@ -53,6 +53,7 @@ let allChecks: [any Check.Type] = [
     MetadataCheck.self,
     HeaderNumbersCheck.self,
     IntegrityCheck.self,
+    TallyCheck.self,
     IndexesCheck.self,
     KeysCheck.self,
     CountsCheck.self,

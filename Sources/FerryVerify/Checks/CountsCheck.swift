@@ -12,8 +12,15 @@ struct CountsCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.migration
 
-    func run(in context: VerificationContext) throws {
-        guard let reported = context.verification.counts else { return try checkEntityNumbers(in: context) }
+    func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
+
+    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
+        let tallies = try TableTally.all(outcomes, in: context)
+        return [CheckPart(name: Self.name, subject: nil) { context, _ in try check(tallies, in: context) }]
+    }
+
+    private func check(_ tallies: [String: TableTally], in context: VerificationContext) throws {
+        guard let reported = context.verification.counts else { return try checkEntityNumbers(tallies, in: context) }
         // Full verification counts again with the rows (``RecountedMappings``); what a policy made cannot be.
         let isCountedAgain = context.verification.mode == .full && !context.step.hasPolicies
         let counts = Dictionary(reported.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -30,17 +37,19 @@ struct CountsCheck: Check {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
             }
         }
-        try checkRows(counts, in: context)
+        try checkRows(counts, tallies, in: context)
     }
 
     /// Without counts of a run only what its rows themselves say.
-    private func checkEntityNumbers(in context: VerificationContext) throws {
+    private func checkEntityNumbers(_ tallies: [String: TableTally], in context: VerificationContext) throws {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
-            _ = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context)
+            _ = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context)
         }
     }
 
-    private func checkRows(_ counts: [String: EntityMappingCounts], in context: VerificationContext) throws {
+    private func checkRows(
+        _ counts: [String: EntityMappingCounts], _ tallies: [String: TableTally], in context: VerificationContext
+    ) throws {
         var written: [String: Int64] = [:]
         for mapping in context.step.entityMappings {
             written[mapping.destination, default: 0] += counts[mapping.name]?.written ?? 0
@@ -52,7 +61,7 @@ struct CountsCheck: Check {
         }
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
-            let rows = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context) {
+            let rows = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context) {
                 try wereStrangers($0, $1, in: root, context)
             }
             for entity in context.destinationModel.family(of: root) {

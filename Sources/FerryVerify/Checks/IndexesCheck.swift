@@ -17,10 +17,19 @@ struct IndexesCheck: Check {
         return try tables(in: context).flatMap { table in
             let indexes = try TableIndexes(of: table, in: context)
             var parts: [CheckPart] = []
-            if !indexes.counted.isEmpty {
+            for index in indexes.counted {
                 parts.append(
-                    CheckPart(name: "indexes of \(table)", subject: table) { context, _ in
-                        try count(indexes.counted, of: table, in: context)
+                    CheckPart(name: Self.name(ofCounted: index), subject: index) { context, outcome in
+                        // The sum, not the count: SQLite may answer a count from whichever index it likes.
+                        outcome.counted = try context.connection.integer(
+                            "SELECT sum(1) FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(index))")
+                    })
+            }
+            if !indexes.counted.isEmpty, !Self.isTallied(table, in: context) {
+                parts.append(
+                    CheckPart(name: Self.name(ofRows: table), subject: table) { context, outcome in
+                        outcome.counted = try context.connection.integer(
+                            "SELECT count(*) FROM destination.\(Connection.quoted(table)) NOT INDEXED")
                     })
             }
             if indexes.compared.isEmpty { return parts }
@@ -41,8 +50,17 @@ struct IndexesCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
+        let tallies = try TableTally.all(outcomes, in: context).values
         for table in try tables(in: context) {
             let indexes = try TableIndexes(of: table, in: context)
+            if !indexes.counted.isEmpty {
+                let tallied = tallies.first { $0.table == table }?.rows
+                let rows = tallied ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
+                for index in indexes.counted {
+                    let entries = outcomes[Self.name(ofCounted: index)]?.counted ?? 0
+                    report(index, of: table, count: abs(rows - entries), in: context)
+                }
+            }
             let rows = IndexedRows(indexes.compared)
             var expected = [EntrySum](repeating: EntrySum(), count: rows.count)
             for (name, _) in indexes.compared.isEmpty ? [] : try ranges(of: indexes, in: context) {
@@ -61,6 +79,13 @@ struct IndexesCheck: Check {
     }
 
     private static func name(of index: StoredIndex) -> String { "entries of \(index.name)" }
+    private static func name(ofCounted index: String) -> String { "count of \(index)" }
+    private static func name(ofRows table: String) -> String { "rows of \(table)" }
+
+    /// Whether its rows are counted for other checks, too.
+    private static func isTallied(_ table: String, in context: VerificationContext) -> Bool {
+        context.destination.tables.values.contains { $0.name == table }
+    }
 
     private func tables(in context: VerificationContext) throws -> [String] {
         // A run's own tables, which only it has, go before it ends.
@@ -107,18 +132,5 @@ struct IndexesCheck: Check {
             try context.advance(index.name, done: found.count, total: nil)
         }
         return ([found], misplaced)
-    }
-
-    // MARK: Counts
-
-    private func count(_ indexes: [String], of table: String, in context: VerificationContext) throws {
-        let name = "destination.\(Connection.quoted(table))"
-        let rows = try context.connection.integer("SELECT count(*) FROM \(name) NOT INDEXED") ?? 0
-        for index in indexes {
-            // The sum, not the count: SQLite may answer a count from whichever index it likes.
-            let entries =
-                try context.connection.integer("SELECT sum(1) FROM \(name) INDEXED BY \(Connection.quoted(index))") ?? 0
-            report(index, of: table, count: abs(rows - entries), in: context)
-        }
     }
 }

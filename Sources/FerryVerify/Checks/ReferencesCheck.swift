@@ -10,11 +10,15 @@ struct ReferencesCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
+    func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
+
     /// Each stored relationship.
-    func parts(in context: VerificationContext) throws -> [CheckPart] {
-        keys(in: context).map { key in
-            CheckPart(name: "references:\(key.entity).\(key.property)", subject: nil) { context, _ in
-                try check(key, in: context)
+    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
+        let tallies = try TableTally.all(outcomes, in: context)
+        return keys(in: context).map { key in
+            let tally = tallies[context.destinationModel.root(of: key.entity)]
+            return CheckPart(name: "references:\(key.entity).\(key.property)", subject: nil) { context, _ in
+                try check(key, tally, in: context)
             }
         }
     }
@@ -23,7 +27,7 @@ struct ReferencesCheck: Check {
         context.destination.relationshipStorage.filter { !$0.value.isInverse }.keys.sorted()
     }
 
-    private func check(_ key: PropertyKey, in context: VerificationContext) throws {
+    private func check(_ key: PropertyKey, _ tally: TableTally?, in context: VerificationContext) throws {
         guard let relationship = context.destinationModel.relationship(key.property, of: key.entity),
             let storage = context.destination.relationshipStorage[key]
         else { return }
@@ -44,7 +48,7 @@ struct ReferencesCheck: Check {
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn,
                 inverseColumn: inverseColumn, other: other, ownNumbers: ownNumbers, otherNumbers: otherNumbers,
                 leadToOneEntity: context.destinationModel.family(of: relationship.destinationEntity).count == 1)
-            if try keys.areSound(on: context.connection) { return }
+            if let tally, tally.hasSoundCompanions(key), try keys.areSound(on: context.connection) { return }
             for query in keys.faults {
                 try report(
                     query, key: "o.Z_PK", value: "o.\(column)", of: key, place: { "\(table) Z_PK \($0) \(column)" },
@@ -134,7 +138,7 @@ private struct ForeignKeys {
         return queries
     }
 
-    /// Whether nothing is wrong with any of them, where that can be seen without looking each up.
+    /// Whether each leads to an object, where that and the tally of what stands beside them (``TableTally``) say all.
     ///
     /// What they lead to is met in the order of the keys, which is that of their index; what stands beside them needs
     /// no look at it, where it can be of one entity only.
@@ -146,16 +150,6 @@ private struct ForeignKeys {
             WHERE o.\(column) IS NOT NULL AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers)))
             ORDER BY o.\(column) LIMIT 1
             """)
-        guard lost == nil else { return false }
-        var beside = ["o.Z_ENT NOT IN (\(ownNumbers))"]
-        if let entityColumn { beside.append("o.\(entityColumn) IS NOT \(otherNumbers)") }
-        if let orderColumn { beside.append("o.\(orderColumn) IS NULL") }
-        let companions = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" } + ["0"]
-        return try connection.value(
-            """
-            SELECT 1 FROM destination.\(table) o NOT INDEXED
-            WHERE CASE WHEN o.\(column) IS NULL THEN \(companions.joined(separator: " OR "))
-                ELSE \(beside.joined(separator: " OR ")) END LIMIT 1
-            """) == nil
+        return lost == nil
     }
 }

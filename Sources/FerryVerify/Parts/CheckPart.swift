@@ -24,6 +24,10 @@ struct PartOutcome: Sendable, Codable {
     var rows: Int64 = 0
     /// What the mappings read, wrote and dropped of these rows.
     var counts: [EntityMappingCounts]?
+    /// Rows of a table, or entries of an index.
+    var counted: Int64?
+    /// As ``TableTally`` counts.
+    var tally: [Int64]?
     /// Sums of entries that indexes have, or should have.
     var sums: [EntrySum]?
     /// Entries of an index that are out of their place.
