@@ -86,7 +86,7 @@ final class RowWalk {
             context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         keepers = context.keepers(into: root)
         makers = context.makers(into: root)
-        lookups = try UniqueLookups(makers, number: number, on: context.connection)
+        lookups = try UniqueLookups(makers, number: number, in: context)
         objects = SourceObjects(context)
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         needsAssociation = try Self.needsAssociation(in: context)
