@@ -54,10 +54,7 @@ final class VerificationProgress {
         var isPlausible: Bool {
             let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
-            let parts = outcomes.values.flatMap { part -> [Int64] in
-                let sums = (part.sums ?? []).map(\.count)
-                return (part.tally ?? []) + [part.checked, part.notRecomputed, part.rows, part.made ?? 0, part.counted ?? 0, part.misplaced ?? 0] + sums
-            }
+            let parts = outcomes.values.flatMap(\.numbers)
             let numbers = [checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts + parts
             let found = (differences + outcomes.values.flatMap(\.differences)).map(\.count)
             // There are never as many parts that their sum could come near the end.

@@ -12,24 +12,36 @@ struct ConstraintsCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
-
-    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
-        let tallies = try TableTally.all(outcomes, in: context)
-        return [CheckPart(name: Self.name, subject: nil) { context, _ in try check(tallies, in: context) }]
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        [
+            CheckPart(name: Self.name, subject: nil) { context, _ in
+                let origins = RelationshipOrigins(context)
+                try eachEntity(in: context) { entity, table in
+                    try checkRelationships(of: entity, table, origins, in: context)
+                    for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
+                        try check(constraint, of: entity, table, in: context)
+                    }
+                }
+            }
+        ]
     }
 
-    private func check(_ tallies: [String: TableTally], in context: VerificationContext) throws {
-        let origins = RelationshipOrigins(context)
+    /// Attributes: empty ones were counted with the rows (``TableTally``).
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
+        try eachEntity(in: context) { entity, table in
+            try checkAttributes(of: entity, table, tallies[table.root], in: context)
+        }
+    }
+
+    private func eachEntity(
+        in context: VerificationContext, _ body: (_ entity: String, _ table: EntityTable) throws -> Void
+    ) throws {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
             try context.announce(table.name)
             for entity in context.destinationModel.family(of: root).sorted(by: codeUnitOrder) {
-                try checkAttributes(of: entity, table, tallies[root], in: context)
-                try checkRelationships(of: entity, table, origins, in: context)
-                for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
-                    try check(constraint, of: entity, table, in: context)
-                }
+                try body(entity, table)
             }
         }
     }

@@ -12,24 +12,34 @@ struct CountsCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.migration
 
-    func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
-
-    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
-        let tallies = try TableTally.all(outcomes, in: context)
-        return [CheckPart(name: Self.name, subject: nil) { context, _ in try check(tallies, in: context) }]
+    /// What each mapping reads, where the rows do not tell.
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        if context.verification.counts == nil || isCountedAgain(in: context) { return [] }
+        return context.step.entityMappings.map { mapping in
+            CheckPart(name: Self.name(of: mapping), subject: nil) { context, outcome in
+                outcome.counted = try InstanceCount(of: mapping, in: context).read()
+            }
+        }
     }
 
-    private func check(_ tallies: [String: TableTally], in context: VerificationContext) throws {
+    private static func name(of mapping: ResolvedEntityMapping) -> String { "read by \(mapping.position)" }
+
+    /// Full verification counts again with the rows (``RecountedMappings``); what a policy made cannot be.
+    private func isCountedAgain(in context: VerificationContext) -> Bool {
+        context.verification.mode == .full && !context.step.hasPolicies
+    }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let outcomes = context.progress.state.outcomes
+        let tallies = try TableTally.all(outcomes, in: context)
         guard let reported = context.verification.counts else { return try checkEntityNumbers(tallies, in: context) }
-        // Full verification counts again with the rows (``RecountedMappings``); what a policy made cannot be.
-        let isCountedAgain = context.verification.mode == .full && !context.step.hasPolicies
         let counts = Dictionary(reported.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for mapping in context.step.entityMappings {
             guard let count = counts[mapping.name] else {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
                 continue
             }
-            let expected = isCountedAgain ? nil : try InstanceCount(of: mapping, in: context).read()
+            let expected = outcomes[Self.name(of: mapping)]?.counted
             let isSimple = mapping.filter == nil && mapping.unique.isEmpty && mapping.policy == nil
             if !count.balances || expected.map({ $0 != count.read }) ?? false
                 || (isSimple && expected != nil && count.written != count.read)

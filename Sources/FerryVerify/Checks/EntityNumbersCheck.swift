@@ -12,12 +12,8 @@ struct EntityNumbersCheck: Check {
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
 
-    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
-        let tallies = try TableTally.all(outcomes, in: context)
-        return [CheckPart(name: Self.name, subject: nil) { context, _ in try check(tallies, in: context) }]
-    }
-
-    private func check(_ tallies: [String: TableTally], in context: VerificationContext) throws {
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
             let rows = try EntityNumbersCheck.rows(

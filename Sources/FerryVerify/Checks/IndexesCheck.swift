@@ -22,7 +22,8 @@ struct IndexesCheck: Check {
                     CheckPart(name: Self.name(ofCounted: index), subject: index) { context, outcome in
                         // The sum, not the count: SQLite may answer a count from whichever index it likes.
                         outcome.counted = try context.connection.integer(
-                            "SELECT sum(1) FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(index))")
+                            "SELECT sum(1) FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(index))"
+                        )
                     })
             }
             if !indexes.counted.isEmpty, !Self.isTallied(table, in: context) {

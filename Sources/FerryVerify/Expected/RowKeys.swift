@@ -71,7 +71,9 @@ final class RowKeys {
                 else { continue }
                 let key = Ruled(relation: relation, column: column, place: place)
                 ruled.append(key)
-                for rule in relation.rules { rules[rule.mapping.position, default: []].append((key, rule.relationship)) }
+                for rule in relation.rules {
+                    rules[rule.mapping.position, default: []].append((key, rule.relationship))
+                }
             case .carried(let links):
                 guard case .keys(table.name, let column, let order) = links.destination,
                     case .keys(_, let oldColumn, let oldOrder) = links.source,

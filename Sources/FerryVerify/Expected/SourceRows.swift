@@ -25,8 +25,8 @@ final class SourceRows {
     /// The rows of a range that mappings below one source root read: those of exactly one entity, or all; with what their
     /// attributes need, or only with what filters and iterations need; and with further columns.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, beside columns: [String] = [],
-        range: KeyRange = .all, objects: SourceObjects, in context: VerificationContext
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool,
+        beside columns: [String] = [], range: KeyRange = .all, objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
         self.objects = objects

@@ -38,6 +38,12 @@ struct PartOutcome: Sendable, Codable {
     var isShown = false
     /// Relations whose keys are not shown to be right by the rows that hold them.
     var unshown: Set<String>?
+
+    /// All numbers of rows in it, but for the counts of mappings.
+    var numbers: [Int64] {
+        let single = [checked, notRecomputed, rows, made ?? 0, counted ?? 0, misplaced ?? 0]
+        return single + (tally ?? []) + (sums ?? []).map(\.count)
+    }
 }
 
 extension VerificationContext {

@@ -105,7 +105,9 @@ struct TableTally: Sendable {
         }
         let table = try context.destinationTable(of: root).name
         for key in layout.relationshipStorage.keys.sorted() {
-            guard case .foreignKey(table, let column, let entityColumn, let orderColumn)? = layout.relationshipStorage[key],
+            guard
+                case .foreignKey(table, let column, let entityColumn, let orderColumn)? =
+                    layout.relationshipStorage[key],
                 let relationship = model.relationship(key.property, of: key.entity)
             else { continue }
             var wrong = ["Z_ENT NOT IN (\(context.destinationNumbers(ofFamily: key.entity)))"]
