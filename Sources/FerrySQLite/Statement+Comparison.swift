@@ -20,10 +20,11 @@ extension Statement {
 
     /// Whether all these columns hold the same as the other statement's.
     package func holdsSame(_ pairs: [ColumnPair], as other: Statement) -> Bool {
-        for pair in pairs where ferry_sqlite3_columns_equal(handle, pair.own, other.handle, pair.other) == 0 {
-            return false
+        pairs.withUnsafeBytes { pairs in
+            ferry_sqlite3_rows_equal(
+                handle, other.handle, pairs.baseAddress?.assumingMemoryBound(to: Int32.self),
+                pairs.count / MemoryLayout<ColumnPair>.stride) != 0
         }
-        return true
     }
 
     /// The bytes of a text or BLOB column of the row at hand, lent until the next call on this statement.

@@ -12,6 +12,8 @@ protocol Check: Sendable {
     init()
     /// What can be made of it beside other checks, each part by itself, in the order in which they report.
     func parts(in context: VerificationContext) throws -> [CheckPart]
+    /// What can be made of it beside other checks once those are made, of what they have found.
+    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart]
     /// Makes what is left when all parts are made.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
     /// Makes the whole check, where it is one part.
@@ -24,6 +26,8 @@ extension Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         [CheckPart(name: Self.name, subject: nil) { context, _ in try Self().run(in: context) }]
     }
+
+    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] { [] }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
 
@@ -49,6 +53,7 @@ let allChecks: [any Check.Type] = [
     MetadataCheck.self,
     HeaderNumbersCheck.self,
     IntegrityCheck.self,
+    TallyCheck.self,
     IndexesCheck.self,
     KeysCheck.self,
     CountsCheck.self,

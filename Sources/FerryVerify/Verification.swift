@@ -155,14 +155,13 @@ package struct Verification {
 
     /// Lets walkers make the parts of all checks, beside each other, and then each check what is left of it.
     private func make(_ checks: [any Check], in context: VerificationContext) throws {
-        let parts = try checks.map { try $0.parts(in: context) }
-        let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
-        var rows: [String: Int64] = [:]
-        let failure = try Walkers(count: walkers, of: context).make(open) { part, outcome in
-            try context.progress.record(outcome, of: part.name, in: context)
-            guard let subject = part.subject, outcome.rows > 0 else { return }
-            rows[subject, default: 0] += outcome.rows
-            progress?(ProgressUpdate(phase: .verify, subject: subject, done: rows[subject] ?? 0, total: part.total))
+        var told = PartsProgress(progress)
+        var parts = try checks.map { try $0.parts(in: context) }
+        var failure = try make(parts, &told, in: context)
+        if failure == nil, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) {
+            let later = try checks.map { try $0.laterParts(context.progress.state.outcomes, in: context) }
+            failure = try make(later, &told, in: context)
+            parts = zip(parts, later).map { $0 + $1 }
         }
         try context.takeAllCaches()
         // What cannot be read is said by SQLite's own check of the file, if that finds it.
@@ -174,6 +173,21 @@ package struct Verification {
             }
             if outcomes.contains(where: \.isUnreadable) { return }
             try context.progress.once(type(of: check).name, in: context) { try check.finish(outcomes, in: context) }
+        }
+    }
+
+    /// Lets walkers make the parts that no earlier call has made.
+    private func make(
+        _ parts: [[CheckPart]], _ told: inout PartsProgress, in context: VerificationContext
+    ) throws -> (any Error)? {
+        let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
+        return try Walkers(count: walkers, of: context).make(open) { part, event in
+            switch event {
+            case .progress(let update): told.take(update, of: part)
+            case .outcome(let outcome):
+                try context.progress.record(outcome, of: part.name, in: context)
+                told.take(outcome, of: part)
+            }
         }
     }
 

@@ -27,6 +27,10 @@ final class VerificationContext {
     let associations: AssociationTables
 
     let progress: VerificationProgress
+    private lazy var knownRelations = Result { try StoredRelation.all(in: self) }
+    private lazy var knownKeysOfRows = Result {
+        try relations().compactMap { KeysOfRows($0, in: self) }
+    }
     private var sinceLastLook: Int64 = 0
     private var isPausing = false
 
@@ -57,9 +61,12 @@ final class VerificationContext {
     }
 
     /// A context of one walker's own, which reads the same stores by its own connection, and looks nothing up.
-    convenience init(walkerOf verification: Verification, source: StoreLayout, destination: StoreLayout) throws {
+    convenience init(
+        walkerOf verification: Verification, source: StoreLayout, destination: StoreLayout,
+        progress hook: @escaping ProgressHook
+    ) throws {
         var verification = verification
-        verification.progress = nil
+        verification.progress = hook
         let vfs = try VFS(temporaryFolder: verification.workFolder)
         let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
         let progress = try VerificationProgress(
@@ -184,6 +191,14 @@ final class VerificationContext {
     private static func unknown(_ entity: String, in side: String) -> FerryError {
         FerryError(.internalError, "The \(side) store has no table or number for entity \(entity).")
     }
+
+    // MARK: Relations
+
+    /// All stored relationships of the destination, each with its inverse, in the order of names.
+    func relations() throws -> [StoredRelation] { try knownRelations.get() }
+
+    /// The foreign keys that are compared together with the rows that hold them.
+    func keysOfRows() throws -> [KeysOfRows] { try knownKeysOfRows.get() }
 
     // MARK: Mappings
 

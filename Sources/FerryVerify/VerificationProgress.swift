@@ -45,6 +45,8 @@ final class VerificationProgress {
         var rows: RowPosition?
         /// The next object of the entity mapping at work.
         var object: Int64?
+        /// The key of hashes that parts have summed up.
+        var hashKey: [UInt64]?
         /// Foreign keys met, by relationship.
         var met: [String: Int64] = [:]
 
@@ -52,7 +54,7 @@ final class VerificationProgress {
         var isPlausible: Bool {
             let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
-            let parts = outcomes.values.flatMap { [$0.checked, $0.notRecomputed, $0.rows] }
+            let parts = outcomes.values.flatMap(\.numbers)
             let numbers = [checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts + parts
             let found = (differences + outcomes.values.flatMap(\.differences)).map(\.count)
             // There are never as many parts that their sum could come near the end.
@@ -102,6 +104,14 @@ final class VerificationProgress {
         } catch {
             return nil
         }
+    }
+
+    /// The key of hashes, the same for all calls.
+    func hashKey() -> KeyedHash.Key {
+        if let known = state.hashKey, known.count == 2 { return KeyedHash.Key(low: known[0], high: known[1]) }
+        let key = KeyedHash.Key.random()
+        state.hashKey = [key.low, key.high]
+        return key
     }
 
     /// Runs a piece of work unless it was done before.

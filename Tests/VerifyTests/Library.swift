@@ -98,6 +98,44 @@ struct Library {
         return library
     }
 
+    /// A library with so many more users, each with a book of the same key, and a file of that book, of which each gets a
+    /// new key.
+    static func withMoreUsers(_ count: Int64, spacing: Int64) throws -> Library {
+        var library = try Library()
+        let last = 100 + (count - 1) * spacing
+        let keys = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + \(spacing) FROM n WHERE i < \(last))"
+        let users = "\(keys) INSERT INTO ZUSER (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT i,"
+        let books = "\(keys) INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZUSER, Z_FOK_USER, ZPRICE,"
+        let highest = "UPDATE Z_PRIMARYKEY SET Z_MAX = \(last) WHERE Z_NAME IN ('Book', 'User');"
+        try library.change(
+            library.source,
+            """
+            \(users) 4, 1, 'User ' || i FROM n;
+            \(books) ZTITLE) SELECT i, 1, 1, i, 2048, 1.0, 'Book ' || i FROM n; \(highest)
+            """)
+        try library.change(
+            library.destination,
+            """
+            \(users) 7, 1, 'User ' || i FROM n;
+            \(books) ZHEADING, ZSTATE) SELECT i, 3, 1, i, 2048, 1.2, 'Book ' || i, 1 FROM n; \(highest)
+            \(keys) INSERT INTO ZFILE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZOWNER, ZBOOK, Z_FOK_BOOK, ZUSER)
+            SELECT 5 + (i - 100) / \(spacing), 4, 1, 'Book ' || i, 'User ' || i, i, 2048, i FROM n;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 4 + \(count) WHERE Z_NAME = 'File'
+            """)
+        for index in library.counts.indices {
+            switch library.counts[index].name {
+            case "BookToBook", "UserToUser", "BookFile":
+                library.counts[index].read += count
+                library.counts[index].written += count
+            case "BookAuthor":
+                library.counts[index].read += count
+                library.counts[index].dropped += count
+            default: break
+            }
+        }
+        return library
+    }
+
     // MARK: Rows
 
     private static let sourceRows = """

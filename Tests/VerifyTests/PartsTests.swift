@@ -40,6 +40,59 @@ struct PartsTests {
             }, "\(found)")
     }
 
+    @Test("New objects in many parts are found missing, wrong and too many, the same for any number of jobs")
+    func comparesNewObjects() throws {
+        let library = try Library.withMoreUsers(150, spacing: 9_000)
+        #expect(try library.verify().differences == [])
+        try library.change(
+            library.destination,
+            """
+            UPDATE ZFILE SET ZTITLE = 'other' WHERE Z_PK IN (10, 140);
+            UPDATE ZFILE SET ZUSER = 1 WHERE Z_PK = 77;
+            UPDATE ZFILE SET Z_FOK_BOOK = 3072 WHERE Z_PK = 78;
+            DELETE FROM ZFILE WHERE Z_PK = 120;
+            INSERT INTO ZFILE (Z_PK, Z_ENT, Z_OPT) VALUES (900, 4, 1);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 900 WHERE Z_NAME = 'File'
+            """)
+        let reports = try [1, 2, 3, 7].map { try library.verify(jobs: $0) }
+        for report in reports { #expect(report.differences == reports[0].differences) }
+        #expect(Set(reports.map(\.checked)).count == 1)
+        let found = reports[0].differences
+        #expect(found.contains(Difference(check: "rows", entity: "File", count: 4, example: "ZFILE Z_PK 10 ZTITLE")))
+        // Another user's file; the two keys of the row that is gone; then a wrong position.
+        #expect(
+            found.contains(
+                Difference(check: "relationships", entity: "File", count: 4, example: "ZFILE Z_PK 77 ZUSER")),
+            "\(found)")
+    }
+
+    @Test("Keys are compared with the rows that hold them, and nothing is looked up or written down for it")
+    func comparesKeysWithRows() throws {
+        let library = try Library.withMoreUsers(20, spacing: 1)
+        let statements = Mutex<[String]>([])
+        let report = try library.verify(trace: { event in statements.withLock { $0.append(event.text) } })
+        #expect(report.differences == [])
+        let texts = statements.withLock { $0 }
+        // Of files nothing is asked but their rows.
+        let lookedUp = ["association_5", "SELECT ZBOOK FROM destination.ZFILE"]
+        #expect(texts.filter { text in lookedUp.contains { text.contains($0) } } == [])
+        // All links in one walk, not those of each user.
+        #expect(texts.filter { $0.contains("FROM source.ZBOOK t WHERE t.ZUSER = ?") } == [])
+        #expect(texts.contains { $0.contains("FROM source.ZBOOK t WHERE t.ZUSER >= ?1") })
+    }
+
+    @Test("How far a part has come is told while it is made", arguments: [1, 3])
+    func tellsProgress(_ jobs: Int) throws {
+        let library = try Library.withMoreBooks(9_000)
+        let told = Mutex<[ProgressUpdate]>([])
+        _ = try library.verify(jobs: jobs, progress: { update in told.withLock { $0.append(update) } })
+        let books = told.withLock { $0.filter { $0.subject == "ZBOOK" && $0.total == 9_004 } }
+        // All in one part, with a look at every 4096 rows.
+        #expect(books.contains { (1..<9_004).contains($0.done) })
+        #expect(books.last?.done == 9_004)
+        #expect(zip(books, books.dropFirst()).allSatisfy { $0.done <= $1.done })
+    }
+
     struct Change: CustomTestStringConvertible, Sendable {
         var what: String
         var source = ""

@@ -12,17 +12,36 @@ struct ConstraintsCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    func run(in context: VerificationContext) throws {
-        let origins = RelationshipOrigins(context)
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        [
+            CheckPart(name: Self.name, subject: nil) { context, _ in
+                let origins = RelationshipOrigins(context)
+                try eachEntity(in: context) { entity, table in
+                    try checkRelationships(of: entity, table, origins, in: context)
+                    for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
+                        try check(constraint, of: entity, table, in: context)
+                    }
+                }
+            }
+        ]
+    }
+
+    /// Attributes: empty ones were counted with the rows (``TableTally``).
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
+        try eachEntity(in: context) { entity, table in
+            try checkAttributes(of: entity, table, tallies[table.root], in: context)
+        }
+    }
+
+    private func eachEntity(
+        in context: VerificationContext, _ body: (_ entity: String, _ table: EntityTable) throws -> Void
+    ) throws {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
             try context.announce(table.name)
             for entity in context.destinationModel.family(of: root).sorted(by: codeUnitOrder) {
-                try checkAttributes(of: entity, table, in: context)
-                try checkRelationships(of: entity, table, origins, in: context)
-                for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
-                    try check(constraint, of: entity, table, in: context)
-                }
+                try body(entity, table)
             }
         }
     }
@@ -30,20 +49,11 @@ struct ConstraintsCheck: Check {
     // MARK: Attributes
 
     private func checkAttributes(
-        of entity: String, _ table: EntityTable, in context: VerificationContext
+        of entity: String, _ table: EntityTable, _ tally: TableTally?, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
-        let mandatory = context.destinationModel.leaves(of: entity).compactMap { attribute in
-            attribute.isOptional || attribute.isTransient || attribute.isDerived
-                ? nil : context.destination.column(of: attribute.name, in: entity).map { (attribute.name, $0.name) }
-        }
-        guard !mandatory.isEmpty else { return }
-        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
-        let counts = mandatory.map { "count(CASE WHEN \($0.1) IS NULL THEN NULL ELSE 1 END)" }.joined(separator: ", ")
-        let row = try context.connection.prepare(
-            "SELECT count(*), \(counts) FROM destination.\(table.name) WHERE Z_ENT = \(number)")
-        guard try row.step() else { return }
-        for (place, (attribute, column)) in mandatory.enumerated() where row.integer(0) != row.integer(place + 1) {
+        for (attribute, column) in TableTally.mandatory(of: entity, in: context)
+        where tally.map({ $0.empty(attribute, of: entity) > 0 }) ?? true {
             try report(
                 "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL ORDER BY Z_PK",
                 entity: entity, place: { "\(table.name) Z_PK \($0) \(column)" },

@@ -1,4 +1,3 @@
-internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -13,17 +12,34 @@ struct CountsCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.migration
 
-    func run(in context: VerificationContext) throws {
-        guard let reported = context.verification.counts else { return try checkEntityNumbers(in: context) }
-        // Full verification counts again with the rows (``RecountedMappings``); what a policy made cannot be.
-        let isCountedAgain = context.verification.mode == .full && !context.step.hasPolicies
+    /// What each mapping reads, where the rows do not tell.
+    func parts(in context: VerificationContext) throws -> [CheckPart] {
+        if context.verification.counts == nil || isCountedAgain(in: context) { return [] }
+        return context.step.entityMappings.map { mapping in
+            CheckPart(name: Self.name(of: mapping), subject: nil) { context, outcome in
+                outcome.counted = try InstanceCount(of: mapping, in: context).read()
+            }
+        }
+    }
+
+    private static func name(of mapping: ResolvedEntityMapping) -> String { "read by \(mapping.position)" }
+
+    /// Full verification counts again with the rows (``RecountedMappings``); what a policy made cannot be.
+    private func isCountedAgain(in context: VerificationContext) -> Bool {
+        context.verification.mode == .full && !context.step.hasPolicies
+    }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let outcomes = context.progress.state.outcomes
+        let tallies = try TableTally.all(outcomes, in: context)
+        guard let reported = context.verification.counts else { return try checkEntityNumbers(tallies, in: context) }
         let counts = Dictionary(reported.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for mapping in context.step.entityMappings {
             guard let count = counts[mapping.name] else {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
                 continue
             }
-            let expected = isCountedAgain ? nil : try read(by: mapping, in: context)
+            let expected = outcomes[Self.name(of: mapping)]?.counted
             let isSimple = mapping.filter == nil && mapping.unique.isEmpty && mapping.policy == nil
             if !count.balances || expected.map({ $0 != count.read }) ?? false
                 || (isSimple && expected != nil && count.written != count.read)
@@ -31,44 +47,19 @@ struct CountsCheck: Check {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
             }
         }
-        try checkRows(counts, in: context)
+        try checkRows(counts, tallies, in: context)
     }
 
     /// Without counts of a run only what its rows themselves say.
-    private func checkEntityNumbers(in context: VerificationContext) throws {
+    private func checkEntityNumbers(_ tallies: [String: TableTally], in context: VerificationContext) throws {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
-            _ = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context)
+            _ = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context)
         }
     }
 
-    /// How many objects, or elements, a mapping reads; nil where only reading them all tells.
-    private func read(by mapping: ResolvedEntityMapping, in context: VerificationContext) throws -> Int64? {
-        let table = try context.sourceTable(of: mapping.source).name
-        let number = Value.integer(try context.sourceNumber(of: mapping.source))
-        guard let iteration = mapping.iteration else {
-            return try context.connection.integer("SELECT count(*) FROM source.\(table) WHERE Z_ENT = ?", [number])
-        }
-        guard case .keyPath(let base, let steps) = iteration.elements,
-            base == .variable("source") || base == .evaluatedObject, steps.count == 1,
-            case .key(let name)? = steps.first,
-            let relationship = context.sourceModel.relationship(name, of: mapping.source),
-            let storage = context.source.storage(of: name, in: mapping.source)
-        else { return nil }
-        let other = try context.sourceTable(of: relationship.destinationEntity).name
-        let known = context.source.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
-        let links: String
-        switch storage {
-        case .foreignKey(_, let column, _, _): links = "JOIN source.\(other) t ON t.Z_PK = o.\(column)"
-        case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
-            links = "JOIN source.\(other) t ON t.\(column) = o.Z_PK"
-        case .join(let join, let first, let second, _, _):
-            links = "JOIN source.\(join) j ON j.\(first) = o.Z_PK JOIN source.\(other) t ON t.Z_PK = j.\(second)"
-        }
-        return try context.connection.integer(
-            "SELECT count(*) FROM source.\(table) o \(links) WHERE o.Z_ENT = ? AND t.Z_ENT IN (\(known))", [number])
-    }
-
-    private func checkRows(_ counts: [String: EntityMappingCounts], in context: VerificationContext) throws {
+    private func checkRows(
+        _ counts: [String: EntityMappingCounts], _ tallies: [String: TableTally], in context: VerificationContext
+    ) throws {
         var written: [String: Int64] = [:]
         for mapping in context.step.entityMappings {
             written[mapping.destination, default: 0] += counts[mapping.name]?.written ?? 0
@@ -80,7 +71,7 @@ struct CountsCheck: Check {
         }
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
-            let rows = try EntityNumbersCheck.rows(inTableOf: root, as: CountsCheck.self, in: context) {
+            let rows = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context) {
                 try wereStrangers($0, $1, in: root, context)
             }
             for entity in context.destinationModel.family(of: root) {

@@ -10,10 +10,14 @@ struct EntityNumbersCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.store
 
-    func run(in context: VerificationContext) throws {
+    func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
-            let rows = try EntityNumbersCheck.rows(inTableOf: root, as: EntityNumbersCheck.self, in: context)
+            let rows = try EntityNumbersCheck.rows(
+                inTableOf: root, tallies[root], as: EntityNumbersCheck.self, in: context)
             context.report.checked += rows.values.reduce(0, +)
             for (entity, count) in rows.sorted(by: { codeUnitOrder($0.key, $1.key) })
             where context.destinationModel.entities[entity]?.isAbstract == true {
@@ -26,20 +30,21 @@ struct EntityNumbersCheck: Check {
     ///
     /// - Parameters:
     ///   - root: The table's root entity.
+    ///   - tally: What was counted of its rows.
     ///   - check: In whose name they are reported.
     ///   - context: The stores.
     ///   - isExcused: Whether so many rows of a number are as they should be.
     /// - Returns: Rows by entity.
     /// - Throws: ``DatabaseError``.
     static func rows(
-        inTableOf root: String, as check: any Check.Type, in context: VerificationContext,
+        inTableOf root: String, _ tally: TableTally?, as check: any Check.Type, in context: VerificationContext,
         isExcused: (Value, Int64) throws -> Bool = { _, _ in false }
     ) throws -> [String: Int64] {
         let entities = Dictionary(
             context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         let table = try context.destinationTable(of: root)
         try context.announce(table.name)
-        if let rows = try knownRows(inTableOf: root, table.name, in: context) { return rows }
+        if let tally, tally.hasOnlyKnownEntities { return tally.rowsByEntity }
         var rows: [String: Int64] = [:]
         // Grouped in SQLite's sorter: as many groups as entities, unless the column is damaged.
         let groups = try context.connection.prepare(
@@ -56,25 +61,5 @@ struct EntityNumbersCheck: Check {
             rows[entity] = groups.integer(1)
         }
         return rows
-    }
-
-    /// More sums than these take longer than a sorter.
-    private static let mostSums = 8
-
-    /// The rows of each entity where there are no others, which needs no sorting; nil where there are some.
-    private static func knownRows(
-        inTableOf root: String, _ table: String, in context: VerificationContext
-    ) throws -> [String: Int64]? {
-        let entities = context.destinationModel.family(of: root).sorted(by: codeUnitOrder)
-            .compactMap { entity in context.destination.number(of: entity).map { (entity, $0) } }
-        guard entities.count <= mostSums else { return nil }
-        let sums = entities.map { "sum(Z_ENT = \($0.1))" }.joined(separator: ", ")
-        guard
-            let counts = try context.connection.rows("SELECT count(*), \(sums) FROM destination.\(table)").first?
-                .map({ $0.integer ?? 0 }),
-            counts[0] == counts.dropFirst().reduce(0, +)
-        else { return nil }
-        let rows = zip(entities.map(\.0), counts.dropFirst()).filter { $0.1 > 0 }
-        return Dictionary(rows, uniquingKeysWith: { first, _ in first })
     }
 }

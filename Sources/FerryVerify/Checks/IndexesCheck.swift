@@ -11,11 +11,81 @@ struct IndexesCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// Each table with its indexes.
+    /// What a table's rows make of its indexes, range by range, and each index by itself.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try tables(in: context).map { table in
-            CheckPart(name: "indexes of \(table)", subject: table) { context, _ in try check(table, in: context) }
+        let key = context.progress.hashKey()
+        return try tables(in: context).flatMap { table in
+            let indexes = try TableIndexes(of: table, in: context)
+            var parts: [CheckPart] = []
+            for index in indexes.counted {
+                parts.append(
+                    CheckPart(name: Self.name(ofCounted: index), subject: index) { context, outcome in
+                        // The sum, not the count: SQLite may answer a count from whichever index it likes.
+                        outcome.counted = try context.connection.integer(
+                            "SELECT sum(1) FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(index))"
+                        )
+                    })
+            }
+            if !indexes.counted.isEmpty, !Self.isTallied(table, in: context) {
+                parts.append(
+                    CheckPart(name: Self.name(ofRows: table), subject: table) { context, outcome in
+                        outcome.counted = try context.connection.integer(
+                            "SELECT count(*) FROM destination.\(Connection.quoted(table)) NOT INDEXED")
+                    })
+            }
+            if indexes.compared.isEmpty { return parts }
+            let rows = IndexedRows(indexes.compared)
+            parts += try ranges(of: indexes, in: context).map { name, condition in
+                CheckPart(name: name, subject: table) { context, outcome in
+                    outcome.sums = try rows.sums(in: table, where: condition, key: key, context)
+                }
+            }
+            return parts
+                + indexes.compared.enumerated().map { place, index in
+                    CheckPart(name: Self.name(of: index), subject: index.name) { context, outcome in
+                        (outcome.sums, outcome.misplaced) = try read(index, rows.columns[place], key: key, in: context)
+                    }
+                }
         }
+    }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let outcomes = context.progress.state.outcomes
+        let tallies = try TableTally.all(outcomes, in: context).values
+        for table in try tables(in: context) {
+            let indexes = try TableIndexes(of: table, in: context)
+            if !indexes.counted.isEmpty {
+                let tallied = tallies.first { $0.table == table }?.rows
+                let rows = tallied ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
+                for index in indexes.counted {
+                    let entries = outcomes[Self.name(ofCounted: index)]?.counted ?? 0
+                    report(index, of: table, count: abs(rows - entries), in: context)
+                }
+            }
+            let rows = IndexedRows(indexes.compared)
+            var expected = [EntrySum](repeating: EntrySum(), count: rows.count)
+            for (name, _) in indexes.compared.isEmpty ? [] : try ranges(of: indexes, in: context) {
+                for (place, sum) in (outcomes[name]?.sums ?? []).enumerated() { expected[place].add(sum) }
+            }
+            for (place, index) in indexes.compared.enumerated() {
+                let expected = expected[rows.sets[place]]
+                let entries = outcomes[Self.name(of: index)]
+                let found = entries?.sums?.first ?? EntrySum()
+                let missing = abs(expected.count - found.count)
+                report(
+                    index.name, of: table,
+                    count: (entries?.misplaced ?? 0) + (missing > 0 ? missing : found == expected ? 0 : 1), in: context)
+            }
+        }
+    }
+
+    private static func name(of index: StoredIndex) -> String { "entries of \(index.name)" }
+    private static func name(ofCounted index: String) -> String { "count of \(index)" }
+    private static func name(ofRows table: String) -> String { "rows of \(table)" }
+
+    /// Whether its rows are counted for other checks, too.
+    private static func isTallied(_ table: String, in context: VerificationContext) -> Bool {
+        context.destination.tables.values.contains { $0.name == table }
     }
 
     private func tables(in context: VerificationContext) throws -> [String] {
@@ -29,44 +99,6 @@ struct IndexesCheck: Check {
         return tables.compactMap { $0[0].text }
     }
 
-    private func check(_ table: String, in context: VerificationContext) throws {
-        try context.announce(table)
-        let listed = try context.connection.rows(
-            "SELECT name, \"unique\", partial FROM pragma_index_list(?, 'destination') ORDER BY name", [.text(table)])
-        var (compared, counted): ([StoredIndex], [String]) = ([], [])
-        let rowID = try rowID(of: table, in: context)
-        for row in listed {
-            if context.verification.mode == .full,
-                let index = try StoredIndex(row, of: table, rowID: rowID, in: context),
-                try isReadable(index, in: context)
-            {
-                compared.append(index)
-            } else if row[2].integer == 0, let name = row[0].text {
-                counted.append(name)
-            }
-        }
-        if !compared.isEmpty { try compare(compared, with: table, in: context) }
-        if !counted.isEmpty { try count(counted, of: table, in: context) }
-    }
-
-    /// A name of the row's number that no column has taken.
-    private func rowID(of table: String, in context: VerificationContext) throws -> String? {
-        let columns = try context.connection.rows(
-            "SELECT upper(name) FROM pragma_table_xinfo(?, 'destination')", [.text(table)])
-        let taken = Set(columns.compactMap { $0[0].text })
-        return ["rowid", "_rowid_", "oid"].first { !taken.contains($0.uppercased()) }
-    }
-
-    /// An index through a function that only the app has cannot be read.
-    private func isReadable(_ index: StoredIndex, in context: VerificationContext) throws -> Bool {
-        do {
-            _ = try context.connection.prepare(index.entries)
-            return true
-        } catch  where error.isInSQL {
-            return false
-        }
-    }
-
     private func report(_ index: String, of table: String, count: Int64, in context: VerificationContext) {
         let root = context.destination.tables.values.first { $0.name == table }?.root
         context.report(IndexesCheck.self, entity: root, count: count, example: "index \(index)")
@@ -74,40 +106,32 @@ struct IndexesCheck: Check {
 
     // MARK: Entries
 
-    private func compare(_ indexes: [StoredIndex], with table: String, in context: VerificationContext) throws {
-        let key = KeyedHash.Key.random()
-        let rows = IndexedRows(indexes)
-        let expected = try rows.sums(in: table, key: key, context)
-        for (place, index) in indexes.enumerated() {
-            let expected = expected[rows.sets[place]]
-            try context.announce(index.name, done: 0, total: expected.count)
-            let entries = try context.connection.prepare(index.entries)
-            let columns = rows.columns[place]
-            var found = EntrySum()
-            var order = EntryOrder(index)
-            var misplaced: Int64 = 0
-            while try entries.step() {
-                found.add(entries, columns, key: key)
-                if order?.follow(entries) != nil { misplaced += 1 }
-                try context.advance(index.name, done: found.count, total: expected.count)
-            }
-            let missing = abs(expected.count - found.count)
-            report(
-                index.name, of: table, count: misplaced + (missing > 0 ? missing : found == expected ? 0 : 1),
-                in: context)
+    /// Ranges of a table's rows: the part that looks at each, and the condition that selects it.
+    private func ranges(
+        of indexes: TableIndexes, in context: VerificationContext
+    ) throws -> [(name: String, condition: String?)] {
+        let name = "rows for indexes of \(indexes.table)"
+        guard let key = indexes.rowID else { return [(name, nil)] }
+        let keys = try KeyRange.keys(
+            of: "destination.\(Connection.quoted(indexes.table))", numberedBy: key, on: context.connection)
+        return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map { number, range in
+            ("\(name):\(number)", range == .all ? nil : range.condition(on: key))
         }
     }
 
-    // MARK: Counts
-
-    private func count(_ indexes: [String], of table: String, in context: VerificationContext) throws {
-        let name = "destination.\(Connection.quoted(table))"
-        let rows = try context.connection.integer("SELECT count(*) FROM \(name) NOT INDEXED") ?? 0
-        for index in indexes {
-            // The sum, not the count: SQLite may answer a count from whichever index it likes.
-            let entries =
-                try context.connection.integer("SELECT sum(1) FROM \(name) INDEXED BY \(Connection.quoted(index))") ?? 0
-            report(index, of: table, count: abs(rows - entries), in: context)
+    /// The sum of an index's entries, and how many are out of their place.
+    private func read(
+        _ index: StoredIndex, _ columns: [Int], key: KeyedHash.Key, in context: VerificationContext
+    ) throws -> ([EntrySum], Int64) {
+        let entries = try context.connection.prepare(index.entries)
+        var found = EntrySum()
+        let order = index.order
+        var misplaced: Int64 = 0
+        while try entries.step() {
+            found.add(entries, columns, key: key)
+            if try order?.follow(entries) != nil { misplaced += 1 }
+            try context.advance(index.name, done: found.count, total: nil)
         }
+        return ([found], misplaced)
     }
 }

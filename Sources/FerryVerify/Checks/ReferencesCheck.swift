@@ -13,43 +13,73 @@ struct ReferencesCheck: Check {
     /// Each stored relationship.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         keys(in: context).map { key in
-            CheckPart(name: "references:\(key.entity).\(key.property)", subject: nil) { context, _ in
-                try check(key, in: context)
+            CheckPart(name: Self.name(of: key), subject: nil) { context, outcome in
+                outcome.isShown = try check(key, in: context)
             }
         }
     }
+
+    /// What stands beside foreign keys was counted with the rows (``TableTally``); only where that does not come out even
+    /// is each key looked at.
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let outcomes = context.progress.state.outcomes
+        let tallies = try TableTally.all(outcomes, in: context)
+        for key in keys(in: context) {
+            guard let keys = try foreignKeys(of: key, in: context), keys.canBeShown else { continue }
+            let isSound = tallies[context.destinationModel.root(of: key.entity)]?.hasSoundCompanions(key) ?? false
+            if isSound, outcomes[Self.name(of: key)]?.isShown == true { continue }
+            try report(keys, of: key, in: context)
+        }
+    }
+
+    private static func name(of key: PropertyKey) -> String { "references:\(key.entity).\(key.property)" }
 
     private func keys(in context: VerificationContext) -> [PropertyKey] {
         context.destination.relationshipStorage.filter { !$0.value.isInverse }.keys.sorted()
     }
 
-    private func check(_ key: PropertyKey, in context: VerificationContext) throws {
+    private func foreignKeys(of key: PropertyKey, in context: VerificationContext) throws -> ForeignKeys? {
+        guard let relationship = context.destinationModel.relationship(key.property, of: key.entity),
+            case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
+                context.destination.relationshipStorage[key]
+        else { return nil }
+        var inverseColumn: String?
+        if let inverse = StoredRelation.inverse(of: relationship, in: context.destinationModel), inverse != key,
+            case .foreignKey(_, let column, _, _)? = context.destination.relationshipStorage[inverse]
+        {
+            inverseColumn = column
+        }
+        return ForeignKeys(
+            table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn,
+            inverseColumn: inverseColumn, other: try context.destinationTable(of: relationship.destinationEntity).name,
+            ownNumbers: context.destinationNumbers(ofFamily: key.entity),
+            otherNumbers: context.destinationNumbers(ofFamily: relationship.destinationEntity),
+            leadToOneEntity: context.destinationModel.family(of: relationship.destinationEntity).count == 1)
+    }
+
+    private func report(_ keys: ForeignKeys, of key: PropertyKey, in context: VerificationContext) throws {
+        for query in keys.faults {
+            try report(
+                query, key: "o.Z_PK", value: "o.\(keys.column)", of: key,
+                place: { "\(keys.table) Z_PK \($0) \(keys.column)" }, in: context)
+        }
+    }
+
+    /// - Returns: Whether all is said that can be said without the tally; if not, all must be looked at.
+    private func check(_ key: PropertyKey, in context: VerificationContext) throws -> Bool {
         guard let relationship = context.destinationModel.relationship(key.property, of: key.entity),
             let storage = context.destination.relationshipStorage[key]
-        else { return }
+        else { return true }
         let other = try context.destinationTable(of: relationship.destinationEntity).name
         let own = try context.destinationTable(of: key.entity).name
         try context.announce(own)
         let ownNumbers = context.destinationNumbers(ofFamily: key.entity)
         let otherNumbers = context.destinationNumbers(ofFamily: relationship.destinationEntity)
         switch storage {
-        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            var inverseColumn: String?
-            if let inverse = StoredRelation.inverse(of: relationship, in: context.destinationModel), inverse != key,
-                case .foreignKey(_, let column, _, _)? = context.destination.relationshipStorage[inverse]
-            {
-                inverseColumn = column
-            }
-            let keys = ForeignKeys(
-                table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn,
-                inverseColumn: inverseColumn, other: other, ownNumbers: ownNumbers, otherNumbers: otherNumbers,
-                leadToOneEntity: context.destinationModel.family(of: relationship.destinationEntity).count == 1)
-            if try keys.areSound(on: context.connection) { return }
-            for query in keys.faults {
-                try report(
-                    query, key: "o.Z_PK", value: "o.\(column)", of: key, place: { "\(table) Z_PK \($0) \(column)" },
-                    in: context)
-            }
+        case .foreignKey:
+            guard let keys = try foreignKeys(of: key, in: context) else { break }
+            if keys.canBeShown { return try keys.leadToObjects(on: context.connection) }
+            try report(keys, of: key, in: context)
         case .inverseless(let table, let column):
             try report(
                 """
@@ -78,6 +108,7 @@ struct ReferencesCheck: Check {
             }
         case .inverseForeignKey: break
         }
+        return true
     }
 
     private func report(
@@ -134,28 +165,18 @@ private struct ForeignKeys {
         return queries
     }
 
-    /// Whether nothing is wrong with any of them, where that can be seen without looking each up.
-    ///
-    /// What they lead to is met in the order of the keys, which is that of their index; what stands beside them needs
-    /// no look at it, where it can be of one entity only.
-    func areSound(on connection: Connection) throws -> Bool {
-        guard inverseColumn == nil, entityColumn == nil || leadToOneEntity else { return false }
+    /// Whether it can be seen that all is well without looking each up: where nothing beside them depends on the object
+    /// that they lead to.
+    var canBeShown: Bool { inverseColumn == nil && (entityColumn == nil || leadToOneEntity) }
+
+    /// Whether each leads to a fitting object; these are met in the order of the keys, which is that of their index.
+    func leadToObjects(on connection: Connection) throws -> Bool {
         let lost = try connection.value(
             """
             SELECT 1 FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)
             WHERE o.\(column) IS NOT NULL AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers)))
             ORDER BY o.\(column) LIMIT 1
             """)
-        guard lost == nil else { return false }
-        var beside = ["o.Z_ENT NOT IN (\(ownNumbers))"]
-        if let entityColumn { beside.append("o.\(entityColumn) IS NOT \(otherNumbers)") }
-        if let orderColumn { beside.append("o.\(orderColumn) IS NULL") }
-        let companions = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" } + ["0"]
-        return try connection.value(
-            """
-            SELECT 1 FROM destination.\(table) o NOT INDEXED
-            WHERE CASE WHEN o.\(column) IS NULL THEN \(companions.joined(separator: " OR "))
-                ELSE \(beside.joined(separator: " OR ")) END LIMIT 1
-            """) == nil
+        return lost == nil
     }
 }

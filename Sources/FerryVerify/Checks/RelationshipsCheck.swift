@@ -8,10 +8,11 @@ struct RelationshipsCheck: Check {
     static let isQuick = false
     static let scope = CheckScope.migration
 
-    /// Links that are carried over are merged with the source's; only where that does not come out even, and for all
-    /// other relations, ``finish(_:in:)`` yields every pair by the rules.
+    /// Links that are carried over are merged with the source's, foreign keys with the rows that hold them (``RowKeys``);
+    /// only where that does not come out even, and for all other relations, ``finish(_:in:)`` yields every pair by the
+    /// rules.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try StoredRelation.all(in: context).compactMap { CarriedRelation($0, in: context) }.flatMap { links in
+        try context.relations().compactMap { CarriedRelation($0, in: context) }.flatMap { links in
             try links.parts(in: context).map { name, range in
                 CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
                     outcome.isShown = try LinkMerge(links, range, in: context).isRight()
@@ -22,7 +23,7 @@ struct RelationshipsCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let related = RelatedObjects(context)
-        let (made, known) = PolicyRelations(context).split(try StoredRelation.all(in: context))
+        let (made, known) = PolicyRelations(context).split(try context.relations())
         try context.progress.once("relationships of policies", in: context) {
             for relation in made {
                 context.report.notRecomputed += try PolicyRelations.count(of: relation, in: context)
@@ -31,6 +32,14 @@ struct RelationshipsCheck: Check {
         let relations = try known.enumerated().filter {
             try CarriedRelation($0.element, in: context)?.isShown(in: context) != true
                 && AssociatedRelation($0.element, in: context)?.isShown() != true
+        }.filter {
+            guard case .ruled? = KeysOfRows($0.element, in: context) else { return true }
+            // Compared with the rows; only positions are left.
+            let positions = try OrderKeys(DirectKeys($0.element, in: context), in: context)
+            try context.progress.once("positions \($0.element.key.entity).\($0.element.key.property)", in: context) {
+                try positions.check()
+            }
+            return false
         }.map { number, relation in
             DirectKeys.suffice(for: relation, in: context)
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation

@@ -6,8 +6,9 @@ internal import FerryStore
 /// Every row of the destination against the row that the plain evaluator makes of its source, cell by cell; missing
 /// rows and rows too many.
 ///
-/// Objects that keep their keys are compared in one walk through source and destination in key order; new objects in a
-/// second one, in the order in which their keys were given.
+/// Objects that keep their keys are compared in one walk through source and destination in key order, range by range; new
+/// objects in a second one, in the order in which their keys were given: range by range too (``NewRows``), but where one
+/// object must be found again for another.
 struct RowsCheck: Check {
     static let name = "rows"
     static let isQuick = false
@@ -16,7 +17,7 @@ struct RowsCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
             let table = try context.destinationTable(of: root).name
-            let keys = try KeyRange.keys(of: table, on: context.connection)
+            let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
             let highest = try context.highestKeptKey(in: root)
             let ranges = KeyRange.parts(
                 from: keys.lowest, through: max(keys.highest, highest),
@@ -24,14 +25,32 @@ struct RowsCheck: Check {
                 last: context.makers(into: root).isEmpty ? .max : highest)
             let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
             return ranges.enumerated().map { number, range in
-                CheckPart(name: "rows:\(root):\(number)", subject: table, total: total) { context, outcome in
-                    var counts = RecountedMappings(context.step.entityMappings, known: nil)
-                    let walk = try RowWalk(.kept(range), of: root, number: 0, in: context)
-                    try walk.run(&counts)
-                    // Those of the mappings into this table.
-                    (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
-                }
+                Self.part("rows:\(root):\(number)", .kept(range), of: root, table, total)
+            } + (try NewRows(root, in: context)?.counts() ?? [])
+        }
+    }
+
+    /// New objects whose keys follow from how many come before them.
+    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
+        try roots(in: context).flatMap { root in
+            let table = try context.destinationTable(of: root).name
+            let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
+            return try (NewRows(root, in: context)?.rows(outcomes) ?? []).map { name, made in
+                Self.part(name, .made(made), of: root, table, total)
             }
+        }
+    }
+
+    private static func part(
+        _ name: String, _ rows: RowWalk.Part, of root: String, _ table: String, _ total: Int64?
+    ) -> CheckPart {
+        CheckPart(name: name, subject: table, total: total) { context, outcome in
+            var counts = RecountedMappings(context.step.entityMappings, known: nil)
+            let walk = try RowWalk(rows, of: root, number: 0, in: context)
+            try walk.run(&counts)
+            // Those of the mappings into this table.
+            (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
+            if !walk.keys.unshown.isEmpty { outcome.unshown = walk.keys.unshown }
         }
     }
 
@@ -45,6 +64,7 @@ struct RowsCheck: Check {
         for (number, root) in roots(in: context).enumerated() {
             let isDivisible = RowWalk.isDivisible(root, in: context)
             if isDivisible, context.makers(into: root).isEmpty { continue }
+            if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { continue }
             try context.pausing("rows:\(root)") {
                 let walk = try RowWalk(
                     isDivisible ? .new : .all, of: root, number: number, from: context.progress.state.rows, in: context)

@@ -114,16 +114,21 @@ struct CarriedRelation {
 
     // MARK: Parts
 
-    /// Names of the parts that together show the whole relation, with the keys of `a` that each looks at.
+    var name: String { "\(relation.key.entity).\(relation.key.property)" }
+
+    /// Names of the parts that together show the whole relation, with the keys of `a` that each looks at; none where the
+    /// rows show it.
     func parts(in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
-        let table = try context.destinationTable(of: a).name
-        let keys = try KeyRange.keys(of: table, on: context.connection)
+        if case .keys = destination { return [] }
+        let keys = try KeyRange.keys(of: "destination." + context.destinationTable(of: a).name, on: context.connection)
         let ranges = KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max)
-        return ranges.enumerated().map { ("links:\(relation.key.entity).\(relation.key.property):\($0)", $1) }
+        return ranges.enumerated().map { ("links:\(name):\($0)", $1) }
     }
 
-    /// Whether all of its parts were shown.
+    /// Whether all of its parts were shown, or the rows that hold its keys.
     func isShown(in context: VerificationContext) throws -> Bool {
-        try parts(in: context).allSatisfy { context.progress.state.outcomes[$0.name]?.isShown == true }
+        let outcomes = context.progress.state.outcomes
+        if case .keys = destination { return !outcomes.values.contains { $0.unshown?.contains(name) == true } }
+        return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }
     }
 }

@@ -15,14 +15,24 @@ struct KeyRange: Sendable, Hashable {
     /// So that what is kept of each range does not grow with the rows, and enough that no walker waits long at the end.
     private static let mostParts: UInt64 = 64
 
-    /// The lowest and the highest key of a destination table.
-    static func keys(of table: String, on connection: Connection) throws -> (lowest: Int64, highest: Int64) {
+    /// The lowest and the highest key of a table, whose name stands with its database's.
+    static func keys(
+        of table: String, numberedBy key: String = "Z_PK", on connection: Connection
+    ) throws -> (lowest: Int64, highest: Int64) {
         // Asked for in one query, SQLite would look at every row.
         let (lowest, highest) = (
-            try connection.integer("SELECT min(Z_PK) FROM destination.\(table)"),
-            try connection.integer("SELECT max(Z_PK) FROM destination.\(table)")
+            try connection.integer("SELECT min(\(key)) FROM \(table)"),
+            try connection.integer("SELECT max(\(key)) FROM \(table)")
         )
         return (lowest ?? 0, highest ?? 0)
+    }
+
+    /// SQL that holds for the rows of this range.
+    func condition(on key: String) -> String {
+        let bounds = [
+            above > .min ? "\(key) > \(above)" : nil, through < .max ? "\(key) <= \(through)" : nil,
+        ].compactMap { $0 }
+        return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
     }
 
     /// Ranges that together hold every key up to a last one, in order.

@@ -1,7 +1,7 @@
 internal import FerrySQLite
 internal import FerryStore
 
-/// The links of a relation that is carried over: those of the source and of the destination in one walk through both,
+/// The links of a join table that is carried over: those of the source and of the destination in one walk through both,
 /// in the order of their keys.
 ///
 /// What it shows holds together with the rows and the references, which are checks of their own: a link that stands in
@@ -19,38 +19,20 @@ struct LinkMerge {
     init(_ links: CarriedRelation, _ range: KeyRange, in context: VerificationContext) throws {
         self.links = links
         self.context = context
-        var orders = 0
-        switch (links.source, links.destination) {
-        case (.keys(let oldTable, let oldColumn, let oldOrder), .keys(let newTable, let newColumn, let newOrder)):
-            let hasOrder = newOrder != nil
-            orders = hasOrder ? 1 : 0
-            func walk(_ table: String, _ column: String, _ order: String?) throws -> Statement {
-                try context.connection.prepare(
-                    """
-                    SELECT Z_PK, \(column)\(hasOrder ? order.map { ", \($0)" } ?? "" : "") FROM \(table)
-                    WHERE Z_PK > ?1 AND Z_PK <= ?2 ORDER BY Z_PK
-                    """)
-            }
-            old = try walk("source.\(oldTable)", oldColumn, oldOrder)
-            new = try walk("destination.\(newTable)", newColumn, newOrder)
-        case (
-            .join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder),
-            .join(let newTable, let newA, let newB, let newAOrder, let newBOrder)
-        ):
-            let pairs = [(oldAOrder, newAOrder), (oldBOrder, newBOrder)].filter { $0.1 != nil }
-            orders = pairs.count
-            func walk(_ table: String, _ a: String, _ b: String, _ orders: [String]) throws -> Statement {
-                try context.connection.prepare(
-                    """
-                    SELECT \(([a, b] + orders).joined(separator: ", ")) FROM \(table)
-                    WHERE \(a) > ?1 AND \(a) <= ?2 AND \(b) IS NOT NULL ORDER BY \(a), \(b)
-                    """)
-            }
-            old = try walk("source.\(oldTable)", oldA, oldB, pairs.compactMap(\.0))
-            new = try walk("destination.\(newTable)", newA, newB, pairs.compactMap(\.1))
-        default: preconditionFailure("links are stored in one way in both stores")
+        guard case .join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder) = links.source,
+            case .join(let newTable, let newA, let newB, let newAOrder, let newBOrder) = links.destination
+        else { preconditionFailure("keys are compared with the rows that hold them") }
+        let pairs = [(oldAOrder, newAOrder), (oldBOrder, newBOrder)].filter { $0.1 != nil }
+        func walk(_ table: String, _ a: String, _ b: String, _ orders: [String]) throws -> Statement {
+            try context.connection.prepare(
+                """
+                SELECT \(([a, b] + orders).joined(separator: ", ")) FROM \(table)
+                WHERE \(a) > ?1 AND \(a) <= ?2 AND \(b) IS NOT NULL ORDER BY \(a), \(b)
+                """)
         }
-        self.orders = Array(2..<2 + orders)
+        old = try walk("source.\(oldTable)", oldA, oldB, pairs.compactMap(\.0))
+        new = try walk("destination.\(newTable)", newA, newB, pairs.compactMap(\.1))
+        orders = Array(2..<2 + pairs.count)
         (findA, findB) = (
             try Self.find(links.a, in: context), try Self.find(links.b, in: context)
         )
@@ -61,7 +43,7 @@ struct LinkMerge {
     }
 
     /// Finds an object of an entity in the destination.
-    private static func find(_ entity: String, in context: VerificationContext) throws -> Statement {
+    static func find(_ entity: String, in context: VerificationContext) throws -> Statement {
         try context.connection.prepare(
             """
             SELECT 1 FROM destination.\(try context.destinationTable(of: entity).name)
@@ -72,43 +54,6 @@ struct LinkMerge {
     /// - Returns: Whether every link is as it must be.
     func isRight() throws -> Bool {
         defer { for statement in [old, new, findA, findB] { statement.reset() } }
-        if case .keys = links.destination { return try areKeysRight() }
-        return try arePairsRight()
-    }
-
-    // MARK: Foreign keys
-
-    private func areKeysRight() throws -> Bool {
-        var isOld = try old.step()
-        while try new.step() {
-            let key = new.integer(0)
-            while isOld, old.integer(0) < key { isOld = try old.step() }
-            guard isOld, old.integer(0) == key else {
-                // A row of no source is a difference of its own.
-                if new.isNull(1) { continue }
-                return false
-            }
-            if new.isNull(1) {
-                guard try old.isNull(1) || isEmptied(old) else { return false }
-            } else {
-                guard new.storageClass(1) == .integer, new.holdsSame(1, as: old, 1), haveSameOrder() else {
-                    return false
-                }
-            }
-            try context.advance(links.relation.key.property, done: 0, total: nil)
-        }
-        return true
-    }
-
-    /// Whether the key of a source row leads to no object that the destination has.
-    private func isEmptied(_ row: Statement) throws -> Bool {
-        guard row.storageClass(1) == .integer else { return false }
-        return try !exists(row.integer(1), findB)
-    }
-
-    // MARK: Pairs
-
-    private func arePairsRight() throws -> Bool {
         var (isOld, isNew) = (try old.step(), try new.step())
         while isOld || isNew {
             guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }

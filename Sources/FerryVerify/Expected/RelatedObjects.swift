@@ -22,9 +22,14 @@ final class RelatedObjects {
         }
     }
 
-    init(_ context: VerificationContext) {
+    convenience init(_ context: VerificationContext) {
+        self.init(context, through: SourceObjects(context))
+    }
+
+    /// Reads the source as another walk does, which may have a row open.
+    init(_ context: VerificationContext, through objects: SourceObjects) {
         self.context = context
-        objects = SourceObjects(context)
+        self.objects = objects
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         mappings = Dictionary(
             context.step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -16,6 +16,7 @@ extension RowWalk {
             context.report(
                 RowsCheck.self, entity: entityNames[actual.integer(1)] ?? root,
                 example: "\(table.name) Z_PK \(actualKey)")
+            keys.passExtra(actualKey, actual)
             done += 1
             checked += 1
             try advance()
@@ -38,8 +39,9 @@ extension RowWalk {
         guard actualKey == key else {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
-            return
+            return try keys.compare(key, nil, with: row, scope, by: expected.mapping)
         }
+        try keys.compare(key, actual, with: row, scope, by: expected.mapping)
         if Self.isInSample(key, of: context) {
             checked += 1
             context.report.notRecomputed += expected.notRecomputed

@@ -46,11 +46,11 @@ extension RowWalk {
     // MARK: Objects with new keys
 
     func compareNew(
-        _ mapping: ResolvedEntityMapping, next: inout Int64, _ counts: inout RecountedMappings
+        _ mapping: ResolvedEntityMapping, of sources: KeyRange, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
         let rows = try SourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: true,
-            range: position?.sources[mapping.source].map(KeyRange.from) ?? .all, objects: objects, in: context)
+            range: position?.sources[mapping.source].map(KeyRange.from) ?? sources, objects: objects, in: context)
         position = nil
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
@@ -90,7 +90,8 @@ extension RowWalk {
             if lookups.isNeeded(for: mapping.destination) {
                 try lookups.add(entity: mapping.destination, key: key, value: value)
             }
-            try compare(expected, key: key, scope, row, version: nil)
+            // An object that fails here has had its key.
+            try orReport(mapping, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if needsAssociation.contains(mapping.position) {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)

@@ -13,6 +13,17 @@ final class RowWalk {
         case kept(KeyRange)
         /// Objects with new keys.
         case new
+        /// Those of them that one mapping makes of some source objects.
+        case made(Made)
+    }
+
+    /// Objects with new keys that a mapping, by its position, makes of a range of source objects; the first one's key is
+    /// known, and the last key that the destination may have of them.
+    struct Made: Sendable {
+        var mapping: Int
+        var sources: KeyRange
+        var firstKey: Int64
+        var through: Int64
     }
 
     let root: String
@@ -26,6 +37,8 @@ final class RowWalk {
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
+    /// The foreign keys that are compared with their rows.
+    let keys: RowKeys
     let total: Int64?
     var done: Int64 = 0
     /// Rows compared; fewer than ``done`` where a sample is.
@@ -47,6 +60,20 @@ final class RowWalk {
             }
     }
 
+    /// Mappings of whose objects must be known which source object each was made of, when relationships are compared.
+    static func needsAssociation(in context: VerificationContext) throws -> Set<Int> {
+        var needed = Set<Int>()
+        for relation in try context.relations() where KeysOfRows(relation, in: context) == nil {
+            for rule in relation.rules {
+                needed.insert(rule.mapping.position)
+                for name in rule.relationship.mappings {
+                    context.step.entityMapping(named: name).map { _ = needed.insert($0.position) }
+                }
+            }
+        }
+        return needed
+    }
+
     init(
         _ part: Part = .all, of root: String, number: Int, from position: VerificationProgress.RowPosition? = nil,
         in context: VerificationContext
@@ -59,23 +86,16 @@ final class RowWalk {
             context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         keepers = context.keepers(into: root)
         makers = context.makers(into: root)
-        lookups = try UniqueLookups(makers, number: number, on: context.connection)
+        lookups = try UniqueLookups(makers, number: number, in: context)
         objects = SourceObjects(context)
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
-        var needed = Set<Int>()
-        for mapping in context.step.entityMappings {
-            if !mapping.relationships.isEmpty { needed.insert(mapping.position) }
-            for relationship in mapping.relationships {
-                for name in relationship.mappings {
-                    context.step.entityMapping(named: name).map { _ = needed.insert($0.position) }
-                }
-            }
-        }
-        needsAssociation = needed
+        needsAssociation = try Self.needsAssociation(in: context)
+        keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
         var range = position?.actualKey.map(KeyRange.from) ?? .all
         switch part {
         case .all: total = try context.connection.integer("SELECT count(*) FROM destination.\(table.name)")
         case .kept(let part): (total, range) = (nil, part)
+        case .made(let made): (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
         case .new:
             total = nil
             if position == nil { range.above = try context.highestKeptKey(in: root) }
@@ -98,6 +118,13 @@ final class RowWalk {
             try compareKept(in: range, &counts)
             return try passExtra(before: nil)
         }
+        if case .made(let made) = part {
+            var next = made.firstKey
+            for mapping in makers where mapping.position == made.mapping {
+                try compareNew(mapping, of: made.sources, next: &next, &counts)
+            }
+            return try passExtra(before: nil)
+        }
         // Nothing is above the last of all keys.
         let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if case .all = part, position?.stage ?? 0 == 0 {
@@ -109,7 +136,7 @@ final class RowWalk {
         for (index, mapping) in makers.enumerated() where index + 1 >= position?.stage ?? 0 {
             stage = index + 1
             if mapping.policy == nil {
-                try compareNew(mapping, next: &next, &counts)
+                try compareNew(mapping, of: .all, next: &next, &counts)
             } else {
                 next = try key(context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next)
                 try passMade(before: next)
@@ -152,12 +179,13 @@ final class RowWalk {
             if let position, position.sources[root] == nil { continue }
             let walk = KeptRows(
                 try SourceRows(
-                    for: mappings, onlyEntity: nil, withValues: true,
+                    for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns,
                     range: position?.sources[root].map(KeyRange.from) ?? range, objects: objects, in: context))
             for mapping in mappings {
                 walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(
                     try ExpectedRow(mapping, rows: walk.rows, in: context))
             }
+            keys.open(walk.rows)
             try walk.step()
             walks.append(walk)
         }
@@ -189,7 +217,7 @@ final class RowWalk {
         let mapping = expected.mapping
         counts.read(by: mapping.position)
         if mapping.policy == nil, mapping.filter == nil, expected.computed.isEmpty,
-            !lookups.isNeeded(for: mapping.destination)
+            !keys.hasRules(for: mapping), !lookups.isNeeded(for: mapping.destination)
         {
             // Nothing is asked of any other row.
             counts.wrote(by: mapping.position)

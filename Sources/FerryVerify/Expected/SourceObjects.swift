@@ -31,6 +31,8 @@ final class SourceObjects: PlainObjectSource {
     private var attributeStatements: [AttributeKey: (statement: Statement, attribute: Attribute)] = [:]
     /// Statements that are not in the middle of a walk: a walk inside a walk needs one of its own.
     private var walks: [WalkKey: [Statement]] = [:]
+    /// Walks through the links of the object at hand and of those after it.
+    private var orderedWalks: [WalkKey: RelatedWalk] = [:]
     /// What names stand for; as many as the mappings' expressions name properties.
     private var kinds: [AttributeKey: Kind] = [:]
     var openRow: OpenRow?
@@ -129,6 +131,16 @@ final class SourceObjects: PlainObjectSource {
 
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
         let key = WalkKey(entity: object.entity, relationship: relationship)
+        if let openRow, openRow.object == object {
+            let walk = try orderedWalks[key] ?? orderedWalk(relationship, of: object.entity)
+            orderedWalks[key] = walk
+            if walk.serves(object.key) {
+                return try walk.each(of: object.key) { related, number in
+                    guard let entity = entityNames[number] else { return }
+                    try body(PlainObject(entity: entity, key: related))
+                }
+            }
+        }
         let statement = try walks[key]?.popLast() ?? walk(relationship, of: object.entity)
         defer {
             statement.reset()
@@ -142,12 +154,26 @@ final class SourceObjects: PlainObjectSource {
         }
     }
 
-    private func walk(_ relationship: String, of entity: String) throws -> Statement {
+    /// Where a relationship's links are, and the tables of its two sides.
+    private func place(
+        of relationship: String, of entity: String
+    ) throws -> (storage: RelationshipStorage, own: String, other: String) {
         guard let declared = context.sourceModel.relationship(relationship, of: entity),
             let storage = context.source.storage(of: relationship, in: entity)
         else { throw PlainFailure("\(entity) has no stored relationship \(relationship)") }
-        let own = try context.sourceTable(of: entity).name
-        let other = try context.sourceTable(of: declared.destinationEntity).name
+        return (
+            storage, try context.sourceTable(of: entity).name,
+            try context.sourceTable(of: declared.destinationEntity).name
+        )
+    }
+
+    private func orderedWalk(_ relationship: String, of entity: String) throws -> RelatedWalk {
+        let (storage, own, other) = try place(of: relationship, of: entity)
+        return try RelatedWalk(storage, own: own, other: other, on: context.connection)
+    }
+
+    private func walk(_ relationship: String, of entity: String) throws -> Statement {
+        let (storage, own, other) = try place(of: relationship, of: entity)
         let sql: String
         switch storage {
         case .foreignKey(_, let column, _, _):

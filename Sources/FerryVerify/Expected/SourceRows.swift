@@ -23,15 +23,16 @@ final class SourceRows {
     static let versionColumn = 2
 
     /// The rows of a range that mappings below one source root read: those of exactly one entity, or all; with what their
-    /// attributes need, or only with what filters and iterations need.
+    /// attributes need, or only with what filters and iterations need; and with further columns.
     init(
-        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool, range: KeyRange = .all,
-        objects: SourceObjects, in context: VerificationContext
+        for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool,
+        beside columns: [String] = [], range: KeyRange = .all, objects: SourceObjects, in context: VerificationContext
     ) throws {
         self.context = context
         self.objects = objects
         root = context.sourceModel.root(of: mappings[0].source)
         var names: [String] = []
+        for column in columns where !names.contains(column) { names.append(column) }
         var columns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
         for mapping in mappings {
             for attribute in SourceRows.attributes(of: mapping, withValues: withValues, in: context) {
@@ -93,6 +94,12 @@ final class SourceRows {
 
     /// The place of an entity's attribute in the row, if it is among the columns.
     func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute]?.column }
+
+    /// The place of a column that was asked for beside those of attributes.
+    func place(ofColumn name: String) -> Int {
+        guard let place = places[name] else { preconditionFailure("\(name) is not read with its row") }
+        return place
+    }
 
     // MARK: Walking
 

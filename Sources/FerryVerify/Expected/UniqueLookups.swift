@@ -1,35 +1,48 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
 /// The objects of the destination root table at hand, by the values of the attributes that `unique` names.
 ///
-/// One table in the lookup file per entity and list of attributes. The values of one object are one BLOB, written so
-/// that two are equal exactly where SQLite's `IS` calls the values equal.
+/// One table in the lookup file per entity and list of attributes. The values of one object are one keyed hash of 128
+/// bits, made so that two are equal exactly where SQLite's `IS` calls the values equal. Those that were looked for last
+/// stand in memory, too.
 final class UniqueLookups {
-    private struct Lookup {
-        var attributes: [String]
-        var insert: Statement
-        var find: Statement
+    private final class Lookup {
+        let attributes: [String]
+        let insert: Statement
+        let find: Statement
+        private let bytes: Int
+        private(set) lazy var known = KnownValues(bytes: bytes)
+
+        init(_ attributes: [String], insert: Statement, find: Statement, bytes: Int) {
+            (self.attributes, self.insert, self.find, self.bytes) = (attributes, insert, find, bytes)
+        }
     }
 
-    private let connection: Connection
     /// By destination entity.
     private var lookups: [String: [Lookup]] = [:]
+    private let key: KeyedHash.Key
 
     /// The number keeps the tables of one root table apart from those of the others.
-    init(_ mappings: [ResolvedEntityMapping], number: Int, on connection: Connection) throws {
-        self.connection = connection
+    init(_ mappings: [ResolvedEntityMapping], number: Int, in context: VerificationContext) throws {
+        key = context.progress.hashKey()
+        var tables: [(mapping: ResolvedEntityMapping, name: String)] = []
         for mapping in mappings where !mapping.unique.isEmpty {
-            let known = lookups[mapping.destination] ?? []
-            if known.contains(where: { $0.attributes == mapping.unique }) { continue }
-            let table = "main.unique_\(number)_\(mapping.position)"
-            try connection.execute(
+            let isKnown = tables.contains {
+                $0.mapping.destination == mapping.destination && $0.mapping.unique == mapping.unique
+            }
+            if !isKnown { tables.append((mapping, "main.unique_\(number)_\(mapping.position)")) }
+        }
+        for (mapping, table) in tables {
+            try context.connection.execute(
                 "CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
             lookups[mapping.destination, default: []].append(
                 Lookup(
-                    attributes: mapping.unique,
-                    insert: try connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?, ?)"),
-                    find: try connection.prepare("SELECT key FROM \(table) WHERE value = ?")))
+                    mapping.unique,
+                    insert: try context.connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?, ?)"),
+                    find: try context.connection.prepare("SELECT key FROM \(table) WHERE value = ?"),
+                    bytes: context.verification.memory.lookups / tables.count))
         }
     }
 
@@ -40,46 +53,57 @@ final class UniqueLookups {
         guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
             preconditionFailure("no lookup for \(mapping.name)")
         }
-        try lookup.find.bind(try UniqueLookups.encoded(lookup.attributes.map(value)), at: 1)
+        let hash = try hash(of: lookup.attributes.map(value))
+        if let key = lookup.known.find(hash) { return key }
+        try bind(hash, to: lookup.find)
         defer { lookup.find.reset() }
-        return try lookup.find.step() ? lookup.find.integer(0) : nil
+        guard try lookup.find.step() else { return nil }
+        let key = lookup.find.integer(0)
+        lookup.known.add(hash, key: key)
+        return key
     }
 
     /// Makes an object known; of several with the same values the first stays.
     func add(entity: String, key: Int64, value: (String) throws -> PlainValue) throws {
         for lookup in lookups[entity] ?? [] {
-            try lookup.insert.bind(try UniqueLookups.encoded(lookup.attributes.map(value)), at: 1)
+            try bind(try hash(of: lookup.attributes.map(value)), to: lookup.insert)
             try lookup.insert.bind(key, at: 2)
             try lookup.insert.run()
         }
     }
 
-    private static func encoded(_ values: [PlainValue]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for value in values {
-            switch value {
-            case .integer(let integer): append(1, UInt64(bitPattern: integer), to: &bytes)
-            case .real(let real):
-                // Equal numbers must be equal bytes: a whole real is the integer, and there is one zero.
-                if let integer = Int64(exactly: real) {
-                    append(1, UInt64(bitPattern: integer), to: &bytes)
-                } else {
-                    append(2, real.bitPattern, to: &bytes)
-                }
-            case .text(let text):
-                append(3, UInt64(text.count), to: &bytes)
-                bytes += text
-            case .blob(let blob):
-                append(4, UInt64(blob.count), to: &bytes)
-                bytes += blob
-            default: bytes.append(0)
-            }
-        }
-        return bytes
+    private func bind(_ hash: KnownValues.Hash, to statement: Statement) throws(DatabaseError) {
+        let bytes = withUnsafeBytes(of: (hash.low.bigEndian, hash.high.bigEndian)) { Array($0) }
+        try statement.bind(bytes, at: 1)
     }
 
-    private static func append(_ tag: UInt8, _ word: UInt64, to bytes: inout [UInt8]) {
-        bytes.append(tag)
-        withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
+    private func hash(of values: [PlainValue]) -> KnownValues.Hash {
+        var hash = KeyedHash(key)
+        for value in values {
+            switch value {
+            case .integer(let integer): Self.add(1, UInt64(bitPattern: integer), to: &hash)
+            case .real(let real):
+                // Equal numbers must be equal hashes: a whole real is the integer, and there is one zero.
+                if let integer = Int64(exactly: real) {
+                    Self.add(1, UInt64(bitPattern: integer), to: &hash)
+                } else {
+                    Self.add(2, real.bitPattern, to: &hash)
+                }
+            case .text(let bytes):
+                Self.add(3, UInt64(bytes.count), to: &hash)
+                bytes.withUnsafeBytes { hash.add($0) }
+            case .blob(let bytes):
+                Self.add(4, UInt64(bytes.count), to: &hash)
+                bytes.withUnsafeBytes { hash.add($0) }
+            default: hash.add(0)
+            }
+        }
+        let (low, high) = hash.finish()
+        return KnownValues.Hash(low: low, high: high)
+    }
+
+    private static func add(_ tag: UInt64, _ word: UInt64, to hash: inout KeyedHash) {
+        hash.add(tag)
+        hash.add(word)
     }
 }

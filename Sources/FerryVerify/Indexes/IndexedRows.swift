@@ -4,9 +4,9 @@ internal import FerrySQLite
 /// What a table's rows make of its indexes, in one reading.
 ///
 /// Indexes with the same columns, in whatever order, share a sum: a join table's two have the same.
-struct IndexedRows {
+struct IndexedRows: Sendable {
     /// What makes the entries of some indexes.
-    private struct Entries: Equatable {
+    private struct Entries: Equatable, Sendable {
         var filter: Int?
         /// Places in ``selected``, in their order.
         var columns: [Int]
@@ -38,10 +38,24 @@ struct IndexedRows {
         return selected.count - 1
     }
 
-    /// Sums over all rows of the table.
-    func sums(in table: String, key: KeyedHash.Key, _ context: VerificationContext) throws -> [EntrySum] {
+    /// How many sums there are.
+    var count: Int { entries.count }
+
+    /// Sums over rows of the table.
+    ///
+    /// - Parameters:
+    ///   - table: Its name.
+    ///   - condition: SQL that says which rows; nil for all.
+    ///   - key: Of the hashes.
+    ///   - context: The stores.
+    /// - Returns: As many as there are different sets of entries.
+    /// - Throws: ``DatabaseError``, ``FerryError``.
+    func sums(
+        in table: String, where condition: String?, key: KeyedHash.Key, _ context: VerificationContext
+    ) throws -> [EntrySum] {
         let rows = try context.connection.prepare(
-            "SELECT \(selected.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED")
+            "SELECT \(selected.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED"
+                + (condition.map { " WHERE \($0)" } ?? ""))
         var sums = [EntrySum](repeating: EntrySum(), count: entries.count)
         var done: Int64 = 0
         while try rows.step() {

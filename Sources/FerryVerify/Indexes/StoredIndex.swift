@@ -1,15 +1,13 @@
 internal import FerrySQLite
 
 /// An index of the destination, and what stands in its entries.
-struct StoredIndex {
-    enum Collation: String { case binary = "BINARY", noCase = "NOCASE", rightTrim = "RTRIM" }
-
-    struct Column {
+struct StoredIndex: Sendable {
+    struct Column: Sendable {
         /// The column, expression or row number, as SQL.
         var sql: String
         var isDescending: Bool
         /// Nil for one that only the app knows.
-        var collation: Collation?
+        var collation: RowOrder.Collation?
         /// Whether it is a key of the index, and not only what leads to the row.
         var isKey: Bool
     }
@@ -59,11 +57,25 @@ struct StoredIndex {
             columns.append(
                 Column(
                     sql: expression, isDescending: column[3].integer == 1,
-                    collation: column[4].text.flatMap { Collation(rawValue: $0.uppercased()) },
+                    collation: column[4].text.flatMap { Self.collations[$0.uppercased()] },
                     isKey: column[5].integer == 1))
         }
         guard !columns.isEmpty else { return nil }
         self.columns = columns
+    }
+
+    private static let collations: [String: RowOrder.Collation] = [
+        "BINARY": .binary, "NOCASE": .noCase, "RTRIM": .rightTrim,
+    ]
+
+    /// The order of its entries, of which one out of its place is one that a search does not find; nil when only the app
+    /// could say what comes first.
+    var order: RowOrder? {
+        let known = columns.compactMap { column in column.collation.map { ($0, column.isDescending) } }
+        guard known.count == columns.count else { return nil }
+        return RowOrder(
+            known.map { (collation: $0.0, isDescending: $0.1) }, keyCount: columns.prefix { $0.isKey }.count,
+            isUnique: isUnique)
     }
 
     /// Every entry, in the index's own order, read from the index alone.

@@ -24,8 +24,26 @@ struct PartOutcome: Sendable, Codable {
     var rows: Int64 = 0
     /// What the mappings read, wrote and dropped of these rows.
     var counts: [EntityMappingCounts]?
+    /// Rows of a table, or entries of an index.
+    var counted: Int64?
+    /// As ``TableTally`` counts.
+    var tally: [Int64]?
+    /// Sums of entries that indexes have, or should have.
+    var sums: [EntrySum]?
+    /// Entries of an index that are out of their place.
+    var misplaced: Int64?
+    /// Objects that a mapping makes of its rows.
+    var made: Int64?
     /// Whether what it was to show is shown; if not, the check itself says what is wrong.
     var isShown = false
+    /// Relations whose keys are not shown to be right by the rows that hold them.
+    var unshown: Set<String>?
+
+    /// All numbers of rows in it, but for the counts of mappings.
+    var numbers: [Int64] {
+        let single = [checked, notRecomputed, rows, made ?? 0, counted ?? 0, misplaced ?? 0]
+        return single + (tally ?? []) + (sums ?? []).map(\.count)
+    }
 }
 
 extension VerificationContext {

@@ -5,8 +5,14 @@ internal import Foundation
 
 /// Threads that make parts of checks beside each other, each on connections of its own.
 struct Walkers {
+    /// What the thread that waits is told of a part.
+    enum Event {
+        case progress(ProgressUpdate)
+        case outcome(PartOutcome)
+    }
+
     private let count: Int
-    private let makeContext: @Sendable () throws -> VerificationContext
+    private let makeContext: @Sendable (@escaping ProgressHook) throws -> VerificationContext
 
     /// - Parameters:
     ///   - count: How many parts are made at one time.
@@ -14,8 +20,9 @@ struct Walkers {
     init(count: Int, of context: VerificationContext) {
         self.count = count
         let (verification, source, destination) = (context.verification, context.source, context.destination)
-        makeContext = {
-            let context = try VerificationContext(walkerOf: verification, source: source, destination: destination)
+        makeContext = { progress in
+            let context = try VerificationContext(
+                walkerOf: verification, source: source, destination: destination, progress: progress)
             try context.connection.execute("BEGIN")
             return context
         }
@@ -25,12 +32,11 @@ struct Walkers {
     ///
     /// - Parameters:
     ///   - parts: What is to be made.
-    ///   - record: Takes each outcome, on the calling thread; what it throws ends the work.
+    ///   - take: Takes how far each has come and what it has found, on the calling thread; what it throws ends the work.
     /// - Returns: Why not all parts could be made: what the first of them threw.
-    /// - Throws: What `record` throws, or why there is no walker.
-    func make(_ parts: [CheckPart], record: (CheckPart, PartOutcome) throws -> Void) throws -> (any Error)? {
+    /// - Throws: What `take` throws, or why there is no walker.
+    func make(_ parts: [CheckPart], take: (CheckPart, Event) throws -> Void) throws -> (any Error)? {
         if parts.isEmpty { return nil }
-        guard count > 1, parts.count > 1 else { return try makeHere(parts, record) }
         let queue = PartQueue(parts, walkers: min(count, parts.count))
         for _ in 0..<min(count, parts.count) {
             let thread = Thread { [makeContext] in queue.work(makeContext) }
@@ -43,8 +49,8 @@ struct Walkers {
         while let (index, result) = queue.next() {
             switch result {
             case .failure(let error): failures[index] = error
-            case .success(let outcome):
-                do { if thrown == nil { try record(parts[index], outcome) } } catch {
+            case .success(let event):
+                do { if thrown == nil { try take(parts[index], event) } } catch {
                     thrown = error
                     queue.end()
                 }
@@ -54,18 +60,6 @@ struct Walkers {
         releaseUnusedMemory()
         if let thrown { throw thrown }
         return failures.min { $0.key < $1.key }?.value
-    }
-
-    private func makeHere(
-        _ parts: [CheckPart], _ record: (CheckPart, PartOutcome) throws -> Void
-    ) throws -> (any Error)? {
-        let context = try makeContext()
-        for part in parts {
-            let outcome: PartOutcome
-            do { outcome = try context.make(part) } catch { return error }
-            try record(part, outcome)
-        }
-        return nil
     }
 }
 
@@ -79,6 +73,8 @@ private final class PartQueue: @unchecked Sendable {
         var walkers: Int
         var isEnding = false
         var results: [(Int, Result<PartOutcome, any Error>)] = []
+        /// What was told last of parts at work, and not taken yet.
+        var progress: [Int: ProgressUpdate] = [:]
     }
 
     private let parts: [CheckPart]
@@ -94,16 +90,19 @@ private final class PartQueue: @unchecked Sendable {
     /// Begins no further part.
     func end() { condition.withLock { state.isEnding = true } }
 
-    /// The next outcome, once it is there; nil when all walkers have ended.
-    func next() -> (Int, Result<PartOutcome, any Error>)? {
+    /// The next outcome, or how far a part has come, once there is any; nil when all walkers have ended.
+    func next() -> (Int, Result<Walkers.Event, any Error>)? {
         condition.withLock {
-            while state.results.isEmpty, state.walkers > 0 { condition.wait() }
-            return state.results.isEmpty ? nil : state.results.removeFirst()
+            while state.results.isEmpty, state.progress.isEmpty, state.walkers > 0 { condition.wait() }
+            if let (index, update) = state.progress.popFirst() { return (index, .success(.progress(update))) }
+            if state.results.isEmpty { return nil }
+            let (index, result) = state.results.removeFirst()
+            return (index, result.map { .outcome($0) })
         }
     }
 
     /// What a walker does from its beginning to its end.
-    func work(_ makeContext: () throws -> VerificationContext) {
+    func work(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         // The context goes, and closes its connections, before the end is told.
         walk(makeContext)
         condition.withLock {
@@ -112,10 +111,12 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    private func walk(_ makeContext: () throws -> VerificationContext) {
+    private func walk(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
+        let current = CurrentPart()
         do {
-            let context = try makeContext()
+            let context = try makeContext { [self] update in tell(current.index, update) }
             while let index = take() {
+                current.index = index
                 let result = Result { try context.make(parts[index]) }
                 if case .failure = result { end() }
                 deliver(index, result)
@@ -126,6 +127,11 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
+    /// Unchecked, because only its walker's thread touches it.
+    private final class CurrentPart: @unchecked Sendable {
+        var index = 0
+    }
+
     private func take() -> Int? {
         condition.withLock {
             guard !state.isEnding, state.next < parts.count else { return nil }
@@ -134,8 +140,17 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
+    private func tell(_ index: Int, _ update: ProgressUpdate) {
+        condition.withLock {
+            state.progress[index] = update
+            condition.signal()
+        }
+    }
+
     private func deliver(_ index: Int, _ result: Result<PartOutcome, any Error>) {
         condition.withLock {
+            // What comes behind the end would count twice.
+            state.progress[index] = nil
             state.results.append((index, result))
             condition.signal()
         }

@@ -1,0 +1,65 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// How many objects, or elements of objects, an entity mapping meets.
+struct InstanceCount {
+    private let mapping: ResolvedEntityMapping
+    private let context: VerificationContext
+
+    init(of mapping: ResolvedEntityMapping, in context: VerificationContext) {
+        (self.mapping, self.context) = (mapping, context)
+    }
+
+    /// Those that it reads of source objects in a range; nil where only reading them all tells.
+    func read(in range: KeyRange = .all) throws -> Int64? {
+        let table = try context.sourceTable(of: mapping.source).name
+        var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
+        if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
+        guard let iteration = mapping.iteration else {
+            return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
+        }
+        guard case .keyPath(let base, let steps) = iteration.elements,
+            base == .variable("source") || base == .evaluatedObject, steps.count == 1,
+            case .key(let name)? = steps.first,
+            let relationship = context.sourceModel.relationship(name, of: mapping.source),
+            let storage = context.source.storage(of: name, in: mapping.source)
+        else { return nil }
+        let other = try context.sourceTable(of: relationship.destinationEntity).name
+        let known = context.source.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
+        let links: String
+        switch storage {
+        case .foreignKey(_, let column, _, _): links = "JOIN source.\(other) t ON t.Z_PK = o.\(column)"
+        case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
+            links = "JOIN source.\(other) t ON t.\(column) = o.Z_PK"
+        case .join(let join, let first, let second, _, _):
+            links = "JOIN source.\(join) j ON j.\(first) = o.Z_PK JOIN source.\(other) t ON t.Z_PK = j.\(second)"
+        }
+        return try context.connection.integer(
+            "SELECT count(*) FROM source.\(table) o \(links) WHERE \(condition) AND t.Z_ENT IN (\(known))")
+    }
+
+    /// Those that it makes an object of, of source objects in a range.
+    func made(in range: KeyRange) throws -> Int64 {
+        if mapping.filter == nil, let known = try read(in: range) { return known }
+        let objects = SourceObjects(context)
+        let rows = try SourceRows(
+            for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
+        let instances = Instances(
+            mapping: mapping, evaluator: PlainEvaluator(objects: objects, now: context.verification.now ?? 0))
+        var count: Int64 = 0
+        while let object = try rows.next() {
+            rows.open(object)
+            do {
+                try instances.each(of: object) { _, _, passes in count += passes ? 1 : 0 }
+            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+                // Reported when the object's rows are compared, which come to the same number.
+            }
+            objects.openRow = nil
+            try context.advance(mapping.name, done: 0, total: nil)
+        }
+        return count
+    }
+}

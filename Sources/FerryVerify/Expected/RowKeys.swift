@@ -1,0 +1,177 @@
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// How the foreign keys of a relation can be compared together with the rows that hold them.
+enum KeysOfRows {
+    /// Only rules of their own objects fill them, with objects that keep their keys.
+    case ruled(StoredRelation)
+    /// They are the source's own.
+    case carried(CarriedRelation)
+
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
+        if let links = CarriedRelation(relation, in: context) {
+            guard case .keys = links.destination else { return nil }
+            self = .carried(links)
+            return
+        }
+        guard !context.step.hasPolicies, DirectKeys.suffice(for: relation, in: context),
+            relation.rules.flatMap(\.relationship.mappings).allSatisfy({
+                context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false
+            })
+        else { return nil }
+        self = .ruled(relation)
+    }
+}
+
+/// The foreign keys of one destination table's rows, compared as the rows are met, so that neither they nor the objects
+/// are walked through once more.
+final class RowKeys {
+    /// Keys that the rules of their own objects fill; what is wrong is reported at once.
+    private struct Ruled {
+        let relation: StoredRelation
+        let column: String
+        /// Of the column in the destination's row.
+        let place: Int
+    }
+
+    /// The source's own keys; where these do not come out even, the relation is one to be compared pair by pair.
+    private struct Carried {
+        let links: CarriedRelation
+        /// The destination's columns: of the key, and of the position where there is one.
+        let place: Int
+        let orderPlace: Int?
+        /// The source's.
+        let column: String
+        let order: String?
+        /// Finds an object that a key leads to.
+        let find: Statement
+        var sourcePlace = 0
+        var sourceOrder = 0
+    }
+
+    private let context: VerificationContext
+    private let table: String
+    private let related: RelatedObjects
+    private var ruled: [Ruled] = []
+    private var carried: [Carried] = []
+    /// By the position of an entity mapping: what fills its objects' keys.
+    private var rules: [Int: [(key: Ruled, rule: ResolvedRelationship)]] = [:]
+    /// Names of relations whose keys are not shown to be the source's.
+    private(set) var unshown: Set<String> = []
+
+    init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
+        (self.context, self.table, self.related) = (context, table.name, related)
+        for keys in try context.keysOfRows() {
+            switch keys {
+            case .ruled(let relation):
+                guard case .foreignKey(table.name, let column, _) = relation.storage,
+                    let place = Self.place(of: column, in: table)
+                else { continue }
+                let key = Ruled(relation: relation, column: column, place: place)
+                ruled.append(key)
+                for rule in relation.rules {
+                    rules[rule.mapping.position, default: []].append((key, rule.relationship))
+                }
+            case .carried(let links):
+                guard case .keys(table.name, let column, let order) = links.destination,
+                    case .keys(_, let oldColumn, let oldOrder) = links.source,
+                    let place = Self.place(of: column, in: table)
+                else { continue }
+                let orderPlace = order.flatMap { Self.place(of: $0, in: table) }
+                carried.append(
+                    Carried(
+                        links: links, place: place, orderPlace: orderPlace, column: oldColumn,
+                        order: orderPlace == nil ? nil : oldOrder, find: try LinkMerge.find(links.b, in: context)))
+            }
+        }
+    }
+
+    private static func place(of column: String, in table: EntityTable) -> Int? {
+        table.columns.firstIndex { $0.name == column }.map { $0 + ExpectedRow.firstColumn }
+    }
+
+    /// The columns that the source's rows must have for this, beside those of attributes.
+    var sourceColumns: [String] { carried.flatMap { [$0.column, $0.order].compactMap { $0 } } }
+
+    /// To be called before rows of a source table that keep their keys are compared.
+    func open(_ rows: SourceRows) {
+        for index in carried.indices {
+            carried[index].sourcePlace = rows.place(ofColumn: carried[index].column)
+            if let order = carried[index].order { carried[index].sourceOrder = rows.place(ofColumn: order) }
+        }
+    }
+
+    /// Whether rules must be followed for the objects of a mapping.
+    func hasRules(for mapping: ResolvedEntityMapping) -> Bool { rules[mapping.position] != nil }
+
+    // MARK: Rows
+
+    /// Compares the keys of a row of the destination.
+    ///
+    /// - Parameters:
+    ///   - key: The row's own.
+    ///   - actual: The row; nil where there is none, so that it has no keys either.
+    ///   - source: The source's row.
+    ///   - scope: Its object; needed where there are rules.
+    ///   - mapping: What made it.
+    /// - Throws: ``DatabaseError``, ``FerryError``.
+    func compare(
+        _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
+        by mapping: ResolvedEntityMapping
+    ) throws {
+        if let actual {
+            for keys in carried where try !isRight(keys, actual, source) { unshown.insert(keys.links.name) }
+        }
+        guard let scope, let rules = rules[mapping.position] else { return }
+        for (keys, rule) in rules {
+            let expected: Int64?
+            do {
+                expected = try related.firstCandidate(rule, in: scope)
+            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+                // What cannot be computed is reported with the object's values.
+                continue
+            }
+            let found = actual.flatMap { $0.isNull(keys.place) ? nil : $0.integer(keys.place) }
+            guard found != expected || actual.map({ isOtherThanKey($0, keys.place) }) ?? false else { continue }
+            if try context.keptDamage.holds(keys.relation.key, holder: key, value: found) { continue }
+            report(keys, row: key)
+        }
+    }
+
+    /// Takes a row that no mapping has made, which may hold no keys.
+    func passExtra(_ key: Int64, _ actual: StoredRows) {
+        for keys in ruled where !actual.isNull(keys.place) { report(keys, row: key) }
+        for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.links.name) }
+    }
+
+    private func report(_ keys: Ruled, row: Int64) {
+        context.report(
+            RelationshipsCheck.self, entity: keys.relation.key.entity, example: "\(table) Z_PK \(row) \(keys.column)")
+    }
+
+    private func isOtherThanKey(_ actual: StoredRows, _ place: Int) -> Bool {
+        !actual.isNull(place) && actual.current.storageClass(place) != .integer
+    }
+
+    private func isRight(_ keys: Carried, _ actual: StoredRows, _ source: StoredRows) throws -> Bool {
+        if actual.isNull(keys.place) { return try source.isNull(keys.sourcePlace) || isEmptied(keys, source) }
+        guard !isOtherThanKey(actual, keys.place), try actual.isEqual(keys.place, source, keys.sourcePlace) else {
+            return false
+        }
+        guard let order = keys.orderPlace else { return true }
+        // The positions are the source's own; in place there may be none.
+        return try actual.isEqual(order, source, keys.sourceOrder)
+            && (!isOtherThanKey(actual, order) && !actual.isNull(order)
+                || actual.isNull(order) && context.verification.isInPlace)
+    }
+
+    /// Whether the key of a source row leads to no object that the destination has.
+    private func isEmptied(_ keys: Carried, _ source: StoredRows) throws -> Bool {
+        guard !isOtherThanKey(source, keys.sourcePlace) else { return false }
+        try keys.find.bind(source.integer(keys.sourcePlace), at: 1)
+        defer { keys.find.reset() }
+        return try !keys.find.step()
+    }
+}

@@ -1,0 +1,159 @@
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What several checks count of the rows of one destination table, in one reading: the rows of each entity, mandatory
+/// attributes without a value, foreign keys whose companions are not as they must be.
+struct TableTally: Sendable {
+    /// What is counted, beside all rows.
+    private enum Item: Hashable, Sendable {
+        case entity(String)
+        case empty(PropertyKey)
+        case companions(PropertyKey)
+    }
+
+    let root: String
+    let table: String
+    private var counts: [Item: Int64] = [:]
+    /// All rows.
+    private(set) var rows: Int64 = 0
+
+    /// SQL has no more columns than these in one query.
+    private static let mostColumns = 200
+
+    // MARK: Parts
+
+    /// Parts that together count what all tables hold.
+    static func parts(in context: VerificationContext) throws -> [CheckPart] {
+        try roots(in: context).flatMap { root in
+            let items = try items(of: root, in: context)
+            return try ranges(of: root, in: context).map { name, range in
+                CheckPart(name: name, subject: nil) { context, outcome in
+                    outcome.tally = try count(items.map(\.condition), of: root, in: range, context)
+                }
+            }
+        }
+    }
+
+    /// The sums of all parts, by root entity.
+    static func all(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [String: TableTally] {
+        var tallies: [String: TableTally] = [:]
+        for root in roots(in: context) {
+            let items = try items(of: root, in: context).map(\.item)
+            var tally = TableTally(root: root, table: try context.destinationTable(of: root).name)
+            for (name, _) in try ranges(of: root, in: context) {
+                let counts = outcomes[name]?.tally ?? []
+                tally.rows += counts.first ?? 0
+                for (item, count) in zip(items, counts.dropFirst()) { tally.counts[item, default: 0] += count }
+            }
+            tallies[root] = tally
+        }
+        return tallies
+    }
+
+    private init(root: String, table: String) { (self.root, self.table) = (root, table) }
+
+    private static func roots(in context: VerificationContext) -> [String] {
+        context.destination.tables.keys.sorted(by: codeUnitOrder)
+    }
+
+    private static func ranges(
+        of root: String, in context: VerificationContext
+    ) throws -> [(name: String, range: KeyRange)] {
+        let table = try context.destinationTable(of: root).name
+        let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
+        return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map {
+            ("tally:\(root):\($0)", $1)
+        }
+    }
+
+    private static func count(
+        _ conditions: [String], of root: String, in range: KeyRange, _ context: VerificationContext
+    ) throws -> [Int64] {
+        let table = try context.destinationTable(of: root).name
+        try context.announce(table)
+        var counts: [Int64] = []
+        var rest = conditions[...]
+        repeat {
+            // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+            let columns = rest.prefix(mostColumns).map { "count(CASE WHEN \($0) THEN 1 END)" }
+            rest = rest.dropFirst(mostColumns)
+            let row = try context.connection.rows(
+                """
+                SELECT \((["count(*)"] + columns).joined(separator: ", ")) FROM destination.\(table) NOT INDEXED
+                WHERE \(range.condition(on: "Z_PK"))
+                """)
+            let found = (row.first ?? []).map { $0.integer ?? 0 }
+            counts += counts.isEmpty ? found[...] : found.dropFirst()
+        } while !rest.isEmpty
+        return counts
+    }
+
+    // MARK: What is counted
+
+    private static func items(
+        of root: String, in context: VerificationContext
+    ) throws -> [(item: Item, condition: String)] {
+        let (model, layout) = (context.destinationModel, context.destination)
+        var items: [(Item, String)] = []
+        for entity in model.family(of: root).sorted(by: codeUnitOrder) {
+            let number = try context.destinationNumber(of: entity)
+            items.append((.entity(entity), "Z_ENT = \(number)"))
+            for (attribute, column) in mandatory(of: entity, in: context) {
+                items.append((.empty(PropertyKey(entity, attribute)), "Z_ENT = \(number) AND \(column) IS NULL"))
+            }
+        }
+        let table = try context.destinationTable(of: root).name
+        for key in layout.relationshipStorage.keys.sorted() {
+            guard
+                case .foreignKey(table, let column, let entityColumn, let orderColumn)? =
+                    layout.relationshipStorage[key],
+                let relationship = model.relationship(key.property, of: key.entity)
+            else { continue }
+            var wrong = ["Z_ENT NOT IN (\(context.destinationNumbers(ofFamily: key.entity)))"]
+            let others = context.destinationNumbers(ofFamily: relationship.destinationEntity)
+            // Where there are several entities, the object itself must be looked at.
+            let isOne = model.family(of: relationship.destinationEntity).count == 1
+            if let entityColumn, isOne { wrong.append("\(entityColumn) IS NOT \(others)") }
+            if let orderColumn { wrong.append("\(orderColumn) IS NULL") }
+            let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" } + ["0"]
+            items.append(
+                (
+                    .companions(key),
+                    """
+                    CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
+                    ELSE \(wrong.joined(separator: " OR ")) END
+                    """
+                ))
+        }
+        return items
+    }
+
+    /// The attributes of an entity that must have a value, with their columns.
+    static func mandatory(
+        of entity: String, in context: VerificationContext
+    ) -> [(attribute: String, column: String)] {
+        context.destinationModel.leaves(of: entity).compactMap { attribute in
+            attribute.isOptional || attribute.isTransient || attribute.isDerived
+                ? nil : context.destination.column(of: attribute.name, in: entity).map { (attribute.name, $0.name) }
+        }
+    }
+
+    // MARK: What was found
+
+    /// Rows of each entity that has any.
+    var rowsByEntity: [String: Int64] {
+        var rows: [String: Int64] = [:]
+        for case (.entity(let entity), let count) in counts where count > 0 { rows[entity] = count }
+        return rows
+    }
+
+    /// Whether every row is of an entity of the table's.
+    var hasOnlyKnownEntities: Bool { rows == rowsByEntity.values.reduce(0, +) }
+
+    /// Rows of an entity without a value that they must have.
+    func empty(_ attribute: String, of entity: String) -> Int64 { counts[.empty(PropertyKey(entity, attribute))] ?? 0 }
+
+    /// Whether a foreign key stands in rows of its own entities only, and its companions beside it alone.
+    func hasSoundCompanions(_ key: PropertyKey) -> Bool { counts[.companions(key)] == 0 }
+}
