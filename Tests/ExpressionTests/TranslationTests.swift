@@ -223,6 +223,11 @@ private struct TextResolver: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { "e.json" }
 
+    mutating func parameter(program: [UInt8]) -> String {
+        parameters.append("program")
+        return "?\(parameters.count)"
+    }
+
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         case .constant(let constant): parameters.append(constant.description)

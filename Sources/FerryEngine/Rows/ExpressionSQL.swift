@@ -128,6 +128,8 @@ struct StatementResolver: PathResolver {
         scope.elementMember(keys, of: variable ?? "")
     }
 
+    mutating func parameter(program: [UInt8]) -> String { scope.parameters.add(.blob(program)) }
+
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         case .now: scope.parameters.add(.real(now))

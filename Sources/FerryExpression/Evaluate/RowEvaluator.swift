@@ -77,6 +77,7 @@ package final class RowEvaluator {
             return .place(try places.place(of: path))
         case .elementText: return .place(try places.elementTextPlace())
         case .parameter(let value): return constant(value, now)
+        case .argument(let index): return .place(index)
         case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
         case .real(let symbol, let left, let right):
             return .real(symbol, try node(left, now, &places), try node(right, now, &places))

@@ -27,6 +27,8 @@ package struct FunctionResult {
     package private(set) var bytes: [UInt8] = []
     /// Compiled regular expressions of earlier calls.
     var patterns = PatternCache()
+    /// Programs of earlier calls, made ready.
+    var programs = ProgramCache()
 
     package init() {}
 

@@ -2,6 +2,7 @@ extension Computation {
     /// Of the 100 symbols that SQLite's parser has room for while it reads a statement, what a computation may take.
     ///
     /// The rest is the statement's own, with its subqueries. (A newer SQLite has no such bound, the one of the run counts.)
+    /// What is deeper becomes one call of `ferry_evaluate`.
     package static let depthLimit = 60
 
     /// How many symbols SQLite's parser holds at once while it reads the computation's text.
@@ -11,7 +12,7 @@ extension Computation {
     package var depth: Int {
         switch self {
         // A column with the name of its table, or what the scope has instead of one.
-        case .column, .elementText, .parameter: 5
+        case .column, .elementText, .parameter, .argument: 5
         case .call(_, let parts), .policy(_, let parts): Self.depth(parts, first: 3, others: 5)
         case .ifNull(let value, let substitute): Self.depth([value, substitute], first: 3, others: 5)
         case .real(_, let left, let right), .precedes(let left, let right, _):

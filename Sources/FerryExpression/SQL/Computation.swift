@@ -15,6 +15,8 @@ package indirect enum Computation: Sendable, Hashable {
     /// The JSON text of the iteration's element.
     case elementText
     case parameter(SQLParameter)
+    /// An argument of `ferry_evaluate`, by its index (``ComputationProgram``).
+    case argument(Int)
     /// A scalar function of ours, by its name in SQL.
     case call(String, [Computation])
     case real(RealOperator, Computation, Computation)
@@ -43,10 +45,10 @@ extension Computation {
         return keys
     }
 
-    var callsPolicy: Bool {
+    package var callsPolicy: Bool {
         switch self {
         case .policy: true
-        case .column, .elementText, .parameter: false
+        case .column, .elementText, .parameter, .argument: false
         case .call(_, let parts), .all(let parts), .any(let parts): parts.contains(where: \.callsPolicy)
         case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
             .precedes(let left, let right, _):

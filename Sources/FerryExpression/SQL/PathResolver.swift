@@ -35,6 +35,9 @@ package protocol PathResolver {
 
     /// The placeholder of a value, for example `?3`; equal values may share one.
     mutating func parameter(_ value: SQLParameter) -> String
+
+    /// The placeholder of the bytes of a ``ComputationProgram``.
+    mutating func parameter(program: [UInt8]) -> String
 }
 
 extension PathResolver {

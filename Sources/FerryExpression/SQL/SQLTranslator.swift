@@ -41,10 +41,12 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ///
     /// - Throws: What the resolver throws; ``FerryError`` `.unsupported` for what only code can run.
     package mutating func sql(_ computation: Computation) throws(FerryError) -> String {
+        if computation.depth > Computation.depthLimit { return try evaluation(of: computation) }
         switch computation {
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
         case .parameter(let value): return resolver.parameter(value)
+        case .argument: preconditionFailure("only a program has arguments")
         case .call(let name, let arguments):
             if let keys = computation.elementKeys, let column = try resolver.elementMember(keys) { return column }
             if arguments.count == 1, case .call(let inner, let operands) = arguments[0],
@@ -67,6 +69,20 @@ package struct SQLTranslator<Resolver: PathResolver> {
                 .unsupported, "\(name) of the migration policy is code, which no statement of SQL can call.",
                 remedy: "Leave the choice of the executor to Ferry.")
         }
+    }
+
+    /// The call of the one function that runs what SQLite's parser has no room for.
+    private mutating func evaluation(of computation: Computation) throws(FerryError) -> String {
+        guard let program = ComputationProgram(computation) else {
+            throw FerryError(
+                .unsupported,
+                "An expression has more operations within each other than SQLite reads, and cannot be run as one.",
+                remedy: "Split it, or compute it in a migration policy.")
+        }
+        let call = [resolver.parameter(program: program.bytes)]
+        var arguments: [String] = []
+        for argument in program.arguments { arguments.append(try sql(argument)) }
+        return "\(ScalarFunction.evaluateName)(\((call + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
