@@ -98,6 +98,12 @@ extension Computation {
             left.addHops(to: &hops)
             right.addHops(to: &hops)
         case .isNull(let part, _), .not(let part): part.addHops(to: &hops)
+        case .choose(let condition, let value, let other):
+            for part in [condition, value, other] { part.addHops(to: &hops) }
+        case .collection(let collection):
+            // Its own statement, but joined to the objects that it begins at.
+            if case .object(let path) = collection.start { Computation.column(path).addHops(to: &hops) }
+            for part in collection.parts { part.addHops(to: &hops) }
         }
     }
 }

@@ -22,8 +22,18 @@ extension Computation {
         // In groups, each of them in parentheses.
         case .all(let parts), .any(let parts): Self.depth(parts, first: 1, others: 3) + (parts.count > 32 ? 6 : 0)
         case .not(let part): part.depth + 2
+        case .choose(let condition, let value, let other):
+            max(condition.depth + 3, value.depth + 5, other.depth + 5)
+        // What stands inside of it is never deeper than the room that it is given.
+        case .collection(let collection):
+            Self.collectionDepth + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionRoom)
         }
     }
+
+    /// What a subquery takes around the computations in it.
+    static let collectionDepth = 20
+    /// What the computations in it may take.
+    static let collectionRoom = 25
 
     private static func depth(_ parts: [Computation], first: Int, others: Int) -> Int {
         var depth = 1

@@ -29,6 +29,10 @@ package indirect enum Computation: Sendable, Hashable {
     case all([Computation])
     case any([Computation])
     case not(Computation)
+    /// The first value where a condition holds, else the second.
+    case choose(Computation, Computation, Computation)
+    /// What the members of a collection come to.
+    case collection(CollectionComputation)
     /// A function of the migration policy, which only code can run.
     case policy(String, [Computation])
 }
@@ -45,6 +49,14 @@ extension Computation {
         return keys
     }
 
+    /// Whether only the statement has it, so that a program cannot do it instead.
+    var isStatementOwn: Bool {
+        switch self {
+        case .column, .elementText, .parameter, .argument, .collection: true
+        default: false
+        }
+    }
+
     package var callsPolicy: Bool {
         switch self {
         case .policy: true
@@ -54,6 +66,9 @@ extension Computation {
             .precedes(let left, let right, _):
             left.callsPolicy || right.callsPolicy
         case .isNull(let part, _), .not(let part): part.callsPolicy
+        case .choose(let condition, let value, let other):
+            condition.callsPolicy || value.callsPolicy || other.callsPolicy
+        case .collection(let collection): collection.parts.contains(where: \.callsPolicy)
         }
     }
 }

@@ -16,7 +16,7 @@ package struct ComputationProgram {
 
     private enum Code: UInt8 {
         case argument, null, boolean, integer, double, string, call, plus, minus, times, ifNull, same, isNull, isNotNull
-        case less, lessOrEqual, all, any, not
+        case less, lessOrEqual, all, any, not, choose
     }
 
     /// - Returns: Nil where the computation asks the migration policy, which has no bytes, or reads more columns than a
@@ -31,7 +31,7 @@ package struct ComputationProgram {
 
     private mutating func write(_ computation: Computation) {
         switch computation {
-        case .column, .elementText, .parameter(.now), .argument, .policy: writeArgument(computation)
+        case .column, .elementText, .parameter(.now), .argument, .policy, .collection: writeArgument(computation)
         case .parameter(.constant(let constant)): write(constant)
         case .call(let name, let parts):
             write(.call)
@@ -50,6 +50,7 @@ package struct ComputationProgram {
             write(.any)
             write(parts)
         case .not(let part): write(.not, part)
+        case .choose(let condition, let value, let other): write(.choose, condition, value, other)
         }
     }
 
@@ -152,6 +153,10 @@ package struct ComputationProgram {
             case .all: return .all(try computations(depth))
             case .any: return .any(try computations(depth))
             case .not: return .not(try computation(depth: depth + 1))
+            case .choose:
+                return .choose(
+                    try computation(depth: depth + 1), try computation(depth: depth + 1),
+                    try computation(depth: depth + 1))
             }
         }
 

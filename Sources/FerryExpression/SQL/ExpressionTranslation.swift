@@ -3,7 +3,9 @@ package import FerryModel
 
 /// Turns expressions and predicates into computations on columns and parameters, with the types that the model proves.
 package struct ExpressionTranslation {
-    package let scope: ExpressionScope
+    package var scope: ExpressionScope
+    /// The member that a quantified predicate looks at.
+    var member: Typed?
 
     package init(scope: ExpressionScope) { self.scope = scope }
 
@@ -31,9 +33,13 @@ package struct ExpressionTranslation {
             let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
             return .ifNull(value, substitute)
         }
+        if case .ternary(let condition, let first, let second) = expression {
+            return .choose(
+                try self.condition(condition), try value(first, for: attribute), try value(second, for: attribute))
+        }
         if let call = try policyCall(expression) { return call }
         var storageChange: String?
-        if case .keyPath(let base, let steps) = expression {
+        if case .keyPath(let base, let steps) = expression, base.isObject {
             storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
         } else if attribute.allowsExternalStorage {
             throw FerryError(
@@ -58,8 +64,20 @@ package struct ExpressionTranslation {
         switch expression {
         case .constant(let constant):
             return Typed(computation: .parameter(.constant(constant)), type: constant.type)
+        case .member:
+            guard let member else { return try column(try scope.resolve(expression), expression) }
+            return member
         case .evaluatedObject, .variable: return try column(try scope.resolve(expression), expression)
-        case .keyPath(let base, let steps): return try column(try scope.resolve(base, steps), expression)
+        case .keyPath(let base, let steps):
+            if base.isObject { return try column(try scope.resolve(base, steps), expression) }
+            return try keyed(base, steps, expression)
+        case .ternary(let condition, let value, let other):
+            return try choice(condition, value, other, expression)
+        case .element(let list, let index): return try element(index, of: list, expression)
+        case .list, .subquery, .fetch:
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a collection, not one value.",
+                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
         case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
         case .function(let receiver, let selector, let arguments):
             return try call(receiver, selector, arguments, expression)
@@ -71,11 +89,13 @@ package struct ExpressionTranslation {
 
     // MARK: Paths
 
-    private func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
+    func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
+        if let aggregate = path.aggregate { return try self.aggregate(aggregate, path, expression) }
         if path.isToMany {
             throw FerryError(
                 .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Follow to-one relationships only, or iterate with `forEach`.")
+                remedy: "Follow to-one relationships only, make one value of it as in `.@count`, or iterate with "
+                    + "`forEach`.")
         }
         switch path.end {
         case .object(let entity): return Typed(computation: .column(path), type: .object(entity: entity))
@@ -91,26 +111,8 @@ package struct ExpressionTranslation {
             var sourcePath = path
             sourcePath.valueKeys = []
             var fragment = Typed(computation: .column(sourcePath), type: .attribute(attribute.type))
-            for key in path.valueKeys { fragment = try keyed(fragment, key, expression) }
+            for key in path.valueKeys { fragment = try method(key, of: fragment, [], expression) }
             return fragment
-        }
-    }
-
-    /// A key of a string's value.
-    private func keyed(
-        _ fragment: Typed, _ key: String, _ expression: Expression
-    ) throws(FerryError) -> Typed {
-        guard let known = StringKey(rawValue: key), fragment.type.isText else {
-            throw FerryError(
-                .badExpression, "`\(expression)` asks \(fragment.type.title) for \(key), which it does not have.",
-                remedy: "Keys of a string are \(StringKey.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
-        return switch known {
-        case .length: Typed(computation: .call("ferry_length", [fragment.computation]), type: .attribute(.integer64))
-        case .uppercaseString:
-            Typed(computation: .call("ferry_uppercase", [fragment.computation]), type: .attribute(.string))
-        case .lowercaseString:
-            Typed(computation: .call("ferry_lowercase", [fragment.computation]), type: .attribute(.string))
         }
     }
 
@@ -133,6 +135,8 @@ package struct ExpressionTranslation {
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
+        case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1):
+            return try aggregate(selector, of: arguments[0], expression)
         default: break
         }
         guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
@@ -196,7 +200,7 @@ package struct ExpressionTranslation {
     }
 
     /// An operand of arithmetic: a number whose storage class its type tells.
-    private func number(
+    func number(
         _ argument: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
         let operand = try value(argument)
@@ -211,7 +215,7 @@ package struct ExpressionTranslation {
         }
     }
 
-    private func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
+    func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
         FerryError(
             .badExpression, "`\(expression)` needs \(wanted) where it has \(operand.type.title).",
             remedy: "Check the attribute's type in the source model.")
@@ -270,11 +274,23 @@ package struct ExpressionTranslation {
     private func call(
         _ receiver: Expression, _ selector: String, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
-        if arguments.isEmpty, StringKey(rawValue: selector) != nil {
-            return try keyed(try value(receiver), selector, expression)
+        if selector == "valueForKey:" || selector == "valueForKeyPath:", arguments.count == 1,
+            case .constant(.string(let path)) = arguments[0], !path.contains("@")
+        {
+            return try value(.keyPath(receiver, path.split(separator: ".").map { .key(String($0)) }))
         }
-        throw FerryError(
-            .unsupported, "`\(expression)` calls \(selector), which Ferry does not evaluate.",
-            remedy: "Compute the value in a migration policy, or by a predefined function.")
+        if selector == "count", let members = try members(of: receiver) { return count(members) }
+        return try method(selector, of: try value(receiver), arguments, expression)
+    }
+}
+
+extension Expression {
+    /// Whether keys behind it are followed through the model.
+    var isObject: Bool {
+        switch self {
+        case .evaluatedObject: true
+        case .variable(let name): name != ""
+        default: false
+        }
     }
 }

@@ -12,7 +12,9 @@ indirect enum RowExpression {
     case call(String, [RowExpression])
 
     /// What the evaluator itself makes something of, beside ``PlainFunction``.
-    private static let special: Set<String> = ["now", "noindex:", "castObject:toType:", "ifnil:then:"]
+    private static let special: Set<String> = [
+        "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
+    ]
 
     /// Nil where anything else is asked for than the row at hand.
     init?(
@@ -36,7 +38,7 @@ indirect enum RowExpression {
                 operands.append(operand)
             }
             self = .call(selector, operands)
-        case .evaluatedObject, .variable, .function, .json: return nil
+        default: return nil
         }
     }
 
