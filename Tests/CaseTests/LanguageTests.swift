@@ -12,10 +12,10 @@ private typealias Condition = FerryExpression.Predicate
 
 /// SQL, Swift and verification's own evaluator agree about every expression: same type, same bytes, or no value at all.
 ///
-/// `FERRY_SWEEP=1` tries 2,000,000 of them.
+/// `FERRY_ROUNDS` says how many, for each of the eight seeds: 250,000 are 2,000,000 in all.
 @Suite("The language, three ways")
 struct LanguageTests {
-    static let rounds = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 250_000 : 250
+    static let rounds = ProcessInfo.processInfo.environment["FERRY_ROUNDS"].flatMap { Int($0) } ?? 250
 
     @Test("A random expression has one value, whoever evaluates it", arguments: 0..<8)
     func agrees(_ seed: Int) throws {
@@ -204,7 +204,7 @@ private final class StepRow: RowValues {
 private struct RandomLanguage {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 &+ 77 }
+    init(seed: UInt64) { state = seed &* 0xd1b5_4a32_d192_ed03 &+ 77 }
 
     private mutating func below(_ count: Int) -> Int {
         state &+= 0x9e37_79b9_7f4a_7c15

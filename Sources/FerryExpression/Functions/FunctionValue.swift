@@ -29,6 +29,8 @@ package struct FunctionResult {
     var patterns = PatternCache()
     /// Programs of earlier calls, made ready.
     var programs = ProgramCache()
+    /// Date patterns of earlier calls.
+    var formatters = FormatterCache()
 
     package init() {}
 

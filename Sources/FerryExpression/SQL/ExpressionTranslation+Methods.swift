@@ -14,7 +14,7 @@ extension ExpressionTranslation {
         guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
             let offered = ValueMethod.all.filter { method in kind.map { method.receivers.contains($0) } ?? false }
             throw FerryError(
-                known.isEmpty ? .unsupported : .badExpression,
+                known.isEmpty && !arguments.isEmpty ? .unsupported : .badExpression,
                 "`\(expression)` asks \(receiver.type.title) for \(selector), which Ferry does not evaluate.",
                 remedy: offered.isEmpty
                     ? "Compute the value in a migration policy, or by a predefined function."

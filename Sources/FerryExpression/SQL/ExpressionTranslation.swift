@@ -81,9 +81,7 @@ package struct ExpressionTranslation {
         case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
         case .function(let receiver, let selector, let arguments):
             return try call(receiver, selector, arguments, expression)
-        case .json:
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a list of elements.", remedy: "JSON(…) belongs in `forEach`.")
+        case .json(let text, let key): return try json(text, key, expression)
         }
     }
 
@@ -134,10 +132,14 @@ package struct ExpressionTranslation {
         case ("now", 0): return Typed(computation: .parameter(.now), type: .attribute(.date))
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
+        case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
         case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1):
             return try aggregate(selector, of: arguments[0], expression)
         default: break
+        }
+        if let typed = TypedFunction.all[selector], typed.arguments.count == arguments.count {
+            return try self.typed(typed, arguments, expression)
         }
         guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
             let function = known.function
@@ -155,6 +157,11 @@ package struct ExpressionTranslation {
         }
         var operands: [Typed] = []
         for argument in arguments { operands.append(try number(argument, expression)) }
+        if function.hasPrefix("ferry_bitwise") || function.hasSuffix("_shift") || function == "ferry_ones_complement",
+            let fraction = operands.first(where: { $0.type.isReal })
+        {
+            throw mismatch("whole numbers", fraction, expression)
+        }
         if let symbol = Self.realOperators[selector], operands.allSatisfy({ $0.type.isReal }) {
             return Typed(
                 computation: .real(symbol, operands[0].computation, operands[1].computation), type: .attribute(.double))
@@ -280,6 +287,11 @@ package struct ExpressionTranslation {
             return try value(.keyPath(receiver, path.split(separator: ".").map { .key(String($0)) }))
         }
         if selector == "count", let members = try members(of: receiver) { return count(members) }
+        if case .variable(let name) = receiver, ["manager", "destination", "entityMapping", "propertyMapping"].contains(name) {
+            throw FerryError(
+                .unsupported, "`\(expression)` calls \(selector) of $\(name), which gives no value of an attribute.",
+                remedy: "Compute the value in a migration policy, or by a predefined function.")
+        }
         return try method(selector, of: try value(receiver), arguments, expression)
     }
 }

@@ -39,6 +39,7 @@ extension PlainEvaluator {
     /// `count:` and its kin, of a collection or of values side by side.
     func collected(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
         guard arguments.count == 1 else { throw PlainFailure("\(selector) takes one collection") }
+        if selector == "count:", case .list(let elements) = arguments[0] { return .integer(Int64(elements.count)) }
         let name = selector == "average:" ? "avg" : String(selector.dropLast())
         return try total(name, of: arguments[0], in: scope) { $0 }
     }
@@ -226,11 +227,49 @@ extension PlainEvaluator {
             }
         }
         switch index {
+        case .at(let number) where number < 0:
+            return found.count + Int(clamping: number) >= 0 ? .text(found[found.count + Int(number)]) : .null
         case .size: return .integer(Int64(found.count))
         case .first: return .text(found[0])
         case .last: return .text(found[found.count - 1])
         case .at(let number): return number < found.count ? .text(found[Int(number)]) : .null
         }
+    }
+
+    /// A part of a text; counted from the end where the index is negative.
+    func part(_ index: Int64, of parts: Expression, in scope: PlainScope) throws -> PlainValue {
+        try textParts(parts, in: scope).map { part(.at(index), of: $0) } ?? .null
+    }
+
+    func joined(_ list: Expression, _ separator: Expression, in scope: PlainScope) throws -> PlainValue {
+        guard case .list(let elements) = list else { throw PlainFailure("only a list is joined") }
+        guard case .text(let between) = try value(of: separator, in: scope).plain else { return .null }
+        var texts: [[UInt8]] = []
+        for element in elements {
+            switch try value(of: element, in: scope).plain {
+            case .null: break
+            case .text(let text): texts.append(text)
+            default: throw PlainFailure("only texts are joined")
+            }
+        }
+        return texts.isEmpty ? .null : .text(Array(texts.joined(separator: between)))
+    }
+
+    /// What stands under the keys of a JSON document.
+    func json(_ text: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
+        let bytes: [UInt8]
+        switch try value(of: text, in: scope).plain {
+        case .null: return .null
+        case .text(let found), .blob(let found): bytes = found
+        default: throw PlainFailure("JSON needs text")
+        }
+        guard bytes.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return .null }
+        var document = try PlainJSON(bytes)
+        for name in key.split(separator: ".") {
+            guard let member = document.member(String(name)) else { return .null }
+            document = member
+        }
+        return PlainValue.json(document).plain
     }
 
     func element(_ index: ElementIndex, of list: Expression, in scope: PlainScope) throws -> PlainValue {

@@ -64,12 +64,21 @@ package struct PlainEvaluator {
             case "ifnil:then:" where arguments.count == 2:
                 let first = try value(of: arguments[0], in: scope).plain
                 return first.isNull ? try value(of: arguments[1], in: scope) : first
+            case "join:with:" where arguments.count == 2: return try joined(arguments[0], arguments[1], in: scope)
+            case "split:by:at:" where arguments.count == 3:
+                guard case .integer(let index)? = PlainNumber(try value(of: arguments[2], in: scope).plain) else {
+                    return .null
+                }
+                let parts = Expression.function(
+                    receiver: arguments[0], selector: "componentsSeparatedByString:", arguments: [arguments[1]])
+                return try part(index, of: parts, in: scope)
             case "count:", "sum:", "average:", "min:", "max:":
                 return try collected(selector, arguments, in: scope)
             default: break
             }
-            return try PlainFunction.value(
-                of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
+            let values = try arguments.map { argument in try value(of: argument, in: scope).plain }
+            if let value = try PlainTypedFunction.value(of: selector, values) { return value }
+            return try PlainFunction.value(of: selector, values)
         case .function(let receiver, let selector, let arguments):
             if selector == "valueForKey:" || selector == "valueForKeyPath:",
                 case .constant(.string(let path))? = arguments.first
@@ -87,7 +96,7 @@ package struct PlainEvaluator {
             return try value(of: try holds(condition, in: scope) ? first : second, in: scope)
         case .element(let list, let index): return try element(index, of: list, in: scope)
         case .list, .subquery, .fetch: throw PlainFailure("a collection stands for a value")
-        case .json: throw PlainFailure("JSON stands outside of an iteration")
+        case .json(let text, let key): return try json(text, key, in: scope)
         }
     }
 

@@ -29,13 +29,22 @@ enum PlainMethod {
         case "integerValue", "longLongValue", "intValue": return .integer(integer(text))
         case "doubleValue", "floatValue": return .real(real(text))
         case "boolValue":
-            let digits = text.drop(while: \.isWhitespace)
-            let first = digits.drop(while: { $0 == digits.first && ($0 == "+" || $0 == "-") }).first { $0 != "0" }
-            return .boolean(first.map { "YyTt123456789".contains($0) } ?? false)
-        case "lastPathComponent": return .string(string.lastPathComponent)
-        case "pathExtension": return .string(string.pathExtension)
-        case "stringByDeletingLastPathComponent": return .string(string.deletingLastPathComponent)
-        case "stringByDeletingPathExtension": return .string(string.deletingPathExtension)
+            let number = text.unicodeScalars.drop { " \t\n\r\u{0B}\u{0C}".unicodeScalars.contains($0) }
+            let digits = number.first == "+" || number.first == "-" ? number.dropFirst() : number
+            let first = digits.first { $0 != "0" }
+            return .boolean(first.map { "YyTt123456789".unicodeScalars.contains($0) } ?? false)
+        case "lastPathComponent": return .string(path(text).last)
+        case "stringByDeletingLastPathComponent": return .string(path(text).before)
+        case "pathExtension":
+            let last = path(text).last
+            guard let dot = last.lastIndex(of: "."), dot != last.startIndex else { return .string("") }
+            return .string(String(last[last.index(after: dot)...]))
+        case "stringByDeletingPathExtension":
+            let (before, last) = path(text)
+            if last == "/" || last.isEmpty { return .string(last) }
+            var kept = last
+            if let dot = last.lastIndex(of: "."), dot != last.startIndex { kept = String(last[..<dot]) }
+            return .string(before.isEmpty || before == "/" ? before + kept : before + "/" + kept)
         case "absoluteString": return .string(text)
         case "stringByAppendingString:": return .string(text + (try self.text(arguments, 0)))
         case "substringFromIndex:": return .string(try cut(text, arguments).behind)
@@ -54,6 +63,17 @@ enum PlainMethod {
         case "isEqualToString:": return .boolean(text.utf8.elementsEqual(try self.text(arguments, 0).utf8))
         default: throw PlainFailure("text has no method \(selector)")
         }
+    }
+
+    /// A path without doubled and closing slashes, cut at its last one.
+    private static func path(_ text: String) -> (before: String, last: String) {
+        var path = text
+        while path.contains("//") { path = path.replacingOccurrences(of: "//", with: "/") }
+        if path == "/" { return ("/", "/") }
+        if path.hasSuffix("/") { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return ("", path) }
+        let before = path[..<slash]
+        return (before.isEmpty ? "/" : String(before), String(path[path.index(after: slash)...]))
     }
 
     private static func prefix(_ text: some Collection<UInt8>, _ start: some Collection<UInt8>) -> Bool {
