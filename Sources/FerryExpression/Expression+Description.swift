@@ -28,6 +28,18 @@ extension Expression: CustomStringConvertible {
             )
         case .predefined(let selector, let arguments): predefinedForm(selector, arguments)
         case .json(let text, let key): ("JSON(\(text), \(Constant.string(key)))", .primary)
+        case .ternary(let condition, let value, let other): ("TERNARY(\(condition), \(value), \(other))", .primary)
+        case .list(let elements): ("{\(Self.list(elements))}", .primary)
+        case .subquery(let collection, let name, let condition):
+            ("SUBQUERY(\(collection), $\(name), \(condition))", .primary)
+        case .fetch(let entity, let condition):
+            (
+                "FETCH(FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\", "
+                    + "\(Constant.string(entity)), \(Constant.string(condition.description))), "
+                    + "$manager.sourceContext, FALSE)",
+                .primary
+            )
+        case .element(let list, let index): ("\(list.text(.primary))[\(index)]", .primary)
         }
     }
 
@@ -94,6 +106,17 @@ extension Expression.Constant: CustomStringConvertible {
     }
 }
 
+extension ElementIndex: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .at(let index): String(index)
+        case .first: "FIRST"
+        case .last: "LAST"
+        case .size: "SIZE"
+        }
+    }
+}
+
 extension KeyPathStep: CustomStringConvertible {
     package var description: String {
         switch self {
@@ -119,8 +142,21 @@ extension Predicate: CustomStringConvertible {
         case .constant(let holds): (holds ? "TRUEPREDICATE" : "FALSEPREDICATE", .primary)
         case .comparison(let comparison): (comparison.description, .primary)
         case .not(let operand): ("NOT \(operand.text(.negation))", .negation)
+        case .quantified(let quantifier, let collection, let condition):
+            ("\(quantifier.rawValue) \(collection.text(.sum)) \(condition.ofMember)", .primary)
         case .and(let operands): joined(operands, "AND", .conjunction, inside: .negation, empty: "TRUEPREDICATE")
         case .or(let operands): joined(operands, "OR", .loosest, inside: .conjunction, empty: "FALSEPREDICATE")
+        }
+    }
+
+    /// What is said of a member, without the member: an operator and its right side.
+    private var ofMember: String {
+        switch self {
+        case .comparison(let comparison): "\(comparison.relation) \(comparison.right)"
+        case .or(let operands): "IN\(operands.memberOptions) {\(operands.memberValues)}"
+        case .and(let operands): "BETWEEN {\(operands.memberValues)}"
+        // A list without values holds nothing.
+        default: "IN {}"
         }
     }
 
@@ -136,7 +172,16 @@ extension Predicate: CustomStringConvertible {
 }
 
 extension Predicate.Comparison: CustomStringConvertible {
-    package var description: String {
-        "\(left) \(comparator.rawValue)\(options.isEmpty ? "" : "[\(options)]") \(right)"
+    package var description: String { "\(left) \(relation) \(right)" }
+
+    fileprivate var relation: String { "\(comparator.rawValue)\(options.isEmpty ? "" : "[\(options)]")" }
+}
+
+extension [Predicate] {
+    private var comparisons: [Predicate.Comparison] {
+        compactMap { if case .comparison(let comparison) = $0 { comparison } else { nil } }
     }
+
+    fileprivate var memberValues: String { comparisons.map(\.right.description).joined(separator: ", ") }
+    fileprivate var memberOptions: String { comparisons.first.map { $0.options.isEmpty ? "" : "[\($0.options)]" } ?? "" }
 }

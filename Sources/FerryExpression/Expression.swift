@@ -13,6 +13,19 @@ package indirect enum Expression: Sendable, Hashable {
     case predefined(String, [Expression])
     /// `JSON(expression, 'key')`: the elements of the array under a key of a JSON text (Ferry's own, only in `forEach`).
     case json(Expression, key: String)
+    /// `TERNARY(predicate, value, other)`.
+    case ternary(Predicate, Expression, Expression)
+    /// `{a, b}`.
+    case list([Expression])
+    /// `SUBQUERY(collection, $name, predicate)`: the members that the predicate lets through.
+    case subquery(Expression, variable: String, Predicate)
+    /// The objects of exactly one source entity that a predicate on them lets through: what `FETCH(…)` asks for.
+    case fetch(entity: String, Predicate)
+    /// One of several values: `list[0]`.
+    case element(Expression, ElementIndex)
+
+    /// The member that a quantified predicate looks at; no name that can be written is empty.
+    package static let member = Expression.variable("")
 
     package enum Constant: Sendable, Hashable {
         case null
@@ -21,6 +34,15 @@ package indirect enum Expression: Sendable, Hashable {
         case double(Double)
         case string(String)
     }
+}
+
+/// Which of several values is meant.
+package enum ElementIndex: Sendable, Hashable {
+    case at(Int64)
+    case first
+    case last
+    /// Not a value but how many there are.
+    case size
 }
 
 /// One step of a key path.
@@ -38,6 +60,14 @@ package indirect enum Predicate: Sendable, Hashable {
     case and([Predicate])
     case or([Predicate])
     case not(Predicate)
+    /// `ANY collection …`: what is said of ``Expression/member``.
+    case quantified(Quantifier, Expression, Predicate)
+
+    package enum Quantifier: String, Sendable, Hashable {
+        case any = "ANY"
+        case all = "ALL"
+        case none = "NONE"
+    }
 
     package struct Comparison: Sendable, Hashable {
         package enum Operator: String, Sendable, Hashable {
@@ -48,6 +78,11 @@ package indirect enum Predicate: Sendable, Hashable {
             case greater = ">"
             case greaterOrEqual = ">="
             case matches = "MATCHES"
+            case beginsWith = "BEGINSWITH"
+            case endsWith = "ENDSWITH"
+            case contains = "CONTAINS"
+            case like = "LIKE"
+            case isIn = "IN"
         }
 
         package var left: Expression

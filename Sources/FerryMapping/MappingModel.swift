@@ -107,10 +107,13 @@ package struct EntityMapping: Sendable, Hashable {
         /// What it is: `the expression of attribute "name"`.
         package var part: String
         package var reason: String
+        /// Whether it was left to be written, in a file that begins with `?` there.
+        package var isOpen: Bool
 
-        package init(part: String, reason: String) {
+        package init(part: String, reason: String, isOpen: Bool = false) {
             self.part = part
             self.reason = reason
+            self.isOpen = isOpen
         }
     }
 

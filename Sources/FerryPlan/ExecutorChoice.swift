@@ -14,8 +14,8 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
 
     /// The executor of an entity mapping.
     ///
-    /// - Throws: ``FerryError`` `.unsupported` when statements of SQL are asked for and cannot do it, or a predicate is
-    ///   too deep for the statements of either executor.
+    /// - Throws: ``FerryError`` `.unsupported` when statements of SQL are asked for and cannot do it, or the mapping reads
+    ///   more than a statement can.
     func executor(
         for mapping: ResolvedEntityMapping, in step: ResolvedStep
     ) throws(FerryError) -> (executor: EntityMappingPlan.Executor, reason: String) {
@@ -29,19 +29,8 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
             }
             return (.row, "the migration policy \(policy) is code")
         }
-        let depth = ExpressionDepth(of: mapping, in: step)
-        try depth.checkConditions()
+        try ExpressionDepth(of: mapping, in: step).check()
         if self == .row { return (.row, "the row executor was asked for") }
-        if let attribute = depth.tooDeepAttribute {
-            guard self != .set else {
-                throw FerryError(
-                    .unsupported,
-                    "Entity mapping \(mapping.name) computes \(attribute) from more operations within each other than "
-                        + "SQLite reads.",
-                    remedy: "Leave the executor to Ferry.", place: .init(entityMapping: mapping.name))
-            }
-            return (.row, "\(attribute) has more operations within each other than SQLite reads")
-        }
         return (.set, "SQL computes every value")
     }
 }

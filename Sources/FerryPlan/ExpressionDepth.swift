@@ -5,8 +5,8 @@ internal import FerryModel
 
 /// What SQLite has to read of the expressions of an entity mapping, and whether it can.
 ///
-/// What passed the check of the mapping can still be too much for SQLite: its parser reads only so many operations
-/// within each other, and a statement only so many tables.
+/// What passed the check of the mapping can still be too much for SQLite: a statement joins only so many tables. What is
+/// deeper than its parser reads is one call of a function of ours, which takes only so many columns.
 struct ExpressionDepth {
     /// SQLite joins 64 tables; some are the statement's own.
     private static let hopLimit = 48
@@ -35,14 +35,6 @@ struct ExpressionDepth {
         do { return try body() } catch { return nil }
     }
 
-    /// The first attribute whose expression is too deep for SQLite's parser; nil when none is.
-    var tooDeepAttribute: String? {
-        for rule in mapping.attributes {
-            if let computation = computation(of: rule), computation.depth > Computation.depthLimit { return rule.name }
-        }
-        return nil
-    }
-
     private func computation(of rule: ResolvedAttribute) -> Computation? {
         guard let expression = rule.expression,
             let attribute = destination.attribute(rule.name, of: mapping.destination)
@@ -50,11 +42,11 @@ struct ExpressionDepth {
         return Self.translated { try translation.value(expression, for: attribute) }
     }
 
-    /// Checks what is part of SQL whoever carries the rows.
+    /// Checks what is part of SQL.
     ///
-    /// - Throws: ``FerryError`` `.unsupported` when the predicate, or the text of `forEach`, is too deep, or all
-    ///   expressions together follow more relationships than SQLite joins tables.
-    func checkConditions() throws(FerryError) {
+    /// - Throws: ``FerryError`` `.unsupported` when an expression is deeper than SQLite reads and has more columns than a
+    ///   function takes, or all expressions together follow more relationships than SQLite joins tables.
+    func check() throws(FerryError) {
         var parts: [(what: String, computation: Computation)] = []
         if let filter = mapping.filter, let condition = Self.translated({ try translation.condition(filter) }) {
             parts.append(("where", condition))
@@ -64,17 +56,20 @@ struct ExpressionDepth {
         {
             parts.append(("forEach", value.computation))
         }
-        for (what, computation) in parts where computation.depth > Computation.depthLimit {
+        for rule in mapping.attributes { if let value = computation(of: rule) { parts.append((rule.name, value)) } }
+        for (what, computation) in parts
+        where computation.depth > Computation.depthLimit && !computation.callsPolicy
+            && ComputationProgram(computation) == nil
+        {
             throw FerryError(
                 .unsupported,
-                "Entity mapping \(mapping.name): `\(what)` has more operations within each other than SQLite reads.",
-                remedy: "Write it with fewer parentheses, or decide in a migration policy.",
+                "Entity mapping \(mapping.name): `\(what)` has more operations within each other than SQLite reads, on "
+                    + "more than \(ComputationProgram.argumentLimit) attributes.",
+                remedy: "Split it by several steps, or compute it in a migration policy.",
                 place: .init(entityMapping: mapping.name))
         }
         var hops: Set<[String]> = []
-        for computation in parts.map(\.computation) + mapping.attributes.compactMap(computation(of:)) {
-            computation.addHops(to: &hops)
-        }
+        for part in parts { part.computation.addHops(to: &hops) }
         guard hops.count <= Self.hopLimit else {
             throw FerryError(
                 .unsupported,
@@ -95,7 +90,7 @@ extension Computation {
                 way.append(hop.relationship.name)
                 hops.insert(way)
             }
-        case .elementText, .parameter: break
+        case .elementText, .parameter, .argument: break
         case .call(_, let parts), .all(let parts), .any(let parts), .policy(_, let parts):
             for part in parts { part.addHops(to: &hops) }
         case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
@@ -103,6 +98,12 @@ extension Computation {
             left.addHops(to: &hops)
             right.addHops(to: &hops)
         case .isNull(let part, _), .not(let part): part.addHops(to: &hops)
+        case .choose(let condition, let value, let other):
+            for part in [condition, value, other] { part.addHops(to: &hops) }
+        case .collection(let collection):
+            // Its own statement, but joined to the objects that it begins at.
+            if case .object(let path) = collection.start { Computation.column(path).addHops(to: &hops) }
+            for part in collection.parts { part.addHops(to: &hops) }
         }
     }
 }

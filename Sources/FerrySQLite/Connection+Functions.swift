@@ -42,6 +42,34 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
+    /// Makes an aggregate function known to this connection.
+    ///
+    /// - Parameters:
+    ///   - aggregate: Its name in SQL.
+    ///   - arguments: How many it takes.
+    ///   - make: Begins with a group of rows.
+    /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
+    package func register(
+        aggregate name: String, arguments: Int, _ make: @escaping () -> any SQLAggregate
+    ) throws(DatabaseError) {
+        let function = Unmanaged.passRetained(RegisteredAggregate(name: name, make: make, connection: self))
+        // On failure SQLite has already called the destructor.
+        let code = sqlite3_create_function_v2(
+            handle, name, Int32(arguments), SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, function.toOpaque(),
+            nil,
+            { context, count, values in
+                Unmanaged<RegisteredAggregate>.fromOpaque(sqlite3_user_data(context))._withUnsafeGuaranteedRef {
+                    $0.step(context, count, values)
+                }
+            },
+            { context in
+                Unmanaged<RegisteredAggregate>.fromOpaque(sqlite3_user_data(context))._withUnsafeGuaranteedRef {
+                    $0.finish(context)
+                }
+            }, { Unmanaged<RegisteredAggregate>.fromOpaque($0!).release() })
+        guard code == SQLITE_OK else { throw error(code) }
+    }
+
     /// What a function or table-valued function of ours threw last, or nil; it is then forgotten.
     ///
     /// Call it after a statement failed, to tell an error of ours from one of SQLite.
@@ -52,6 +80,12 @@ extension Connection {
 
     /// Takes over what a function threw on another connection that worked for this one.
     package func takeOver(functionError error: (any Error)?) { functionError = error }
+}
+
+/// An aggregate function's work on the rows of one group.
+package protocol SQLAggregate: AnyObject {
+    func step(_ arguments: borrowing FunctionArguments) throws
+    func finish(_ result: inout FunctionResult) throws
 }
 
 private final class RegisteredFunction {
@@ -78,5 +112,71 @@ private final class RegisteredFunction {
             // What stopped a statement of the function's own stops the calling one: full disk, interrupt, size.
             if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
         }
+    }
+}
+
+private final class RegisteredAggregate {
+    private let name: String
+    private let make: () -> any SQLAggregate
+    // As with RegisteredFunction.
+    private unowned let connection: Connection
+
+    init(name: String, make: @escaping () -> any SQLAggregate, connection: Connection) {
+        self.name = name
+        self.make = make
+        self.connection = connection
+    }
+
+    /// SQLite's memory for one group: the aggregate, retained until the group ends.
+    private typealias Group = UnsafeMutablePointer<UnsafeMutableRawPointer?>
+
+    func step(_ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+        let size = Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)
+        guard let memory = sqlite3_aggregate_context(context, size) else { return sqlite3_result_error_nomem(context) }
+        let group = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
+        let aggregate: any SQLAggregate
+        if let known = group.pointee {
+            aggregate = Self.box(known).aggregate
+        } else {
+            aggregate = make()
+            group.pointee = Unmanaged.passRetained(Box(aggregate)).toOpaque()
+        }
+        do {
+            try aggregate.step(FunctionArguments(count, values))
+        } catch {
+            fail(context, error)
+        }
+    }
+
+    func finish(_ context: OpaquePointer?) {
+        let group = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
+        var aggregate: (any SQLAggregate)?
+        if let known = group?.pointee {
+            aggregate = Unmanaged<Box>.fromOpaque(known).takeRetainedValue().aggregate
+            group?.pointee = nil
+        }
+        var result = FunctionResult(context)
+        do {
+            // Of no rows there is a value too.
+            try (aggregate ?? make()).finish(&result)
+        } catch {
+            fail(context, error)
+        }
+    }
+
+    private func fail(_ context: OpaquePointer?, _ error: any Error) {
+        connection.functionError = error
+        sqlite3_result_error(context, "\(name) failed", -1)
+        if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
+    }
+
+    private static func box(_ pointer: UnsafeMutableRawPointer) -> Box {
+        Unmanaged<Box>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private final class Box {
+        let aggregate: any SQLAggregate
+
+        init(_ aggregate: any SQLAggregate) { self.aggregate = aggregate }
     }
 }

@@ -71,7 +71,10 @@ struct MappingCommandTests {
         #expect(unfinished.exitCode == .refused)
         let problems = try JSONDecoder().decode(Checked.self, from: Data(unfinished.output.utf8)).problems
         #expect(
-            problems.count == 1 && problems[0].code == "badExpression" && problems[0].message.contains("mapping.json:"))
+            problems.count == 2
+                && problems.allSatisfy {
+                    $0.code == "badMapping" && $0.message.contains("mapping.json:") && $0.message.contains("is open: ??")
+                })
 
         let lines = begun.output.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.contains("\"price\"")
@@ -151,5 +154,66 @@ struct MappingCommandTests {
             count += 1
         }
         #expect(count > 40)
+    }
+
+    @Test("What a policy did is listed with types, is refused all at once while it is open, and runs when it is written")
+    func standsIn() throws {
+        let folder = try TemporaryFolder()
+        let old = try model(
+            """
+            <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="day" optional="YES" attributeType="String"/></entity>
+            """, in: folder, "Old")
+        let new = try model(
+            """
+            <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>
+            <relationship name="books" optional="YES" toMany="YES" destinationEntity="Book" inverseName="author" inverseEntity="Book"/></entity>
+            <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="day" optional="YES" attributeType="Date"/><attribute name="rank" attributeType="Integer 16"/>
+            <relationship name="author" optional="YES" maxCount="1" destinationEntity="Author" inverseName="books" inverseEntity="Author"/></entity>
+            """, in: folder, "New")
+        let base = folder.file("Base.json")
+        try """
+        { "source": "Old", "destination": "New", "entityMappings": [
+          { "name": "BookToBook", "source": "Book", "destination": "Book", "where": "title != nil", "policy": "App.BookPolicy" } ] }
+        """.write(toFile: base, atomically: true, encoding: .utf8)
+        let models = ["--models", old, "--models", new]
+        let refused = Captured.run(["mapping", "check", base] + models)
+        #expect(refused.exitCode == .refused && refused.output.contains("ferry mapping init --extends"))
+
+        let file = folder.file("sub/stand-in.json")
+        try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: true)
+        let begun = Captured.run(["mapping", "init", "--extends", base, "-o", file] + models)
+        #expect(begun.exitCode == .success, "\(begun.diagnostics)")
+        #expect(begun.output.contains("3 places are open"))
+        #expect(begun.diagnostics.contains("policy App.BookPolicy"))
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        for line in [
+            "\"extends\": \"../Base.json\"", "\"title\": \"$source.title\"", "\"where\": \"title != NULL\"",
+            "\"day\": \"? Date, of $source.day, which is String\"", "\"rank\": \"? Integer 16\"",
+            "\"from\": \"? an object of Author, or null\"",
+        ] { #expect(text.contains(line), "\(line)") }
+
+        let check = ["mapping", "check", file] + models
+        let open = Captured.run(check, isJSON: true)
+        let problems = try JSONDecoder().decode(Checked.self, from: Data(open.output.utf8)).problems
+        #expect(open.exitCode == .refused && problems.filter { $0.message.contains("is open") }.count == 3)
+
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        for (index, line) in lines.enumerated() {
+            if line.contains("\"day\"") { lines[index] = "\"day\": \"date:format:($source.day, 'dd.MM.yyyy')\"," }
+            if line.contains("\"rank\"") { lines[index] = "\"rank\": 1," }
+            if line.contains("? an object") { lines[index] = "\"from\": \"$source\"" }
+        }
+        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        let done = Captured.run(check)
+        #expect(!done.output.contains("is open"), "\(done.output)")
+    }
+
+    @Test(
+        "The two forms of mapping init are not mixed",
+        arguments: [["A", "--extends", "B"], ["--extends", "B"], ["A"], ["A", "B", "--models", "C"]])
+    func isNotMixed(_ words: [String]) {
+        #expect(Captured.run(["mapping", "init"] + words).exitCode == .usage)
     }
 }

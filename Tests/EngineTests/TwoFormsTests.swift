@@ -181,6 +181,11 @@ private struct Placeholders: PathResolver, PlaceResolver {
     mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { index(path) }
     mutating func elementTextPlace() throws(FerryError) -> Int { 0 }
 
+    mutating func parameter(program: [UInt8]) -> String {
+        constants.append(.blob(program))
+        return "?\(places + constants.count)"
+    }
+
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         case .now: constants.append(.real(5))

@@ -55,7 +55,7 @@ private struct RandomTrees: RandomNumberGenerator {
     }
 
     mutating func expression(depth: Int) -> Expression {
-        switch depth == 0 ? Int.random(in: 0..<4, using: &self) : Int.random(in: 0..<10, using: &self) {
+        switch depth == 0 ? Int.random(in: 0..<4, using: &self) : Int.random(in: 0..<15, using: &self) {
         case 0: return .constant(constant())
         case 1: return pick([.evaluatedObject, .variable("source"), .variable("user")])
         case 2, 3: return .keyPath(pick([.evaluatedObject, .variable("source")]), steps())
@@ -66,6 +66,12 @@ private struct RandomTrees: RandomNumberGenerator {
         case 5: return .json(expression(depth: depth - 1), key: pick(["", "artists", "a \"b\""]))
         case 6: return .predefined(pick(["sqrt:", "uppercase:", "count:", "random:"]), [expression(depth: depth - 1)])
         case 7: return pick([.predefined("now", []), .predefined("random", [])])
+        case 10:
+            return .ternary(predicate(depth: depth - 1), expression(depth: depth - 1), expression(depth: depth - 1))
+        case 11: return .list((0..<Int.random(in: 0...2, using: &self)).map { _ in expression(depth: depth - 1) })
+        case 12: return .subquery(expression(depth: depth - 1), variable: "x", predicate(depth: depth - 1))
+        case 13: return .fetch(entity: "Book", predicate(depth: min(depth - 1, 2)))
+        case 14: return .element(expression(depth: depth - 1), pick([.at(0), .at(7), .first, .last, .size]))
         default:
             let selector = pick([
                 "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "raise:toPower:", "modulus:by:",
@@ -76,7 +82,7 @@ private struct RandomTrees: RandomNumberGenerator {
     }
 
     mutating func predicate(depth: Int) -> Predicate {
-        switch depth == 0 ? Int.random(in: 0..<3, using: &self) : Int.random(in: 0..<6, using: &self) {
+        switch depth == 0 ? Int.random(in: 0..<3, using: &self) : Int.random(in: 0..<7, using: &self) {
         case 0: return .constant(Bool.random(using: &self))
         case 1, 2:
             return .comparison(
@@ -85,6 +91,13 @@ private struct RandomTrees: RandomNumberGenerator {
                     comparator: pick([.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .matches]),
                     right: expression(depth: 2), options: pick(["", "", "c", "cd"])))
         case 3: return .not(predicate(depth: depth - 1))
+        case 6:
+            return .quantified(
+                pick([.any, .all, .none]), expression(depth: 2),
+                .comparison(
+                    .init(
+                        left: .member, comparator: pick([.equal, .less, .matches, .contains, .isIn]),
+                        right: .keyPath(.variable("source"), steps()), options: pick(["", "c"]))))
         case 4: return .and((0..<Int.random(in: 2...3, using: &self)).map { _ in predicate(depth: depth - 1) })
         default: return .or((0..<Int.random(in: 2...3, using: &self)).map { _ in predicate(depth: depth - 1) })
         }

@@ -121,7 +121,8 @@ import Testing
             ("stable", "heading", "badExpression", "quotes"),
             ("$source.authors.name", "heading", "badExpression", "collection"),
             ("$source.authors", "heading", "badExpression", "collection"),
-            ("$source.authors.@count", "pages", "badExpression", "@count"),
+            ("$source.authors.@sum", "pages", "badExpression", "@sum of objects"),
+            ("$source.title.@count", "pages", "badExpression", "@count"),
             ("$source.publisher", "heading", "badExpression", "object"),
             ("$source.title.foo", "heading", "badExpression", "foo"),
             ("$source.pages.length", "pages", "badExpression", "length"),
@@ -136,9 +137,13 @@ import Testing
             ("40000", "pages16", "badExpression", "range"),
             ("'x'", "date", "badExpression", "date"),
             ("random()", "pages", "unsupported", "random"),
-            ("sum($source.pages)", "pages", "unsupported", "sum:"),
+            ("sum($source.pages)", "pages", "badExpression", "collection"),
             ("CAST($source.pages, 'NSFoo')", "pages", "badExpression", "NSDate"),
-            ("JSON($source.title, 'a')", "heading", "badExpression", "forEach"),
+            ("JSON($source.pages, 'a')", "heading", "badExpression", "JSON from"),
+            ("date:format:($source.pages, 'yyyy')", "date", "badExpression", "text"),
+            ("date:format:($source.title, '::')", "date", "badExpression", "pattern"),
+            ("date:format:zone:($source.title, 'yyyy', 'Nowhere')", "date", "badExpression", "time zone"),
+            ("bitwiseAnd:with:($source.price, 1)", "pages", "badExpression", "whole numbers"),
         ])
     func refuses(text: String, attribute: String, code: String, mention: String) throws {
         let destination = try #require(Library.model.attribute(attribute, of: "Destination"))
@@ -222,6 +227,11 @@ private struct TextResolver: PathResolver {
     }
 
     mutating func elementText() throws(FerryError) -> String { "e.json" }
+
+    mutating func parameter(program: [UInt8]) -> String {
+        parameters.append("program")
+        return "?\(parameters.count)"
+    }
 
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {

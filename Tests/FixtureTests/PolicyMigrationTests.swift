@@ -168,6 +168,13 @@ struct PolicyMigrationTests {
             """)
         #expect(after == before)
         #expect(after.count == 24)
+        // The same without code: three expressions.
+        let standIn = try Family("xcservercoredata")
+        try standIn.migrate(
+            "XCServerCoreData_1.2.0.sqlite", models: ["XCServerCoreData.xcdatamodeld"],
+            mappings: ["Integrations.json"], to: "XCServerCoreData2.0.1")
+        let query = "SELECT Z_PK, ZQUEUEDDATE, ZSTARTEDTIME, ZENDEDTIME, ZBOT, ZNUMBER FROM ZINTEGRATION ORDER BY Z_PK"
+        #expect(try standIn.open("XCServerCoreData_1.2.0.sqlite").rows(query) == store.rows(query))
     }
 
     struct DatePolicy: EntityMigrationPolicy {

@@ -26,6 +26,16 @@ struct PlainEvaluatorTests {
             ["books", "owner", "nobody"].contains(name)
         }
 
+        func isToMany(_ name: String, of entity: String) -> Bool { name == "books" }
+
+        func destination(of relationship: String, in entity: String) -> String? {
+            relationship == "books" ? "Book" : "User"
+        }
+
+        func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
+            for key in [1, 2, 3] as [Int64] { try body(PlainObject(entity: entity, key: key)) }
+        }
+
         func eachRelated(
             _ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void
         ) throws {

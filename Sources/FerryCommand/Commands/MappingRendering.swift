@@ -6,19 +6,24 @@ struct MappingRendering {
     /// Places that no rule is known for yet, with what stands there instead: no expression, so that a file with it is
     /// refused by line and path.
     var marks: [Mark] = []
+    /// The mapping model whose entity mappings these replace, as the file names it.
+    var extends: String?
 
     struct Mark {
         var entity: String
         var property: String
         var isRelationship: Bool
         var text: String
+        /// The one entity mapping that is meant; nil for all that make the entity.
+        var entityMapping: String?
     }
 
     var json: JSON {
-        var members: [(String, JSON)] = [
-            ("source", .string(model.sourceVersion)), ("destination", .string(model.destinationVersion)),
-            ("entityMappings", .array(shown.map(json))),
-        ]
+        var members: [(String, JSON)] =
+            extends.map { [("extends", .string($0))] } ?? [
+                ("source", .string(model.sourceVersion)), ("destination", .string(model.destinationVersion)),
+            ]
+        members.append(("entityMappings", .array(shown.map(json))))
         if let partitions = model.partitions {
             members.append(("partitions", .array(partitions.map(JSON.strings))))
         }
@@ -90,6 +95,9 @@ struct MappingRendering {
     }
 
     private func marks(of mapping: EntityMapping, isRelationship: Bool) -> [Mark] {
-        marks.filter { $0.entity == mapping.destination && $0.isRelationship == isRelationship }
+        marks.filter {
+            $0.entity == mapping.destination && $0.isRelationship == isRelationship
+                && ($0.entityMapping == nil || $0.entityMapping == mapping.name)
+        }
     }
 }

@@ -98,7 +98,7 @@ struct PlanRendering {
             lines += ["", "This cannot run:"]
             for refusal in plan.refusals {
                 lines.append("  \(refusal.message)")
-                if !refusal.remedy.isEmpty { lines.append("    \(refusal.remedy)") }
+                if !refusal.remedy.isEmpty { lines.append("    \(refusal.wordedRemedy)") }
             }
         }
         return lines

@@ -105,11 +105,17 @@ package struct Console: Sendable {
 
 extension FerryError {
     var json: JSON {
-        .object([("code", .string(code.name)), ("message", .string(message)), ("remedy", .string(remedy))])
+        .object([("code", .string(code.name)), ("message", .string(message)), ("remedy", .string(wordedRemedy))])
     }
 
     /// `ferry: what failed` with what to do next on a line of its own.
-    var text: String { "ferry: " + message + (remedy.isEmpty ? "" : "\n       " + remedy) }
+    var text: String { "ferry: " + message + (remedy.isEmpty ? "" : "\n       " + wordedRemedy) }
+
+    /// The remedy, with the command that begins it.
+    var wordedRemedy: String {
+        guard code == .missingPolicy, !remedy.isEmpty else { return remedy }
+        return remedy + " To begin one: ferry mapping init --extends MAPPINGMODEL --models PATH -o stand-in.json"
+    }
 
     /// Any error as the one that users meet.
     static func from(_ error: any Error) -> FerryError {

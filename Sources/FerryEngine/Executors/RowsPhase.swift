@@ -11,12 +11,22 @@ struct RowsPhase {
     static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
 
     func run(report: inout StepReport) throws {
+        try checkStatements()
         for pass in try SharedPass.passes(of: context.step.partitions.flatMap(\.entityMappings), in: context) {
             for plan in pass.plans { try policies.begin(plan.mapping) }
             try carry(pass, report: &report)
             for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
         }
         try CountedTargets.check(context)
+    }
+
+    /// Prepares what all mappings read and write, so that no text fails once there are rows.
+    private func checkStatements() throws {
+        for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
+            let statements = RowStatements(context: context, mapping: plan.mapping)
+            _ = try statements.rows().prepare(on: context.connection)
+            _ = try statements.count().prepare(on: context.connection)
+        }
     }
 
     private func carry(_ pass: SharedPass, report: inout StepReport) throws {

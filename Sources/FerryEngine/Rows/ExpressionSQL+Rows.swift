@@ -66,7 +66,8 @@ extension ExpressionSQL {
     private func evaluator(
         _ computation: Computation, in scope: inout SourceScope, _ selection: inout RowSelection
     ) throws(FerryError) -> RowEvaluator {
-        var places = SelectedPlaces(resolver: resolver(scope), selection: selection)
+        var places = SelectedPlaces(
+            resolver: resolver(scope), selection: selection, scope: expressionScope)
         let evaluator = try RowEvaluator(computation, now: context.options.now, places: &places)
         scope = places.resolver.scope
         selection = places.selection
@@ -78,6 +79,15 @@ extension ExpressionSQL {
 private struct SelectedPlaces: PlaceResolver {
     var resolver: StatementResolver
     var selection: RowSelection
+    let scope: ExpressionScope
+
+    /// A subquery, whose value is read like a column.
+    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
+        var translator = SQLTranslator(scope: scope, resolver: resolver)
+        let sql = try translator.sql(.collection(collection))
+        resolver = translator.resolver
+        return selection.place(of: sql)
+    }
 
     mutating func place(of path: ResolvedPath) throws(FerryError) -> Int {
         selection.place(of: try resolver.column(path))

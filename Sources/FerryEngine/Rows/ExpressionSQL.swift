@@ -100,12 +100,7 @@ struct StatementResolver: PathResolver {
             if let column = try elementMember([]) { return column }
             return "ferry_json_get(\(try elementText()))"
         }
-        let base: Expression =
-            switch path.start {
-            case .source: .variable("source")
-            case .element: .variable(variable ?? "")
-            }
-        guard let start = scope.object(base) else {
+        guard let start = scope.object(startOf: path, variable: variable) else {
             throw FerryError(.internalError, "The statement has no object for the start of a path.")
         }
         let object = try scope.follow(path.hops.map(\.relationship.name), from: start)
@@ -117,6 +112,12 @@ struct StatementResolver: PathResolver {
         }
     }
 
+    mutating func open(_ collection: CollectionComputation) throws(FerryError) {
+        try scope.open(collection, variable: variable)
+    }
+
+    mutating func closeCollection() -> CollectionSQL { scope.closeCollection() }
+
     mutating func elementText() throws(FerryError) -> String {
         guard let variable, let text = scope.jsonElements[variable]?.text else {
             throw FerryError(.internalError, "The statement has no JSON element.")
@@ -127,6 +128,8 @@ struct StatementResolver: PathResolver {
     mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? {
         scope.elementMember(keys, of: variable ?? "")
     }
+
+    mutating func parameter(program: [UInt8]) -> String { scope.parameters.add(.blob(program)) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {

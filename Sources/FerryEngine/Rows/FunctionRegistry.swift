@@ -12,6 +12,9 @@ package enum FunctionRegistry {
                 function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
             ) { arguments, result in try call.run(arguments, &result) }
         }
+        for function in AggregateFunction.byOperator.values {
+            try connection.register(aggregate: function.name, arguments: 1) { AggregateCall(function) }
+        }
         try connection.register(
             table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
         ) { JSONElements() }
@@ -64,6 +67,25 @@ private final class Call {
         } else {
             sqlResult.set(result)
         }
+    }
+}
+
+/// An aggregate function over the rows of one group.
+private final class AggregateCall: SQLAggregate {
+    private let accumulator: any Accumulator
+
+    init(_ function: AggregateFunction) { accumulator = function.make() }
+
+    func step(_ arguments: borrowing FunctionArguments) throws {
+        var value = FunctionValue.null
+        withUnsafeMutablePointer(to: &value) { arguments.read(into: $0) }
+        try accumulator.add(value)
+    }
+
+    func finish(_ result: inout FerrySQLite.FunctionResult) throws {
+        var value = FerryExpression.FunctionResult()
+        accumulator.finish(&value)
+        withUnsafePointer(to: value) { result.set($0) }
     }
 }
 

@@ -65,6 +65,77 @@ struct SourceScope {
         return objects["source"]
     }
 
+    /// What a subquery puts aside while it is written.
+    private struct Outside {
+        var from: String
+        var conditions: [String]
+        var joined: [String: Object]
+        /// What orders the members of the subquery's collection.
+        var order: [String]
+    }
+
+    private var outside: [Outside] = []
+
+    /// The variable that stands for a member of a collection; no name that can be written.
+    static func member(_ level: Int) -> String { "member \(level)" }
+
+    /// Begins a subquery over the members of a collection.
+    mutating func open(_ collection: CollectionComputation, variable: String?) throws(FerryError) {
+        switch collection.start {
+        case .object(let path):
+            guard var object = object(startOf: path, variable: variable) else {
+                throw FerryError(.internalError, "The statement has no object for the start of a collection.")
+            }
+            object = try follow(path.hops.map(\.relationship.name), from: object)
+            putAside()
+            for hop in collection.hops {
+                let expansion = try expand(hop.relationship.name, from: object)
+                object = expansion.object
+                if hop.relationship.isToMany {
+                    outside[outside.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
+                }
+            }
+            objects[Self.member(collection.level)] = object
+        case .entity(let entity):
+            putAside()
+            let object = Object(alias: newAlias("t"), entity: entity)
+            add(table: try table(of: entity), as: object.alias, on: "\(object.alias).Z_ENT = \(try number(of: entity))")
+            outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
+            objects[Self.member(collection.level)] = object
+        }
+    }
+
+    private mutating func putAside() {
+        outside.append(Outside(from: from, conditions: conditions, joined: joined, order: []))
+        (from, conditions) = ("", [])
+    }
+
+    /// Ends the subquery that was begun last.
+    mutating func closeCollection() -> CollectionSQL {
+        guard let before = outside.popLast() else { preconditionFailure("a subquery ends that was not begun") }
+        defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
+        return CollectionSQL(from: from, conditions: conditions, order: before.order)
+    }
+
+    /// What a path begins at.
+    func object(startOf path: ResolvedPath, variable: String?) -> Object? {
+        switch path.start {
+        case .source: objects["source"]
+        case .element: objects[variable ?? ""]
+        case .member(let level): objects[Self.member(level)]
+        }
+    }
+
+    /// Adds a table to the FROM clause; the first of a subquery stands alone.
+    private mutating func add(table: String, as alias: String, on condition: String, isOuter: Bool = false) {
+        if from.isEmpty {
+            from = "\(table) AS \(alias)"
+            conditions.append(condition)
+        } else {
+            from += " \(isOuter ? "LEFT " : "")JOIN \(table) AS \(alias) ON \(condition)"
+        }
+    }
+
     mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
     mutating func bindJSON(_ variable: String, to table: JSONElementTable) { jsonElements[variable] = table }
 
@@ -137,8 +208,9 @@ struct SourceScope {
                     remedy: "Follow a to-one relationship here.")
             }
             let next = Object(alias: newAlias("t"), entity: relationship.destinationEntity)
-            from += " LEFT JOIN \(try table(of: next.entity)) AS \(next.alias)"
-            from += " ON \(next.alias).Z_PK = \(object.alias).\(column)"
+            add(
+                table: try table(of: next.entity), as: next.alias,
+                on: "\(next.alias).Z_PK = \(object.alias).\(column)", isOuter: true)
             joined[key] = next
             object = next
         }
@@ -167,17 +239,17 @@ struct SourceScope {
         var expansion = Expansion(object: next)
         switch storage {
         case .foreignKey(_, let column, _, let orderColumn):
-            from += " JOIN \(table) AS \(next.alias) ON \(key) = \(object.alias).\(column)"
+            add(table: table, as: next.alias, on: "\(key) = \(object.alias).\(column)")
             expansion.inverseOrder = orderColumn.map { "\(object.alias).\($0)" }
         case .inverseForeignKey(_, let column, _, let orderColumn):
-            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.key)"
+            add(table: table, as: next.alias, on: "\(next.alias).\(column) = \(object.key)")
             expansion.order = orderColumn.map { "\(next.alias).\($0)" }
         case .inverseless(_, let column):
-            from += " JOIN \(table) AS \(next.alias) ON \(next.alias).\(column) = \(object.key)"
+            add(table: table, as: next.alias, on: "\(next.alias).\(column) = \(object.key)")
         case .join(let joinTable, let own, let other, let otherOrder, let ownOrder):
             let join = newAlias("j")
-            from += " JOIN \(schema).\(joinTable) AS \(join) ON \(join).\(own) = \(object.key)"
-            from += " \(isSound ? "LEFT " : "")JOIN \(table) AS \(next.alias) ON \(key) = \(join).\(other)"
+            add(table: "\(schema).\(joinTable)", as: join, on: "\(join).\(own) = \(object.key)")
+            add(table: table, as: next.alias, on: "\(key) = \(join).\(other)", isOuter: isSound)
             if isSound { expansion.object.link = "\(join).\(other)" }
             expansion.order = otherOrder.map { "\(join).\($0)" }
             expansion.inverseOrder = ownOrder.map { "\(join).\($0)" }

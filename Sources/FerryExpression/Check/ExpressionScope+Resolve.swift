@@ -12,9 +12,12 @@ extension ExpressionScope {
     ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
     package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {
         let path = Expression.keyPath(base, steps)
+        if let member = member(base) {
+            return try follow(steps, from: member.entity, .member(member.level), path)
+        }
         switch try start(base, path) {
         case .json: return try json(steps, path)
-        case .object(let entity): return try follow(steps, from: entity, isElement: isIteration(base), path)
+        case .object(let entity): return try follow(steps, from: entity, isIteration(base) ? .element : .source, path)
         }
     }
 
@@ -26,12 +29,21 @@ extension ExpressionScope {
         } else {
             resolved = try resolve(expression)
         }
-        guard case .object = resolved.end else {
+        guard case .object = resolved.end, resolved.aggregate == nil else {
             throw FerryError(
                 .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
                 remedy: "Name a relationship, or `$source` itself.")
         }
         return resolved
+    }
+
+    /// The member of a collection that a base means.
+    private func member(_ base: Expression) -> Member? {
+        switch base {
+        case .evaluatedObject: members.last { $0.variable == nil }
+        case .variable(let name): members.last { $0.variable == name }
+        default: nil
+        }
     }
 
     private func isIteration(_ base: Expression) -> Bool {
@@ -78,10 +90,16 @@ extension ExpressionScope {
     }
 
     private func follow(
-        _ steps: [KeyPathStep], from entity: String, isElement: Bool, _ path: Expression
+        _ steps: [KeyPathStep], from entity: String, _ start: ResolvedPath.Start, _ path: Expression
     ) throws(FerryError) -> ResolvedPath {
-        var resolved = ResolvedPath(start: isElement ? .element : .source, end: .object(entity: entity))
-        for step in steps {
+        var resolved = ResolvedPath(start: start, end: .object(entity: entity))
+        for (index, step) in steps.enumerated() {
+            if case .collectionOperator(let name) = step, Self.aggregates.contains(name), resolved.isToMany,
+                resolved.aggregate == nil, resolved.valueKeys.isEmpty
+            {
+                try aggregate(name, Array(steps[(index + 1)...]), &resolved, path)
+                return resolved
+            }
             switch (step, resolved.end) {
             case (.key(let key), .object(let entity)): try property(key, of: entity, &resolved, path)
             case (.key(let key), .attribute(let attribute, let names)):
@@ -93,6 +111,40 @@ extension ExpressionScope {
             }
         }
         return resolved
+    }
+
+    /// Collection operators that make one value of many.
+    private static let aggregates: Set = ["count", "sum", "avg", "min", "max"]
+
+    private func aggregate(
+        _ name: String, _ rest: [KeyPathStep], _ resolved: inout ResolvedPath, _ path: Expression
+    ) throws(FerryError) {
+        if resolved.isDistinct {
+            throw FerryError(
+                .unsupported, "`\(path)` counts or computes over what is made distinct first.",
+                remedy: "Leave the distinct union out, or compute the value in a migration policy.")
+        }
+        let hopCount = resolved.hops.count
+        for step in rest {
+            guard case .key(let key) = step, name != "count" else { throw noOperator(step, path) }
+            switch resolved.end {
+            case .object(let entity): try property(key, of: entity, &resolved, path)
+            // The values themselves: `@max.self`.
+            case .attribute where key.lowercased() == "self": break
+            case .attribute(let attribute, let names): try continuation(key, of: attribute, names, &resolved, path)
+            case .json: throw noOperator(step, path)
+            }
+        }
+        guard !resolved.hops.dropFirst(hopCount).contains(where: { $0.relationship.isToMany }) else {
+            throw FerryError(
+                .badExpression, "`\(path)` follows a to-many relationship behind @\(name).",
+                remedy: "Put the relationship before the operator.")
+        }
+        resolved.aggregate = .init(name: name, hopCount: hopCount)
+        if name != "count", case .object = resolved.end {
+            throw FerryError(
+                .badExpression, "`\(path)` computes @\(name) of objects.", remedy: "Name one of their attributes behind it.")
+        }
     }
 
     /// Collection operators that only flatten what the rest of the path yields, and whether they drop duplicates.
@@ -138,26 +190,16 @@ extension ExpressionScope {
                     remedy: NearNames.remedy(for: key, among: elements.map(\.name)))
             }
             resolved.end = .attribute(element, path: names + [key])
-        } else if attribute.type == .string, StringKey(rawValue: key) != nil {
-            resolved.valueKeys.append(key)
         } else {
-            throw FerryError(
-                .badExpression,
-                "`\(path)` asks the attribute \(names.joined(separator: ".")) for \(key), which its type does not have.",
-                remedy: "Keys of a string are \(StringKey.allCases.map(\.rawValue).joined(separator: ", ")).")
+            // Whether the value has such a key is said where its type is known.
+            resolved.valueKeys.append(key)
         }
     }
 
     private func noOperator(_ step: KeyPathStep, _ path: Expression) -> FerryError {
         FerryError(
             .badExpression, "`\(path)` cannot be evaluated: \(step) does not apply to what stands before it.",
-            remedy: "Ferry follows @distinctUnionOfSets and its kin after a to-many relationship.")
+            remedy: "Ferry knows @count, @sum, @avg, @min, @max, @distinctUnionOfSets and its kin, after a to-many "
+                + "relationship.")
     }
-}
-
-/// The keys of a string's value that a path may end in.
-package enum StringKey: String, Sendable, Hashable, CaseIterable {
-    case length
-    case uppercaseString
-    case lowercaseString
 }

@@ -18,6 +18,18 @@ package struct ExpressionScope: Sendable {
         }
     }
 
+    /// What a name stands for inside of a condition on the members of a collection.
+    struct Member: Sendable, Hashable {
+        /// Without dollar sign; nil where the member is what `SELF` and bare keys mean.
+        var variable: String?
+        var entity: String
+        /// How many collections stand around the condition.
+        var level: Int
+    }
+
+    /// From the outermost collection inwards.
+    var members: [Member] = []
+
     package var model: ManagedObjectModel
     /// The entity of `$source` and `SELF`.
     package var entity: String

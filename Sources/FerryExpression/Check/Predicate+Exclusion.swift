@@ -73,7 +73,7 @@ private struct Bound {
         case .lessOrEqual: Interval(high: number)
         case .greater: Interval(low: number, isClosed: false)
         case .greaterOrEqual: Interval(low: number)
-        case .notEqual, .matches: nil
+        case .notEqual, .matches, .beginsWith, .endsWith, .contains, .like, .isIn: nil
         }
     }
 }
@@ -87,7 +87,7 @@ extension Predicate.Comparison.Operator {
         case .lessOrEqual: .greaterOrEqual
         case .greater: .less
         case .greaterOrEqual: .lessOrEqual
-        case .matches: nil
+        case .matches, .beginsWith, .endsWith, .contains, .like, .isIn: nil
         }
     }
 }

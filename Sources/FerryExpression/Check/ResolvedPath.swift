@@ -7,6 +7,15 @@ package struct ResolvedPath: Sendable, Hashable {
         case source
         /// The element of the iteration that is bound to its variable.
         case element
+        /// A member of a collection, by how many collections stand around it.
+        case member(Int)
+    }
+
+    /// A collection operator that makes one value of the objects, or values, that the path leads to.
+    package struct Aggregate: Sendable, Hashable {
+        package var name: String
+        /// The relationships followed before the operator.
+        package var hopCount: Int
     }
 
     /// One relationship followed.
@@ -37,6 +46,7 @@ package struct ResolvedPath: Sendable, Hashable {
     package var valueKeys: [String]
     /// Whether a collection operator made the objects distinct (`@distinctUnionOfSets`).
     package var isDistinct: Bool
+    package var aggregate: Aggregate?
 
     package init(
         start: Start, hops: [Hop] = [], end: End, valueKeys: [String] = [], isDistinct: Bool = false

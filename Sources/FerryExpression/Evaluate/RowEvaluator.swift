@@ -18,6 +18,7 @@ package final class RowEvaluator {
         case all([Node])
         case any([Node])
         case not(Node)
+        case choose(Node, Node, Node)
         case policy(String, [Node], ByteHolder)
     }
 
@@ -77,6 +78,7 @@ package final class RowEvaluator {
             return .place(try places.place(of: path))
         case .elementText: return .place(try places.elementTextPlace())
         case .parameter(let value): return constant(value, now)
+        case .argument(let index): return .place(index)
         case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
         case .real(let symbol, let left, let right):
             return .real(symbol, try node(left, now, &places), try node(right, now, &places))
@@ -89,6 +91,10 @@ package final class RowEvaluator {
         case .all(let conditions): return .all(try nodes(conditions, now, &places))
         case .any(let conditions): return .any(try nodes(conditions, now, &places))
         case .not(let condition): return .not(try node(condition, now, &places))
+        case .choose(let condition, let value, let other):
+            return .choose(
+                try node(condition, now, &places), try node(value, now, &places), try node(other, now, &places))
+        case .collection(let collection): return .place(try places.place(of: collection))
         case .policy(let name, let arguments): return .policy(name, try nodes(arguments, now, &places), ByteHolder())
         }
     }
@@ -156,6 +162,8 @@ package final class RowEvaluator {
             }
             return Self.flag(false)
         case .not(let condition): return Self.flag(!Self.isTrue(try evaluate(condition, row, policy)))
+        case .choose(let condition, let value, let other):
+            return try evaluate(Self.isTrue(try evaluate(condition, row, policy)) ? value : other, row, policy)
         case .policy(let name, let arguments, let holder):
             guard let policy else {
                 throw FerryError(.internalError, "An expression calls \(name) where there is no migration policy.")

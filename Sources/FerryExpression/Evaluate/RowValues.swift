@@ -7,6 +7,15 @@ package protocol PlaceResolver {
 
     /// The place of the JSON text of the iteration's element.
     mutating func elementTextPlace() throws(FerryError) -> Int
+
+    /// The place of what a collection comes to.
+    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int
+}
+
+extension PlaceResolver {
+    package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
+        throw FerryError(.unsupported, "An expression reads a collection where there is but one row.")
+    }
 }
 
 /// The values of one row, by the places that a ``RowEvaluator`` was told; borrowed until the row is left.

@@ -27,6 +27,10 @@ package struct FunctionResult {
     package private(set) var bytes: [UInt8] = []
     /// Compiled regular expressions of earlier calls.
     var patterns = PatternCache()
+    /// Programs of earlier calls, made ready.
+    var programs = ProgramCache()
+    /// Date patterns of earlier calls.
+    var formatters = FormatterCache()
 
     package init() {}
 

@@ -15,6 +15,8 @@ package indirect enum Computation: Sendable, Hashable {
     /// The JSON text of the iteration's element.
     case elementText
     case parameter(SQLParameter)
+    /// An argument of `ferry_evaluate`, by its index (``ComputationProgram``).
+    case argument(Int)
     /// A scalar function of ours, by its name in SQL.
     case call(String, [Computation])
     case real(RealOperator, Computation, Computation)
@@ -27,6 +29,10 @@ package indirect enum Computation: Sendable, Hashable {
     case all([Computation])
     case any([Computation])
     case not(Computation)
+    /// The first value where a condition holds, else the second.
+    case choose(Computation, Computation, Computation)
+    /// What the members of a collection come to.
+    case collection(CollectionComputation)
     /// A function of the migration policy, which only code can run.
     case policy(String, [Computation])
 }
@@ -43,15 +49,26 @@ extension Computation {
         return keys
     }
 
-    var callsPolicy: Bool {
+    /// Whether only the statement has it, so that a program cannot do it instead.
+    var isStatementOwn: Bool {
+        switch self {
+        case .column, .elementText, .parameter, .argument, .collection: true
+        default: false
+        }
+    }
+
+    package var callsPolicy: Bool {
         switch self {
         case .policy: true
-        case .column, .elementText, .parameter: false
+        case .column, .elementText, .parameter, .argument: false
         case .call(_, let parts), .all(let parts), .any(let parts): parts.contains(where: \.callsPolicy)
         case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
             .precedes(let left, let right, _):
             left.callsPolicy || right.callsPolicy
         case .isNull(let part, _), .not(let part): part.callsPolicy
+        case .choose(let condition, let value, let other):
+            condition.callsPolicy || value.callsPolicy || other.callsPolicy
+        case .collection(let collection): collection.parts.contains(where: \.callsPolicy)
         }
     }
 }

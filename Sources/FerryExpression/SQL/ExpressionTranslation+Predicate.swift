@@ -12,6 +12,8 @@ extension ExpressionTranslation {
         case .and(let operands): return .all(try operands.map { operand throws(FerryError) in try condition(operand) })
         case .or(let operands): return .any(try operands.map { operand throws(FerryError) in try condition(operand) })
         case .comparison(let comparison): return try condition(comparison)
+        case .quantified(let quantifier, let collection, let condition):
+            return try self.condition(quantifier, collection, condition)
         }
     }
 
@@ -25,6 +27,7 @@ extension ExpressionTranslation {
                 .unsupported, "`\(comparison)` compares by the rules of a locale, which differ between machines.",
                 remedy: "Use the options c and d.")
         }
+        if comparison.comparator == .isIn { return try membership(comparison) }
         let left = try value(comparison.left)
         let right = try value(comparison.right)
         switch comparison.comparator {
@@ -35,7 +38,31 @@ extension ExpressionTranslation {
         case .lessOrEqual: return try less(left, right, "<=", comparison)
         case .greater: return try less(right, left, "<", comparison)
         case .greaterOrEqual: return try less(right, left, "<=", comparison)
+        case .beginsWith: return try search("ferry_begins_with", left, right, comparison)
+        case .endsWith: return try search("ferry_ends_with", left, right, comparison)
+        case .contains: return try search("ferry_text_contains", left, right, comparison)
+        case .like: return try search("ferry_like", left, right, comparison)
+        case .isIn: return try membership(comparison)
         }
+    }
+
+    /// In a collection, or in a text.
+    private func membership(_ comparison: Predicate.Comparison) throws(FerryError) -> Computation {
+        if let members = try members(of: comparison.right) {
+            let left = try value(comparison.left)
+            return try contains(members) { member throws(FerryError) in try equal(left, member, comparison) }
+        }
+        let (left, right) = (try value(comparison.left), try value(comparison.right))
+        return try search("ferry_text_contains", right, left, comparison)
+    }
+
+    private func search(
+        _ function: String, _ text: Typed, _ wanted: Typed, _ comparison: Predicate.Comparison
+    ) throws(FerryError) -> Computation {
+        for operand in [text, wanted] where !(operand.type.isText || operand.type == .dynamic || operand.type == .null) {
+            throw incomparable(text, wanted, comparison)
+        }
+        return .call(function, [text.computation, wanted.computation, options(comparison)])
     }
 
     private func equal(
@@ -52,6 +79,11 @@ extension ExpressionTranslation {
             return .call("ferry_equal", [left.computation, right.computation])
         }
         if left.type == .attribute(.uuid), right.type == .attribute(.uuid) {
+            return .same(left.computation, right.computation)
+        }
+        if case .object(let entity) = left.type, case .object(let other) = right.type,
+            scope.model.root(of: entity) == scope.model.root(of: other)
+        {
             return .same(left.computation, right.computation)
         }
         throw incomparable(left, right, comparison)

@@ -3,7 +3,9 @@ package import FerryModel
 
 /// Turns expressions and predicates into computations on columns and parameters, with the types that the model proves.
 package struct ExpressionTranslation {
-    package let scope: ExpressionScope
+    package var scope: ExpressionScope
+    /// The member that a quantified predicate looks at.
+    var member: Typed?
 
     package init(scope: ExpressionScope) { self.scope = scope }
 
@@ -31,9 +33,13 @@ package struct ExpressionTranslation {
             let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
             return .ifNull(value, substitute)
         }
+        if case .ternary(let condition, let first, let second) = expression {
+            return .choose(
+                try self.condition(condition), try value(first, for: attribute), try value(second, for: attribute))
+        }
         if let call = try policyCall(expression) { return call }
         var storageChange: String?
-        if case .keyPath(let base, let steps) = expression {
+        if case .keyPath(let base, let steps) = expression, base.isObject {
             storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
         } else if attribute.allowsExternalStorage {
             throw FerryError(
@@ -58,24 +64,36 @@ package struct ExpressionTranslation {
         switch expression {
         case .constant(let constant):
             return Typed(computation: .parameter(.constant(constant)), type: constant.type)
+        case .member:
+            guard let member else { return try column(try scope.resolve(expression), expression) }
+            return member
         case .evaluatedObject, .variable: return try column(try scope.resolve(expression), expression)
-        case .keyPath(let base, let steps): return try column(try scope.resolve(base, steps), expression)
+        case .keyPath(let base, let steps):
+            if base.isObject { return try column(try scope.resolve(base, steps), expression) }
+            return try keyed(base, steps, expression)
+        case .ternary(let condition, let value, let other):
+            return try choice(condition, value, other, expression)
+        case .element(let list, let index): return try element(index, of: list, expression)
+        case .list, .subquery, .fetch:
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a collection, not one value.",
+                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
         case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
         case .function(let receiver, let selector, let arguments):
             return try call(receiver, selector, arguments, expression)
-        case .json:
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a list of elements.", remedy: "JSON(…) belongs in `forEach`.")
+        case .json(let text, let key): return try json(text, key, expression)
         }
     }
 
     // MARK: Paths
 
-    private func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
+    func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
+        if let aggregate = path.aggregate { return try self.aggregate(aggregate, path, expression) }
         if path.isToMany {
             throw FerryError(
                 .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Follow to-one relationships only, or iterate with `forEach`.")
+                remedy: "Follow to-one relationships only, make one value of it as in `.@count`, or iterate with "
+                    + "`forEach`.")
         }
         switch path.end {
         case .object(let entity): return Typed(computation: .column(path), type: .object(entity: entity))
@@ -91,26 +109,8 @@ package struct ExpressionTranslation {
             var sourcePath = path
             sourcePath.valueKeys = []
             var fragment = Typed(computation: .column(sourcePath), type: .attribute(attribute.type))
-            for key in path.valueKeys { fragment = try keyed(fragment, key, expression) }
+            for key in path.valueKeys { fragment = try method(key, of: fragment, [], expression) }
             return fragment
-        }
-    }
-
-    /// A key of a string's value.
-    private func keyed(
-        _ fragment: Typed, _ key: String, _ expression: Expression
-    ) throws(FerryError) -> Typed {
-        guard let known = StringKey(rawValue: key), fragment.type.isText else {
-            throw FerryError(
-                .badExpression, "`\(expression)` asks \(fragment.type.title) for \(key), which it does not have.",
-                remedy: "Keys of a string are \(StringKey.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
-        return switch known {
-        case .length: Typed(computation: .call("ferry_length", [fragment.computation]), type: .attribute(.integer64))
-        case .uppercaseString:
-            Typed(computation: .call("ferry_uppercase", [fragment.computation]), type: .attribute(.string))
-        case .lowercaseString:
-            Typed(computation: .call("ferry_lowercase", [fragment.computation]), type: .attribute(.string))
         }
     }
 
@@ -132,8 +132,14 @@ package struct ExpressionTranslation {
         case ("now", 0): return Typed(computation: .parameter(.now), type: .attribute(.date))
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
+        case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
+        case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1):
+            return try aggregate(selector, of: arguments[0], expression)
         default: break
+        }
+        if let typed = TypedFunction.all[selector], typed.arguments.count == arguments.count {
+            return try self.typed(typed, arguments, expression)
         }
         guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
             let function = known.function
@@ -151,6 +157,11 @@ package struct ExpressionTranslation {
         }
         var operands: [Typed] = []
         for argument in arguments { operands.append(try number(argument, expression)) }
+        if function.hasPrefix("ferry_bitwise") || function.hasSuffix("_shift") || function == "ferry_ones_complement",
+            let fraction = operands.first(where: { $0.type.isReal })
+        {
+            throw mismatch("whole numbers", fraction, expression)
+        }
         if let symbol = Self.realOperators[selector], operands.allSatisfy({ $0.type.isReal }) {
             return Typed(
                 computation: .real(symbol, operands[0].computation, operands[1].computation), type: .attribute(.double))
@@ -196,7 +207,7 @@ package struct ExpressionTranslation {
     }
 
     /// An operand of arithmetic: a number whose storage class its type tells.
-    private func number(
+    func number(
         _ argument: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
         let operand = try value(argument)
@@ -211,7 +222,7 @@ package struct ExpressionTranslation {
         }
     }
 
-    private func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
+    func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
         FerryError(
             .badExpression, "`\(expression)` needs \(wanted) where it has \(operand.type.title).",
             remedy: "Check the attribute's type in the source model.")
@@ -270,11 +281,28 @@ package struct ExpressionTranslation {
     private func call(
         _ receiver: Expression, _ selector: String, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
-        if arguments.isEmpty, StringKey(rawValue: selector) != nil {
-            return try keyed(try value(receiver), selector, expression)
+        if selector == "valueForKey:" || selector == "valueForKeyPath:", arguments.count == 1,
+            case .constant(.string(let path)) = arguments[0], !path.contains("@")
+        {
+            return try value(.keyPath(receiver, path.split(separator: ".").map { .key(String($0)) }))
         }
-        throw FerryError(
-            .unsupported, "`\(expression)` calls \(selector), which Ferry does not evaluate.",
-            remedy: "Compute the value in a migration policy, or by a predefined function.")
+        if selector == "count", let members = try members(of: receiver) { return count(members) }
+        if case .variable(let name) = receiver, ["manager", "destination", "entityMapping", "propertyMapping"].contains(name) {
+            throw FerryError(
+                .unsupported, "`\(expression)` calls \(selector) of $\(name), which gives no value of an attribute.",
+                remedy: "Compute the value in a migration policy, or by a predefined function.")
+        }
+        return try method(selector, of: try value(receiver), arguments, expression)
+    }
+}
+
+extension Expression {
+    /// Whether keys behind it are followed through the model.
+    var isObject: Bool {
+        switch self {
+        case .evaluatedObject: true
+        case .variable(let name): name != ""
+        default: false
+        }
     }
 }

@@ -35,8 +35,37 @@ package protocol PathResolver {
 
     /// The placeholder of a value, for example `?3`; equal values may share one.
     mutating func parameter(_ value: SQLParameter) -> String
+
+    /// The placeholder of the bytes of a ``ComputationProgram``.
+    mutating func parameter(program: [UInt8]) -> String
+
+    /// Begins a subquery over the members of a collection; columns of members are its own until it ends.
+    mutating func open(_ collection: CollectionComputation) throws(FerryError)
+
+    /// Ends the subquery that was begun last.
+    mutating func closeCollection() -> CollectionSQL
+}
+
+/// What a subquery over the members of a collection consists of, but for the values.
+package struct CollectionSQL {
+    package var from: String
+    package var conditions: [String]
+    /// What orders the members as the relationships do.
+    package var order: [String]
+
+    package init(from: String, conditions: [String], order: [String]) {
+        self.from = from
+        self.conditions = conditions
+        self.order = order
+    }
 }
 
 extension PathResolver {
+    package mutating func open(_ collection: CollectionComputation) throws(FerryError) {
+        throw FerryError(.unsupported, "An expression reads a collection where there is but one row.")
+    }
+
+    package mutating func closeCollection() -> CollectionSQL { preconditionFailure("no collection was begun") }
+
     package mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? { nil }
 }

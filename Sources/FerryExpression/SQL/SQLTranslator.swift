@@ -8,6 +8,8 @@ package import FerryModel
 /// have. No literal is ever written into it.
 package struct SQLTranslator<Resolver: PathResolver> {
     private let translation: ExpressionTranslation
+    /// How deep what comes next may be.
+    private var room = Computation.depthLimit
     /// The statement under construction.
     package var resolver: Resolver
 
@@ -41,10 +43,12 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ///
     /// - Throws: What the resolver throws; ``FerryError`` `.unsupported` for what only code can run.
     package mutating func sql(_ computation: Computation) throws(FerryError) -> String {
+        if computation.depth > room, !computation.isStatementOwn { return try evaluation(of: computation) }
         switch computation {
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
         case .parameter(let value): return resolver.parameter(value)
+        case .argument: preconditionFailure("only a program has arguments")
         case .call(let name, let arguments):
             if let keys = computation.elementKeys, let column = try resolver.elementMember(keys) { return column }
             if arguments.count == 1, case .call(let inner, let operands) = arguments[0],
@@ -62,11 +66,50 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .all(let conditions): return try joined(conditions, "AND", whenEmpty: true)
         case .any(let conditions): return try joined(conditions, "OR", whenEmpty: false)
         case .not(let condition): return "NOT (\(try sql(condition)))"
+        case .choose(let condition, let value, let other):
+            return "CASE WHEN \(try sql(condition)) THEN \(try sql(value)) ELSE \(try sql(other)) END"
+        case .collection(let collection): return try subquery(collection)
         case .policy(let name, _):
             throw FerryError(
                 .unsupported, "\(name) of the migration policy is code, which no statement of SQL can call.",
                 remedy: "Leave the choice of the executor to Ferry.")
         }
+    }
+
+    private mutating func subquery(_ collection: CollectionComputation) throws(FerryError) -> String {
+        let outside = room
+        room = min(outside, Computation.collectionRoom)
+        defer { room = outside }
+        try resolver.open(collection)
+        var conditions: [String] = []
+        for filter in collection.filters { conditions.append("(\(try sql(filter)))") }
+        let value = try collection.value.map { value throws(FerryError) in try sql(value) }
+        let parts = resolver.closeCollection()
+        conditions = parts.conditions + conditions
+        let members =
+            parts.from + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
+        switch collection.aggregate {
+        case .exists: return "EXISTS (SELECT 1 FROM \(members))"
+        case .count: return "(SELECT count(*) FROM \(members))"
+        case .function(let name):
+            // The order counts: of sums of reals, and of equal values the first is taken.
+            let order = parts.order.isEmpty ? "" : " ORDER BY " + parts.order.joined(separator: ", ")
+            return "(SELECT \(name)(v) FROM (SELECT \(value ?? "NULL") AS v FROM \(members)\(order)))"
+        }
+    }
+
+    /// The call of the one function that runs what SQLite's parser has no room for.
+    private mutating func evaluation(of computation: Computation) throws(FerryError) -> String {
+        guard let program = ComputationProgram(computation) else {
+            throw FerryError(
+                .unsupported,
+                "An expression has more operations within each other than SQLite reads, and cannot be run as one.",
+                remedy: "Split it, or compute it in a migration policy.")
+        }
+        let call = [resolver.parameter(program: program.bytes)]
+        var arguments: [String] = []
+        for argument in program.arguments { arguments.append(try sql(argument)) }
+        return "\(ScalarFunction.evaluateName)(\((call + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {

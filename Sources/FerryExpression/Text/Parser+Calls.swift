@@ -4,16 +4,24 @@ internal import FerryBase
 extension Parser {
     mutating func call(_ word: String, _ called: Token) throws(FerryError) -> Node {
         let upper = word.uppercased()
-        guard !["TERNARY", "SUBQUERY", "FETCH", "UNION", "INTERSECT", "MINUS"].contains(upper) else {
+        guard !["UNION", "INTERSECT", "MINUS"].contains(upper) else {
             throw lexer.error("\(upper) is not supported", at: called.position, remedy: Self.remedy)
         }
         let nodes = try arguments()
+        switch upper {
+        case "TERNARY":
+            return try join(.expression(try ternary(nodes, called)), nodes, at: called.position)
+        case "SUBQUERY":
+            return try join(.expression(try subquery(nodes, called)), nodes, at: called.position)
+        default: break
+        }
         var arguments: [Expression] = []
         for node in nodes { arguments.append(try expression(node)) }
         let value: Expression =
             switch upper {
             case "FUNCTION": try function(arguments, called)
             case "JSON": try json(arguments, called)
+            case "FETCH": try fetch(arguments, called)
             case "CAST" where arguments.count == 2: .predefined("castObject:toType:", arguments)
             default: try predefined(word, arguments, called)
             }
@@ -44,6 +52,40 @@ extension Parser {
             throw lexer.error("\(selector) takes \(wanted) arguments and was given \(rest.count)", at: called.position)
         }
         return .function(receiver: arguments[0], selector: selector, arguments: rest)
+    }
+
+    private func ternary(_ nodes: [Node], _ called: Token) throws(FerryError) -> Expression {
+        guard nodes.count == 3 else {
+            throw lexer.error("TERNARY needs a condition and two values", at: called.position)
+        }
+        return .ternary(try predicate(nodes[0]), try expression(nodes[1]), try expression(nodes[2]))
+    }
+
+    private func subquery(_ nodes: [Node], _ called: Token) throws(FerryError) -> Expression {
+        guard nodes.count == 3, case .variable(let name) = try expression(nodes[1]) else {
+            throw lexer.error("SUBQUERY needs a collection, a $variable and a condition", at: called.position)
+        }
+        return .subquery(try expression(nodes[0]), variable: name, try predicate(nodes[2]))
+    }
+
+    /// The one request that there is for fetches: the migration manager's, for objects of the source.
+    private func fetch(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
+        guard arguments.count == 3,
+            case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let request) =
+                arguments[0],
+            request.count == 2, case .constant(.string(let entity)) = request[0],
+            case .constant(.string(let condition)) = request[1]
+        else {
+            throw lexer.error(
+                "FETCH needs FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Entity', "
+                    + "'predicate'), $manager.sourceContext and NO", at: called.position)
+        }
+        let expression = Expression.fetch(entity: entity, try Predicate.parse(condition))
+        switch arguments[2] {
+        case .constant(.boolean(true)), .constant(.integer(1)): return .keyPath(expression, [.collectionOperator("count")])
+        case .constant(.boolean(false)), .constant(.integer(0)): return expression
+        default: throw lexer.error("FETCH ends with YES (only the count) or NO", at: called.position)
+        }
     }
 
     private func json(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {

@@ -7,9 +7,15 @@ extension Parser {
         try advance()
         let options = try options()
         let right = try read(Level.comparison.tighter)
-        guard case .constant(.string(let text)) = try expression(right), !text.isEmpty || pattern == .like else {
+        guard case .constant(let constant) = try expression(right) else {
+            let comparison = Predicate.Comparison(
+                left: try expression(left), comparator: pattern.comparator, right: try expression(right),
+                options: options)
+            return try join(.predicate(.comparison(comparison)), [left, right])
+        }
+        guard case .string(let text) = constant, !text.isEmpty || pattern == .like else {
             throw lexer.error(
-                "\(pattern.rawValue) is supported only with a text in quotes that is not empty", at: right.position,
+                "\(pattern.rawValue) is supported only with a text that is not empty", at: right.position,
                 remedy: Self.remedy)
         }
         let comparison = Predicate.Comparison(
@@ -26,6 +32,12 @@ extension Parser {
         try advance()
         let options = try options()
         let start = token.position
+        guard token.kind == .symbol("{") else {
+            let right = try read(Level.comparison.tighter)
+            let comparison = Predicate.Comparison(
+                left: try expression(left), comparator: .isIn, right: try expression(right), options: options)
+            return try join(.predicate(.comparison(comparison)), [left, right])
+        }
         let elements = try list("IN")
         // The left side stands once for each element.
         guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4
@@ -63,7 +75,7 @@ extension Parser {
         return try join(.predicate(predicate), [left] + bounds)
     }
 
-    private mutating func list(_ word: String) throws(FerryError) -> [Node] {
+    mutating func list(_ word: String) throws(FerryError) -> [Node] {
         guard token.kind == .symbol("{") else { throw unsupported("\(word) with anything but a list in braces") }
         try advance()
         var nodes: [Node] = []

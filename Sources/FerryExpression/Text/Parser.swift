@@ -112,7 +112,6 @@ struct Parser {
         case .symbol("*"): return (.arithmetic("multiply:by:"), .product)
         case .symbol("/"): return (.arithmetic("divide:by:"), .product)
         case .symbol("**"): return (.arithmetic("raise:toPower:"), .power)
-        case .symbol("["): throw unsupported("an index")
         case .symbol(":="): throw unsupported("assignment")
         case .word(let word): return try infix(word.uppercased())
         default: return nil
@@ -134,8 +133,11 @@ struct Parser {
         }
     }
 
-    mutating func read(_ minimum: Level) throws(FerryError) -> Node {
-        var node = try prefix()
+    mutating func read(_ minimum: Level) throws(FerryError) -> Node { try goOn(after: try prefix(), minimum) }
+
+    /// Reads the operators after a first operand.
+    private mutating func goOn(after first: Node, _ minimum: Level) throws(FerryError) -> Node {
+        var node = first
         while let (infix, level) = try infix(), level >= minimum {
             switch infix {
             case .or, .and: node = try combination(node, level)
@@ -195,6 +197,7 @@ struct Parser {
         switch token.kind {
         case .symbol("!"): return try negation()
         case .word(let word) where word.uppercased() == "NOT": return try negation()
+        case .word(let word) where Keyword.quantifiers.contains(word.uppercased()): return try quantified(word)
         case .symbol("-"):
             try advance()
             if let negative = try negativeLiteral() {
@@ -205,6 +208,21 @@ struct Parser {
             return try join(.expression(.predefined("multiply:by:", arguments)), [operand], at: start)
         default: return try postfix(try primary())
         }
+    }
+
+    /// `ANY collection` and an operator with its right side.
+    private mutating func quantified(_ word: String) throws(FerryError) -> Node {
+        let start = token.position
+        let upper = word.uppercased()
+        guard let quantifier = Predicate.Quantifier(rawValue: upper == "SOME" ? "ANY" : upper) else {
+            throw unsupported(word)
+        }
+        try advance()
+        let collection = try read(Level.comparison.tighter)
+        let member = leaf(.expression(.member), collection.position)
+        let condition = try goOn(after: member, .comparison)
+        let predicate = Predicate.quantified(quantifier, try expression(collection), try predicate(condition))
+        return try join(.predicate(predicate), [collection, condition], at: start)
     }
 
     private mutating func negation() throws(FerryError) -> Node {
@@ -251,7 +269,11 @@ struct Parser {
             try advance()
             return leaf(.expression(.keyPath(.evaluatedObject, [.key(key)])), start)
         case .word(let word): return try wordValue(word)
-        case .symbol("{"): throw unsupported("a list in braces")
+        case .symbol("{"):
+            let elements = try list("a list")
+            var values: [Expression] = []
+            for element in elements { values.append(try expression(element)) }
+            return try join(.expression(.list(values)), elements, at: start)
         case .symbol("%"): throw unsupported("a format argument")
         default: throw unexpected("a value")
         }
@@ -272,7 +294,6 @@ struct Parser {
             return leaf(.expression(.evaluatedObject), start)
         default: break
         }
-        if Keyword.quantifiers.contains(upper) { throw unsupported(upper) }
         if Keyword.operators.contains(upper) {
             throw error(
                 "the operator \(upper) stands where a value is needed",
@@ -286,8 +307,36 @@ struct Parser {
     }
 
     /// Keys after a value.
-    private mutating func postfix(_ base: Node) throws(FerryError) -> Node {
-        guard token.kind == .symbol(".") else { return base }
+    private mutating func postfix(_ first: Node) throws(FerryError) -> Node {
+        var base = first
+        while true {
+            switch token.kind {
+            case .symbol("."): base = try keys(after: base)
+            case .symbol("["): base = try element(of: base)
+            default: return base
+            }
+        }
+    }
+
+    /// `[0]`, `[FIRST]`, `[LAST]` or `[SIZE]`.
+    private mutating func element(of base: Node) throws(FerryError) -> Node {
+        try advance()
+        let index: ElementIndex
+        switch token.kind {
+        case .integer(let number):
+            guard let number = Int64(exactly: number) else { throw unexpected("an index") }
+            index = .at(number)
+        case .word(let word) where word.uppercased() == "FIRST": index = .first
+        case .word(let word) where word.uppercased() == "LAST": index = .last
+        case .word(let word) where word.uppercased() == "SIZE": index = .size
+        default: throw unexpected("a number, FIRST, LAST or SIZE")
+        }
+        try advance()
+        try pass("]")
+        return try join(.expression(.element(try expression(base), index)), [base], at: base.position)
+    }
+
+    private mutating func keys(after base: Node) throws(FerryError) -> Node {
         var expression = try expression(base)
         var steps: [KeyPathStep] = []
         if case .keyPath(let inner, let first) = expression { (expression, steps) = (inner, first) }

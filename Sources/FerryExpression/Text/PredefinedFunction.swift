@@ -49,6 +49,8 @@ struct PredefinedFunction {
             PredefinedFunction("noindex:", 1, nil),
             // Ferry's own: the first value, or where that is nil the second.
             PredefinedFunction("ifnil:then:", 2, nil),
+            // Ferry's own: the values of a list, those that are nil left out, with a text between them.
+            PredefinedFunction("join:with:", 2, nil),
             PredefinedFunction("random", 0, nil),
             PredefinedFunction("random:", 1, nil),
             PredefinedFunction("sum:", 1, nil),
@@ -59,7 +61,8 @@ struct PredefinedFunction {
             PredefinedFunction("median:", 1, nil),
             PredefinedFunction("mode:", 1, nil),
             PredefinedFunction("stddev:", 1, nil),
-        ].map { ($0.selector, $0) })
+        ].map { ($0.selector, $0) }
+            + TypedFunction.all.values.map { ($0.selector, PredefinedFunction($0.selector, $0.arguments.count, nil)) })
 
     private init(_ selector: String, _ argumentCount: Int, _ function: String?) {
         self.selector = selector

@@ -5,6 +5,16 @@ enum TextOperator: String {
     case contains = "CONTAINS"
     case like = "LIKE"
 
+    /// The comparison where the text is known only row by row.
+    var comparator: Predicate.Comparison.Operator {
+        switch self {
+        case .beginsWith: .beginsWith
+        case .endsWith: .endsWith
+        case .contains: .contains
+        case .like: .like
+        }
+    }
+
     /// The regular expression that fits the same whole texts.
     func pattern(for text: String) -> String {
         switch self {

@@ -36,6 +36,11 @@ struct JSONCursor {
         return value
     }
 
+    /// A text that stands for one that is still to be written: it begins with `?`.
+    var openText: String? {
+        if case .string(let text) = node.value, text.hasPrefix("?") { text } else { nil }
+    }
+
     var isNull: Bool {
         if case .null = node.value { true } else { false }
     }

@@ -140,14 +140,39 @@ struct JSONMappingFile {
         if iteration == nil, let onInvalid = members["onInvalid"] {
             throw onInvalid.error("it says what to do with elements of \"forEach\", which is missing")
         }
-        return EntityMapping(
+        var mapping = EntityMapping(
             name: try members["name"]?.name()
                 ?? EntityMapping.derivedName(source: source, destination: destinationName),
-            source: source, destination: destinationName, filter: try members["where"].map(predicate),
+            source: source, destination: destinationName, filter: try members["where"].flatMap { (cursor) throws(FerryError) in
+                cursor.openText == nil ? try predicate(cursor) : nil
+            },
             iteration: iteration, unique: try members["unique"].map(unique) ?? [],
             isAutomatic: try members["automatic"]?.boolean() ?? true,
             attributes: try members["attributes"].map(attributes) ?? [:],
             relationships: try members["relationships"].map(relationships) ?? [:], policyClassName: policy)
+        mapping.unreadable = try openParts(members)
+        return mapping
+    }
+
+    /// What the file leaves to be written: places whose text begins with `?`.
+    private static func openParts(
+        _ members: [String: JSONCursor]
+    ) throws(FerryError) -> [EntityMapping.UnreadablePart] {
+        var parts: [EntityMapping.UnreadablePart] = []
+        func add(_ part: String, _ cursor: JSONCursor) {
+            guard let text = cursor.openText else { return }
+            parts.append(.init(part: part, reason: "\(text) (line \(cursor.node.line)).", isOpen: true))
+        }
+        if let filter = members["where"] { add("the filter predicate", filter) }
+        for (name, value) in try members["attributes"]?.members() ?? [] { add("attribute \"\(name)\"", value) }
+        for (name, value) in try members["relationships"]?.members() ?? [] where !value.isNull {
+            for key in relationshipKeys {
+                if let member = try value.members().first(where: { $0.key == key })?.value {
+                    add("relationship \"\(name)\"", member)
+                }
+            }
+        }
+        return parts
     }
 
     private static func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {
@@ -201,7 +226,7 @@ struct JSONMappingFile {
             if let integer = Int64(text) { return .value(.constant(.integer(integer))) }
             guard let double = Double(text), double.isFinite else { throw cursor.error("the number is out of range") }
             return .value(.constant(.double(double)))
-        case .string: return .value(try expression(cursor))
+        case .string: return cursor.openText == nil ? .value(try expression(cursor)) : .empty
         case .array, .object:
             throw cursor.error("expected an expression in a string, a number, true, false or null")
         }
@@ -222,6 +247,7 @@ struct JSONMappingFile {
                 "the key \"\(missing)\" is missing",
                 remedy: "Write { \"mapping\": \"…\", \"from\": \"$source…\" }, or null to leave it empty.")
         }
+        if mapping.openText != nil || from.openText != nil { return .empty }
         if mapping.isNull { return .destinationsOfAnyMapping(from: try expression(from)) }
         return .destinations(ofMapping: try mapping.name(), from: try expression(from))
     }

@@ -60,10 +60,23 @@ extension StepResolver {
         switch rule ?? (mapping.mapping.isAutomatic ? .automatic : .empty) {
         case .empty: return nil
         case .automatic: return automaticExpression(for: attribute, in: mapping)
-        case .value(let expression):
+        case .value(let given):
+            let expression = given.binding(Self.names(of: mapping, attribute))
             check(expression, for: attribute, in: mapping)
             return expression
         }
+    }
+
+    /// What `$entityMapping` and `$propertyMapping` tell.
+    private static func names(
+        of mapping: LiveMapping, _ attribute: Attribute
+    ) -> [String: [String: Expression.Constant]] {
+        var keys: [String: Expression.Constant] = [
+            "name": .string(mapping.mapping.name), "sourceEntityName": .string(mapping.source),
+            "destinationEntityName": .string(mapping.destination),
+        ]
+        for (key, value) in mapping.mapping.userInfo { keys["userInfo.\(key)"] = .string(value) }
+        return ["entityMapping": keys, "propertyMapping": ["name": .string(attribute.name)]]
     }
 
     /// The source attribute of the same name.

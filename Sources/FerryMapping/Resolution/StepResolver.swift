@@ -147,7 +147,12 @@ struct StepResolver {
     ) -> ResolvedEntityMapping {
         let problemsBefore = problems.count
         let checksBefore = needsRowCheck.count
-        for part in mapping.mapping.unreadable {
+        for part in mapping.mapping.unreadable where part.isOpen {
+            report(
+                .badMapping, "\(part.part) is open: \(part.reason)", mapping,
+                remedy: "Write an expression in its place, or null.")
+        }
+        for part in mapping.mapping.unreadable where !part.isOpen {
             report(
                 .unsupported, "\(part.part) cannot be used: \(part.reason)", mapping,
                 remedy: standIn(for: mapping.mapping, model: mapping.model))

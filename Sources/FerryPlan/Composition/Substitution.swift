@@ -120,7 +120,7 @@ struct Substitution {
                 receiver: try self.expression(receiver), selector: selector, arguments: try expressions(arguments))
         case .predefined(let selector, let arguments):
             return .predefined(selector, try expressions(arguments))
-        case .evaluatedObject, .variable, .json: throw beyond(expression)
+        case .evaluatedObject, .variable, .json, .ternary, .list, .subquery, .fetch, .element: throw beyond(expression)
         }
     }
 
@@ -140,6 +140,7 @@ struct Substitution {
         case .and(let parts): return .and(try predicates(parts))
         case .or(let parts): return .or(try predicates(parts))
         case .not(let part): return .not(try self.predicate(part))
+        case .quantified(_, let collection, _): throw beyond(collection)
         }
     }
 

@@ -106,6 +106,8 @@ private struct RowColumns: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { throw Self.tooMuch }
 
+    mutating func parameter(program: [UInt8]) -> String { values.add(.blob(program)) }
+
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         // Nothing that is inferred asks for the time.

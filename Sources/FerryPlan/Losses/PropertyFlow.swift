@@ -132,11 +132,7 @@ extension Expression {
             case .evaluatedObject, .variable: body(base, keys)
             default: base.forEachPath(body)
             }
-        case .function(let receiver, _, let arguments):
-            receiver.forEachPath(body)
-            for argument in arguments { argument.forEachPath(body) }
-        case .predefined(_, let operands): for operand in operands { operand.forEachPath(body) }
-        case .json(let text, _): text.forEachPath(body)
+        default: for part in parts { part.forEachPath(body) }
         }
     }
 

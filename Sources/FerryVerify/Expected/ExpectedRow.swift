@@ -309,14 +309,6 @@ private struct SourceAttribute {
 extension Expression {
     /// Whether a part of it is a call of the migration policy.
     fileprivate var callsPolicy: Bool {
-        switch self {
-        case .variable(let name): name == "entityPolicy"
-        case .keyPath(let base, _): base.callsPolicy
-        case .function(let receiver, _, let arguments):
-            receiver.callsPolicy || arguments.contains(where: \.callsPolicy)
-        case .predefined(_, let arguments): arguments.contains(where: \.callsPolicy)
-        case .json(let text, _): text.callsPolicy
-        case .constant, .evaluatedObject: false
-        }
+        self == .variable("entityPolicy") || parts.contains(where: \.callsPolicy)
     }
 }

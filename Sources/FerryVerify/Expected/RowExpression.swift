@@ -12,7 +12,10 @@ indirect enum RowExpression {
     case call(String, [RowExpression])
 
     /// What the evaluator itself makes something of, beside ``PlainFunction``.
-    private static let special: Set<String> = ["now", "noindex:", "castObject:toType:", "ifnil:then:"]
+    private static let special: Set<String> = [
+        "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
+        "join:with:", "split:by:at:",
+    ]
 
     /// Nil where anything else is asked for than the row at hand.
     init?(
@@ -36,7 +39,7 @@ indirect enum RowExpression {
                 operands.append(operand)
             }
             self = .call(selector, operands)
-        case .evaluatedObject, .variable, .function, .json: return nil
+        default: return nil
         }
     }
 
@@ -46,7 +49,9 @@ indirect enum RowExpression {
         case .constant(let value): return value
         case .column(let column, let attribute): return try StoredValue.decode(row, column, as: attribute)
         case .call(let selector, let operands):
-            return try PlainFunction.value(of: selector, operands.map { try $0.value(in: row) })
+            let values = try operands.map { try $0.value(in: row).plain }
+            if let value = try PlainTypedFunction.value(of: selector, values) { return value }
+            return try PlainFunction.value(of: selector, values)
         }
     }
 }

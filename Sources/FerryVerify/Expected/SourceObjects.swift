@@ -129,6 +129,28 @@ final class SourceObjects: PlainObjectSource {
 
     func isRelationship(_ name: String, of entity: String) -> Bool { kind(of: name, in: entity) == .relationship }
 
+    func isToMany(_ name: String, of entity: String) -> Bool {
+        context.sourceModel.relationship(name, of: entity)?.isToMany ?? false
+    }
+
+    func destination(of relationship: String, in entity: String) -> String? {
+        context.sourceModel.relationship(relationship, of: entity)?.destinationEntity
+    }
+
+    func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
+        let key = WalkKey(entity: entity, relationship: "")
+        let statement =
+            try walks[key]?.popLast()
+            ?? context.connection.prepare(
+                "SELECT Z_PK FROM source.\(try context.sourceTable(of: entity).name) WHERE Z_ENT = ? ORDER BY Z_PK")
+        defer {
+            statement.reset()
+            walks[key, default: []].append(statement)
+        }
+        try statement.bind(try context.sourceNumber(of: entity), at: 1)
+        while try statement.step() { try body(PlainObject(entity: entity, key: statement.integer(0))) }
+    }
+
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
         let key = WalkKey(entity: object.entity, relationship: relationship)
         if let openRow, openRow.object == object {

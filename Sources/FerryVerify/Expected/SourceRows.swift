@@ -67,27 +67,11 @@ final class SourceRows {
                     if let attribute, attribute.type != .composite { names.insert(name) }
                     if attribute?.type != .composite { break }
                 }
-            case .keyPath(let base, _): visit(base)
-            case .function(let receiver, _, let arguments):
-                visit(receiver)
-                arguments.forEach(visit)
-            case .predefined(_, let arguments): arguments.forEach(visit)
-            case .json(let document, _): visit(document)
-            case .constant, .evaluatedObject, .variable: break
-            }
-        }
-        func visit(_ predicate: Predicate) {
-            switch predicate {
-            case .constant: break
-            case .and(let parts), .or(let parts): parts.forEach(visit)
-            case .not(let part): visit(part)
-            case .comparison(let comparison):
-                visit(comparison.left)
-                visit(comparison.right)
+            default: expression.parts.forEach(visit)
             }
         }
         if withValues { mapping.attributes.compactMap(\.expression).forEach(visit) }
-        mapping.filter.map(visit)
+        mapping.filter?.parts.forEach(visit)
         mapping.iteration.map { visit($0.elements) }
         return names
     }

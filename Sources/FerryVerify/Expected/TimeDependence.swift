@@ -5,27 +5,13 @@ internal import FerryMapping
 extension Expression {
     /// Whether `now()` is a part of it.
     var asksForTime: Bool {
-        switch self {
-        case .predefined("now", _): true
-        case .predefined(_, let arguments): arguments.contains(where: \.asksForTime)
-        case .function(let receiver, _, let arguments): ([receiver] + arguments).contains(where: \.asksForTime)
-        case .keyPath(let base, _): base.asksForTime
-        case .json(let operand, _): operand.asksForTime
-        case .constant, .evaluatedObject, .variable: false
-        }
+        if case .predefined("now", _) = self { true } else { parts.contains(where: \.asksForTime) }
     }
 }
 
 extension Predicate {
     /// Whether `now()` is a part of it.
-    var asksForTime: Bool {
-        switch self {
-        case .constant: false
-        case .comparison(let comparison): comparison.left.asksForTime || comparison.right.asksForTime
-        case .and(let parts), .or(let parts): parts.contains(where: \.asksForTime)
-        case .not(let part): part.asksForTime
-        }
-    }
+    var asksForTime: Bool { parts.contains(where: \.asksForTime) }
 }
 
 extension ResolvedStep {

@@ -8,6 +8,10 @@ extension PlainEvaluator {
         case .and(let parts): return try parts.allSatisfy { part in try holds(part, in: scope) }
         case .or(let parts): return try parts.contains { part in try holds(part, in: scope) }
         case .not(let part): return try !holds(part, in: scope)
+        case .quantified(let quantifier, let collection, let condition):
+            return try holds(quantifier, collection, condition, in: scope)
+        case .comparison(let comparison) where comparison.comparator == .isIn:
+            return try isMember(comparison, in: scope)
         case .comparison(let comparison):
             let left = try value(of: comparison.left, in: scope).plain
             let right = try value(of: comparison.right, in: scope).plain
@@ -26,7 +30,11 @@ struct PlainComparison {
     func holds(
         _ left: PlainValue, _ comparator: Predicate.Comparison.Operator, _ right: PlainValue
     ) throws -> Bool {
-        if comparator == .matches { return try matches(left, right) }
+        switch comparator {
+        case .matches: return try matches(left, right)
+        case .beginsWith, .endsWith, .contains, .like: return try fits(left, comparator, right)
+        default: break
+        }
         let left = folded(left)
         let right = folded(right)
         switch comparator {
@@ -41,8 +49,28 @@ struct PlainComparison {
             case .greater: return order > 0
             default: return order >= 0
             }
-        case .matches: return try matches(left, right)
+        default: throw PlainFailure("\(comparator.rawValue) stands where it has no meaning")
         }
+    }
+
+    /// A search for text, as the regular expression that says the same.
+    private func fits(
+        _ left: PlainValue, _ comparator: Predicate.Comparison.Operator, _ right: PlainValue
+    ) throws -> Bool {
+        guard !left.isNull, !right.isNull else { return false }
+        guard case .text(let bytes) = left, case .text(let wanted) = right else {
+            throw PlainFailure("\(comparator.rawValue) needs text")
+        }
+        if wanted.isEmpty, comparator != .like { return false }
+        let literal = PlainPatterns.escaped(wanted)
+        let pattern: String
+        switch comparator {
+        case .beginsWith: pattern = literal + ".*"
+        case .endsWith: pattern = ".*" + literal
+        case .contains: pattern = ".*" + literal + ".*"
+        default: pattern = PlainPatterns.wildcards(wanted)
+        }
+        return try patterns.matches(bytes, Array("(?s)\(pattern)".utf8), options: options)
     }
 
     private func isEqual(_ left: PlainValue, _ right: PlainValue) -> Bool {
@@ -52,7 +80,7 @@ struct PlainComparison {
     }
 
     /// Negative, zero or positive; nil when one of the two is not a number.
-    private func order(_ left: PlainValue, _ right: PlainValue) throws -> Int? {
+    func order(_ left: PlainValue, _ right: PlainValue) throws -> Int? {
         if let left = PlainNumber(left), let right = PlainNumber(right) { return left.order(to: right) }
         guard case .text(let first) = left, case .text(let second) = right else {
             throw PlainFailure("values of different kinds have no order")

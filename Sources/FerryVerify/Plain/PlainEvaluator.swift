@@ -15,6 +15,8 @@ package struct PlainScope: Sendable {
     /// The iteration variable and its element.
     package var variable: String?
     package var element: PlainValue
+    /// Members of collections that are looked at, the innermost last; one without a name is what `SELF` means.
+    var members: [(name: String?, value: PlainValue)] = []
 
     package init(source: PlainObject, variable: String? = nil, element: PlainValue = .null) {
         self.source = source
@@ -32,6 +34,7 @@ package struct PlainEvaluator {
     /// `now()`, in seconds since 2001-01-01 UTC.
     package var now: Double
     let patterns = PlainPatterns()
+    let fetches = PlainFetches()
 
     package init(objects: any PlainObjectSource, now: Double) {
         self.objects = objects
@@ -44,12 +47,14 @@ package struct PlainEvaluator {
     package func value(of expression: Expression, in scope: PlainScope) throws -> PlainValue {
         switch expression {
         case .constant(let constant): return PlainEvaluator.value(ofConstant: constant)
-        case .evaluatedObject: return .object(scope.source)
+        case .evaluatedObject: return scope.members.last { $0.name == nil }?.value ?? .object(scope.source)
         case .variable("source"): return .object(scope.source)
         case .variable(let name):
+            if let member = scope.members.last(where: { $0.name == name }) { return member.value }
             guard name == scope.variable else { throw PlainFailure("$\(name) stands for nothing") }
             return scope.element
         case .keyPath(let base, let steps):
+            if let value = try collected(base, steps, expression, in: scope) { return value }
             return try follow(steps[...], from: try value(of: base, in: scope))
         case .predefined(let selector, let arguments):
             switch selector {
@@ -59,14 +64,39 @@ package struct PlainEvaluator {
             case "ifnil:then:" where arguments.count == 2:
                 let first = try value(of: arguments[0], in: scope).plain
                 return first.isNull ? try value(of: arguments[1], in: scope) : first
+            case "join:with:" where arguments.count == 2: return try joined(arguments[0], arguments[1], in: scope)
+            case "split:by:at:" where arguments.count == 3:
+                guard case .integer(let index)? = PlainNumber(try value(of: arguments[2], in: scope).plain) else {
+                    return .null
+                }
+                let parts = Expression.function(
+                    receiver: arguments[0], selector: "componentsSeparatedByString:", arguments: [arguments[1]])
+                return try part(index, of: parts, in: scope)
+            case "count:", "sum:", "average:", "min:", "max:":
+                return try collected(selector, arguments, in: scope)
             default: break
             }
-            return try PlainFunction.value(
-                of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
+            let values = try arguments.map { argument in try value(of: argument, in: scope).plain }
+            if let value = try PlainTypedFunction.value(of: selector, values) { return value }
+            return try PlainFunction.value(of: selector, values)
         case .function(let receiver, let selector, let arguments):
-            guard arguments.isEmpty else { throw PlainFailure("\(selector) is code") }
-            return try follow([.key(selector)], from: try value(of: receiver, in: scope))
-        case .json: throw PlainFailure("JSON stands outside of an iteration")
+            if selector == "valueForKey:" || selector == "valueForKeyPath:",
+                case .constant(.string(let path))? = arguments.first
+            {
+                let keys = path.split(separator: ".").map { KeyPathStep.key(String($0)) }
+                return try value(of: .keyPath(receiver, keys), in: scope)
+            }
+            if selector == "count", arguments.isEmpty, isCollection(receiver, in: scope) {
+                return try collected("count:", [receiver], in: scope)
+            }
+            let object = try value(of: receiver, in: scope).plain
+            return try PlainMethod.value(
+                of: selector, object, arguments.map { argument in try value(of: argument, in: scope).plain })
+        case .ternary(let condition, let first, let second):
+            return try value(of: try holds(condition, in: scope) ? first : second, in: scope)
+        case .element(let list, let index): return try element(index, of: list, in: scope)
+        case .list, .subquery, .fetch: throw PlainFailure("a collection stands for a value")
+        case .json(let text, let key): return try json(text, key, in: scope)
         }
     }
 
@@ -97,7 +127,7 @@ package struct PlainEvaluator {
 
     // MARK: Key paths
 
-    private func follow(_ steps: ArraySlice<KeyPathStep>, from base: PlainValue) throws -> PlainValue {
+    func follow(_ steps: ArraySlice<KeyPathStep>, from base: PlainValue) throws -> PlainValue {
         guard let step = steps.first else { return base }
         let rest = steps.dropFirst()
         guard case .key(let key) = step else { throw PlainFailure("a collection operator stands on a single value") }
@@ -114,26 +144,14 @@ package struct PlainEvaluator {
                 }
                 return try follow(rest, from: try objects.value(of: name, in: object))
             }
-            if case .collectionOperator("count")? = rest.first, rest.count == 1 {
-                var count: Int64 = 0
-                try objects.eachRelated(key, of: object) { _ in count += 1 }
-                return .integer(count)
-            }
             var next: [PlainObject] = []
             try objects.eachRelated(key, of: object) { related in
                 if next.count < 2 { next.append(related) }
             }
             guard next.count < 2 else { throw PlainFailure("\(key) gives more than one object") }
             return try follow(rest, from: next.first.map { .object($0) } ?? .null)
-        case .text(let bytes):
-            let text = String(decoding: bytes, as: UTF8.self)
-            switch key {
-            case "length": return try follow(rest, from: .integer(Int64(text.utf16.count)))
-            case "uppercaseString": return try follow(rest, from: .string(text.uppercased()))
-            case "lowercaseString": return try follow(rest, from: .string(text.lowercased()))
-            default: throw PlainFailure("text has no key \(key)")
-            }
-        case .boolean, .integer, .real, .blob: throw PlainFailure("a value has no key \(key)")
+        case .boolean, .integer, .real, .text, .blob:
+            return try follow(rest, from: try PlainMethod.value(of: key, base, []))
         }
     }
 

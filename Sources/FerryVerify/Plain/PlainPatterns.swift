@@ -33,6 +33,29 @@ package final class PlainPatterns {
         return expression
     }
 
+    static func escaped(_ text: [UInt8]) -> String {
+        NSRegularExpression.escapedPattern(for: String(decoding: text, as: UTF8.self))
+    }
+
+    /// `*` for any text and `?` for one character; after a backslash each stands for itself.
+    static func wildcards(_ text: [UInt8]) -> String {
+        var pattern = ""
+        var isEscaped = false
+        for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
+            let literal = NSRegularExpression.escapedPattern(for: String(scalar))
+            switch scalar {
+            case _ where isEscaped:
+                pattern += literal
+                isEscaped = false
+            case "\\": isEscaped = true
+            case "*": pattern += ".*"
+            case "?": pattern += "."
+            default: pattern += literal
+            }
+        }
+        return isEscaped ? pattern + "\\\\" : pattern
+    }
+
     /// Text without what the options `c` and `d` ignore.
     static func folded(_ text: [UInt8], options: String) -> [UInt8] {
         var compare: String.CompareOptions = []

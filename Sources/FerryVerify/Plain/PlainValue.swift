@@ -54,6 +54,12 @@ package protocol PlainObjectSource {
     func isComposite(_ name: String, of entity: String) -> Bool
     /// Whether the entity has a relationship of this name.
     func isRelationship(_ name: String, of entity: String) -> Bool
+    /// Whether a relationship may lead to several objects.
+    func isToMany(_ name: String, of entity: String) -> Bool
+    /// The entity that a relationship leads to.
+    func destination(of relationship: String, in entity: String) -> String?
+    /// Calls the body with each object of exactly an entity, in the order of the keys.
+    func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws
     /// Calls the body with each related object, in the order of the order column, else of the key.
     ///
     /// The body may walk further, along the same relationship too.

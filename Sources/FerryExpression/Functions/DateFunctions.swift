@@ -1,0 +1,158 @@
+internal import FerryBase
+internal import Foundation
+
+/// Dates to text and back, by Unicode's patterns (`yyyy-MM-dd`) or as ISO 8601 writes them (`iso8601`); nil gives nil.
+///
+/// In UTC and English, so that every machine gives the same, unless a time zone is named.
+extension ScalarFunction {
+    static let dates: [ScalarFunction] = [
+        ScalarFunction("ferry_date", title: "date:format:", arguments: 3) { arguments, result throws(FerryError) in
+            let title = "date:format:"
+            guard let text = try arguments[0].string(title), let pattern = try arguments[1].string(title),
+                let zone = try arguments[2].string(title)
+            else { return }
+            let seconds: Double?
+            if pattern == DatePattern.iso8601 {
+                seconds = ISODate.seconds(text)
+            } else {
+                seconds = try result.formatters.formatter(pattern, zone).date(from: text)?.timeIntervalSinceReferenceDate
+            }
+            guard let seconds else { throw .row(title, "was given text that is no date of this form") }
+            result.set(seconds)
+        },
+        ScalarFunction("ferry_date_text", title: "text:format:", arguments: 3) {
+            arguments, result throws(FerryError) in
+            let title = "text:format:"
+            guard let date = try arguments[0].number(title), let pattern = try arguments[1].string(title),
+                let zone = try arguments[2].string(title)
+            else { return }
+            // Beyond a hundred thousand years there are no dates.
+            guard Swift.abs(date.real) < 3e12 else { throw .row(title, "was given a date beyond the calendar") }
+            let formatter = try result.formatters.formatter(
+                pattern == DatePattern.iso8601 ? DatePattern.written : pattern, zone)
+            result.set(text: formatter.string(from: Date(timeIntervalSinceReferenceDate: date.real)).utf8)
+        },
+        ScalarFunction("ferry_date_since_1970", title: "dateSince1970:", arguments: 1) {
+            arguments, result throws(FerryError) in
+            guard let seconds = try arguments[0].number("dateSince1970:") else { return }
+            result.set(seconds.real - 978_307_200)
+        },
+    ]
+}
+
+/// The pattern of a date, as an expression has it.
+enum DatePattern {
+    static let iso8601 = "iso8601"
+    /// How a date is written as ISO 8601.
+    static let written = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
+
+    /// Refuses what no text or no machine fits.
+    ///
+    /// - Throws: ``FerryError`` `.badExpression`.
+    static func check(_ pattern: Expression, _ zone: Expression?, _ expression: Expression) throws(FerryError) {
+        if case .constant(.string(let text)) = pattern {
+            guard text == iso8601 || text.contains(where: { "yMdHhmsSDEQ".contains($0) }) else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` has a pattern without any part of a date.",
+                    remedy: "Write one such as 'yyyy-MM-dd HH:mm', or 'iso8601'.")
+            }
+        }
+        if case .constant(.string(let name))? = zone, TimeZone(identifier: name) == nil {
+            throw FerryError(
+                .badExpression, "`\(expression)` names a time zone that is not known.",
+                remedy: "Name one such as 'Europe/Berlin' or 'GMT+0200'.")
+        }
+    }
+}
+
+/// The few date patterns that a statement uses, each made ready once.
+struct FormatterCache {
+    private var entries: [(pattern: String, zone: String, formatter: DateFormatter)] = []
+
+    /// A statement has a handful of patterns; of more, all are made anew.
+    private static let limit = 8
+
+    mutating func formatter(_ pattern: String, _ zone: String) throws(FerryError) -> DateFormatter {
+        if let known = entries.first(where: { $0.pattern == pattern && $0.zone == zone }) { return known.formatter }
+        guard let timeZone = TimeZone(identifier: zone) else {
+            throw .row("date:format:zone:", "was given a time zone that is not known")
+        }
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.calendar = Calendar(identifier: .gregorian)
+        formatter.timeZone = timeZone
+        formatter.isLenient = false
+        formatter.dateFormat = pattern
+        if entries.count == Self.limit { entries = [] }
+        entries.append((pattern, zone, formatter))
+        return formatter
+    }
+}
+
+/// Reads ISO 8601: `2016-05-17`, `2016-05-17T19:01:02Z`, with a fraction, and with `+02:00` or `+0200` for Z.
+private enum ISODate {
+    static func seconds(_ text: String) -> Double? {
+        var rest = Array(text.utf8)[...]
+        guard let year = digits(4, &rest), take("-", &rest), let month = digits(2, &rest), take("-", &rest),
+            let day = digits(2, &rest), (1...12).contains(month), day >= 1, day <= days(in: month, of: year)
+        else { return nil }
+        var seconds = daysSince2001(year, month, day) * 86_400
+        if rest.isEmpty { return Double(seconds) }
+        guard take("T", &rest) || take(" ", &rest), let hour = digits(2, &rest), take(":", &rest),
+            let minute = digits(2, &rest), hour < 24, minute < 60
+        else { return nil }
+        seconds += hour * 3600 + minute * 60
+        var fraction = 0.0
+        if take(":", &rest) {
+            guard let second = digits(2, &rest), second < 60 else { return nil }
+            seconds += second
+            if take(".", &rest) || take(",", &rest) {
+                let part = rest.prefix { (0x30...0x39).contains($0) }
+                guard !part.isEmpty, part.count <= 18, let value = Double("0." + String(decoding: part, as: UTF8.self))
+                else { return nil }
+                fraction = value
+                rest = rest.dropFirst(part.count)
+            }
+        }
+        guard let offset = offset(&rest), rest.isEmpty else { return nil }
+        return Double(seconds - offset) + fraction
+    }
+
+    /// Seconds east of Greenwich: nothing, `Z`, `+02`, `+0200` or `+02:00`.
+    private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
+        if rest.isEmpty || take("Z", &rest) { return 0 }
+        let sign = take("+", &rest) ? 1 : take("-", &rest) ? -1 : 0
+        guard sign != 0, let hours = digits(2, &rest), hours < 24 else { return nil }
+        if rest.isEmpty { return sign * hours * 3600 }
+        _ = take(":", &rest)
+        guard let minutes = digits(2, &rest), minutes < 60 else { return nil }
+        return sign * (hours * 3600 + minutes * 60)
+    }
+
+    private static func take(_ character: Unicode.Scalar, _ rest: inout ArraySlice<UInt8>) -> Bool {
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private static func digits(_ count: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
+        let part = rest.prefix(count)
+        guard part.count == count, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        rest = rest.dropFirst(count)
+        return part.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+
+    private static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && year % 100 != 0 || year % 400 == 0 }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        month == 2 ? (isLeap(year) ? 29 : 28) : ([4, 6, 9, 11].contains(month) ? 30 : 31)
+    }
+
+    private static func daysSince2001(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        // Years are shifted by whole cycles of the calendar, so that none is negative.
+        func leapDays(before year: Int) -> Int { (year + 399) / 4 - (year + 399) / 100 + (year + 399) / 400 }
+        var days = (year - 2001) * 365 + leapDays(before: year) - leapDays(before: 2001)
+        for earlier in 1..<month { days += self.days(in: earlier, of: year) }
+        return days + day - 1
+    }
+}

@@ -1,0 +1,104 @@
+internal import FerryBase
+internal import Foundation
+
+/// Data as text and back, names as UUIDs, values of JSON, and texts joined; nil gives nil.
+extension ScalarFunction {
+    static let encodings: [ScalarFunction] = [
+        ofData("ferry_hex", "hex:") { data, result in
+            result.setText { text in
+                for byte in data { text += [digit(byte >> 4), digit(byte & 15)] }
+            }
+        },
+        toData("ferry_data_from_hex", "dataFromHex:") { text in
+            guard text.count % 2 == 0 else { return nil }
+            var bytes: [UInt8] = []
+            for place in stride(from: 0, to: text.count, by: 2) {
+                guard let high = hexadecimalValue(text[place]), let low = hexadecimalValue(text[place + 1]) else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            }
+            return bytes
+        },
+        ofData("ferry_base64", "base64:") { data, result in
+            result.set(text: Data(data).base64EncodedString().utf8)
+        },
+        toData("ferry_data_from_base64", "dataFromBase64:") { Data(base64Encoded: Data($0)).map { Array($0) } },
+        toData("ferry_data_from_text", "dataFromText:") { Array($0) },
+        ofData("ferry_text_from_data", "textFromData:") { data, result throws(FerryError) in
+            guard String(validating: data, as: UTF8.self) != nil else {
+                throw .row("textFromData:", "was given data that is no UTF-8")
+            }
+            result.set(text: data)
+        },
+        // Version 8 of RFC 9562: the first half of the name's SHA-256, so that one name always gives one UUID.
+        toData("ferry_uuid_from_name", "uuidFromName:") { text in
+            var bytes = Array(SHA256.hash(Array(text)).prefix(16))
+            bytes[6] = bytes[6] & 0x0F | 0x80
+            bytes[8] = bytes[8] & 0x3F | 0x80
+            return bytes
+        },
+        // The separator, then the texts; those that are nil are left out, and of none the result is nil.
+        ScalarFunction("ferry_join", title: "join:with:", arguments: -1) { arguments, result throws(FerryError) in
+            guard let first = arguments.first, let separator = try first.text("join:with:") else { return }
+            var joined: [UInt8]?
+            for argument in arguments.dropFirst() {
+                guard let text = try argument.text("join:with:") else { continue }
+                joined = joined.map { $0 + Array(separator) + Array(text) } ?? Array(text)
+            }
+            if let joined { result.set(text: joined) }
+        },
+        // A whole JSON document and the keys of a path into it; an empty text and a missing key give nil.
+        ScalarFunction("ferry_json_value", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in
+            let text: UnsafeRawBufferPointer
+            switch arguments.first {
+            case nil, .null?: return
+            case .text(let bytes)?, .blob(let bytes)?: text = bytes
+            case .integer?, .real?: throw .row("JSON", "needs text and was given a number")
+            }
+            var cursor = JSONCursor(text)
+            cursor.skipSpace()
+            if cursor.isAtEnd { return }
+            var value: JSONValue
+            do throws(JSONCursor.Problem) {
+                value = JSONValue(try cursor.value())
+                cursor.skipSpace()
+                if !cursor.isAtEnd { throw .invalid }
+            } catch {
+                throw .json(error, at: cursor.position)
+            }
+            for argument in arguments.dropFirst() {
+                guard let key = try argument.text("JSON"), let member = value.member(key) else { return }
+                value = member
+            }
+            value.read(into: &result)
+        },
+    ]
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    private static func ofData(
+        _ name: String, _ title: String,
+        _ body: @escaping @Sendable (UnsafeRawBufferPointer, inout FunctionResult) throws(FerryError) -> Void
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .blob(let bytes): try body(bytes, &result)
+            default: throw .row(title, "needs binary data and was given \(arguments[0].kind)")
+            }
+        }
+    }
+
+    private static func toData(
+        _ name: String, _ title: String, _ body: @escaping @Sendable (UnsafeRawBufferPointer) -> [UInt8]?
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let text = try arguments[0].text(title) else { return }
+            guard let bytes = body(text) else { throw .row(title, "was given text of another form") }
+            result.set(blob: bytes)
+        }
+    }
+}

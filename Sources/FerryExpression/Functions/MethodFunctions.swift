@@ -1,0 +1,270 @@
+internal import FerryBase
+internal import Foundation
+
+/// The methods of strings, numbers and dates that mapping models call; nil gives nil.
+///
+/// Positions in text are counted in UTF-16 code units, as `NSString` does; one behind the end is the end.
+extension ScalarFunction {
+    static let methods: [ScalarFunction] = [
+        ofText("ferry_capitalized", "capitalizedString") { $0.capitalized },
+        ofText("ferry_last_path_component", "lastPathComponent") { PathText($0).last },
+        ofText("ferry_path_extension", "pathExtension") { PathText($0).pathExtension },
+        ofText("ferry_without_last_path_component", "stringByDeletingLastPathComponent") { PathText($0).parent },
+        ofText("ferry_without_path_extension", "stringByDeletingPathExtension") { PathText($0).withoutExtension },
+        ScalarFunction("ferry_byte_count", title: "length", arguments: 1) { arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .blob(let bytes): result.set(Int64(bytes.count))
+            default: throw .row("length", "needs binary data and was given \(arguments[0].kind)")
+            }
+        },
+        ScalarFunction("ferry_integer_value", title: "integerValue", arguments: 1) {
+            arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .integer: result.set(argument: 0)
+            case .real(let real): result.set(Int64(exactly: real.rounded(.towardZero)) ?? (real < 0 ? .min : .max))
+            case .text(let bytes): result.set(NumberPrefix(bytes).integer)
+            case .blob: throw .row("integerValue", "was given binary data")
+            }
+        },
+        ScalarFunction("ferry_double_value", title: "doubleValue", arguments: 1) {
+            arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .integer(let integer): result.set(Double(integer))
+            case .real: result.set(argument: 0)
+            case .text(let bytes): result.set(NumberPrefix(bytes).real)
+            case .blob: throw .row("doubleValue", "was given binary data")
+            }
+        },
+        ScalarFunction("ferry_bool_value", title: "boolValue", arguments: 1) { arguments, result throws(FerryError) in
+            switch arguments[0] {
+            case .null: break
+            case .integer(let integer): result.set(integer != 0)
+            case .real(let real): result.set(real != 0)
+            case .text(let bytes): result.set(NumberPrefix(bytes).isTrue)
+            case .blob: throw .row("boolValue", "was given binary data")
+            }
+        },
+        ScalarFunction("ferry_since_1970", title: "timeIntervalSince1970", arguments: 1) {
+            arguments, result throws(FerryError) in
+            guard let date = try arguments[0].number("timeIntervalSince1970") else { return }
+            result.set(date.real + 978_307_200)
+        },
+        ScalarFunction("ferry_add_seconds", title: "dateByAddingTimeInterval:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            let title = "dateByAddingTimeInterval:"
+            guard let date = try arguments[0].number(title), let seconds = try arguments[1].number(title) else { return }
+            result.set(date.real + seconds.real)
+        },
+        ScalarFunction("ferry_seconds_between", title: "timeIntervalSinceDate:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            let title = "timeIntervalSinceDate:"
+            guard let date = try arguments[0].number(title), let other = try arguments[1].number(title) else { return }
+            result.set(date.real - other.real)
+        },
+        ScalarFunction("ferry_append", title: "stringByAppendingString:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            let title = "stringByAppendingString:"
+            guard let text = try arguments[0].text(title), let other = try arguments[1].text(title) else { return }
+            result.set(text: [Array(text), Array(other)].joined())
+        },
+        ScalarFunction("ferry_substring_from", title: "substringFromIndex:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            guard let (text, index) = try cut(arguments, "substringFromIndex:") else { return }
+            result.set(text: text[index...].utf8)
+        },
+        ScalarFunction("ferry_substring_to", title: "substringToIndex:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            guard let (text, index) = try cut(arguments, "substringToIndex:") else { return }
+            result.set(text: text[..<index].utf8)
+        },
+        ScalarFunction(
+            "ferry_replace", title: "stringByReplacingOccurrencesOfString:withString:", arguments: 3
+        ) { arguments, result throws(FerryError) in
+            let title = "stringByReplacingOccurrencesOfString:withString:"
+            guard let text = try arguments[0].text(title), let wanted = try arguments[1].text(title),
+                let other = try arguments[2].text(title)
+            else { return }
+            result.set(text: replacing(wanted, by: other, in: text))
+        },
+        ofTwoTexts("ferry_has_prefix", "hasPrefix:") { $1.isEmpty ? false : $0.starts(with: $1) },
+        ofTwoTexts("ferry_has_suffix", "hasSuffix:") { $1.isEmpty ? false : $0.reversed().starts(with: $1.reversed()) },
+        ofTwoTexts("ferry_contains", "containsString:") { place(of: $1, in: $0, from: 0) != nil },
+        ofTwoTexts("ferry_is_text", "isEqualToString:") { $0.elementsEqual($1) },
+        // A text, what separates its parts, and which part; counted from the end where negative.
+        ScalarFunction("ferry_part", title: "componentsSeparatedByString:", arguments: 3) {
+            arguments, result throws(FerryError) in
+            let title = "componentsSeparatedByString:"
+            guard let text = try arguments[0].text(title), let separator = try arguments[1].text(title),
+                case .integer(let index) = arguments[2]
+            else { return }
+            let wanted = index < 0 ? Int64(partCount(text, separator)) + index : index
+            var start = 0
+            var part: Int64 = 0
+            while part < wanted {
+                guard let next = place(of: separator, in: text, from: start) else { return }
+                start = next + separator.count
+                part += 1
+            }
+            guard wanted >= 0 else { return }
+            let end = place(of: separator, in: text, from: start) ?? text.count
+            result.set(text: text[start..<end])
+        },
+        ScalarFunction("ferry_part_count", title: "componentsSeparatedByString:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            let title = "componentsSeparatedByString:"
+            guard let text = try arguments[0].text(title), let separator = try arguments[1].text(title) else { return }
+            result.set(Int64(partCount(text, separator)))
+        },
+    ]
+
+    private static func ofText(
+        _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let text = try arguments[0].string(title) else { return }
+            result.set(text: transform(text).utf8)
+        }
+    }
+
+    private static func ofTwoTexts(
+        _ name: String, _ title: String,
+        _ holds: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
+            guard let text = try arguments[0].text(title), let other = try arguments[1].text(title) else { return }
+            result.set(holds(text, other))
+        }
+    }
+
+    /// A text and the place in it that is so many UTF-16 code units from its start; nil where one of them is.
+    private static func cut(_ arguments: Arguments, _ title: String) throws(FerryError) -> (String, String.Index)? {
+        guard let text = try arguments[0].string(title), let number = try arguments[1].number(title) else { return nil }
+        guard case .integer(let offset) = number, offset >= 0 else { throw .row(title, "needs an index from 0") }
+        let units = text.utf16
+        guard let index = units.index(units.startIndex, offsetBy: Int(clamping: offset), limitedBy: units.endIndex)
+        else { return (text, text.endIndex) }
+        // Half a character is none.
+        return (text, index.samePosition(in: text.unicodeScalars) ?? text.unicodeScalars.index(before: units.index(after: index)))
+    }
+
+    /// Where a text next stands in another one; nil also for an empty text.
+    private static func place(
+        of wanted: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
+    ) -> Int? {
+        guard let first = wanted.first, start + wanted.count <= text.count else { return nil }
+        for place in start...(text.count - wanted.count)
+        where text[place] == first && text[place..<place + wanted.count].elementsEqual(wanted) {
+            return place
+        }
+        return nil
+    }
+
+    private static func partCount(_ text: UnsafeRawBufferPointer, _ separator: UnsafeRawBufferPointer) -> Int {
+        var (count, start) = (1, 0)
+        while let next = place(of: separator, in: text, from: start) {
+            count += 1
+            start = next + separator.count
+        }
+        return count
+    }
+
+    private static func replacing(
+        _ wanted: UnsafeRawBufferPointer, by other: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer
+    ) -> [UInt8] {
+        var replaced: [UInt8] = []
+        var start = 0
+        while let next = place(of: wanted, in: text, from: start) {
+            replaced += text[start..<next]
+            replaced += other
+            start = next + wanted.count
+        }
+        return replaced + text[start...]
+    }
+}
+
+/// A path as `NSString` takes it apart.
+private struct PathText {
+    private let parts: [Substring]
+    private let isAbsolute: Bool
+
+    init(_ text: String) {
+        parts = text.split(separator: "/")
+        isAbsolute = text.utf8.first == UInt8(ascii: "/")
+    }
+
+    var last: String { parts.last.map(String.init) ?? (isAbsolute ? "/" : "") }
+
+    var parent: String { (isAbsolute ? "/" : "") + parts.dropLast().joined(separator: "/") }
+
+    /// Where the extension's dot is in the last part; a name that begins with its only dot has none.
+    private var dot: String.Index? {
+        guard let last = parts.last, let dot = last.lastIndex(of: "."), dot != last.startIndex else { return nil }
+        return dot
+    }
+
+    var pathExtension: String {
+        guard let dot, let last = parts.last else { return "" }
+        return String(last[last.index(after: dot)...])
+    }
+
+    var withoutExtension: String {
+        guard let last = parts.last else { return isAbsolute ? "/" : "" }
+        let rest = dot.map { last[..<$0] } ?? last
+        return (isAbsolute ? "/" : "") + (parts.dropLast() + [rest]).joined(separator: "/")
+    }
+}
+
+/// What `NSString` makes of a text that begins with a number: as much as is one, else 0.
+private struct NumberPrefix {
+    private let text: [UInt8]
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        text = Array(bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }.prefix(1_000))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+    private static func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") }
+
+    private func digits(from start: Int) -> Int {
+        var end = start
+        while end < text.count, Self.isDigit(text[end]) { end += 1 }
+        return end
+    }
+
+    private var start: Int { text.first.map { Self.isSign($0) ? 1 : 0 } ?? 0 }
+
+    var integer: Int64 {
+        let end = digits(from: start)
+        guard end > start else { return 0 }
+        let isNegative = text.first == UInt8(ascii: "-")
+        return Int64(String(decoding: text[..<end], as: UTF8.self)) ?? (isNegative ? .min : .max)
+    }
+
+    var real: Double {
+        var end = digits(from: start)
+        var count = end - start
+        if end < text.count, text[end] == UInt8(ascii: ".") {
+            let fraction = digits(from: end + 1)
+            count += fraction - end - 1
+            end = fraction
+        }
+        guard count > 0 else { return 0 }
+        if end < text.count, text[end] | 0x20 == UInt8(ascii: "e") {
+            let sign = end + 1 < text.count && Self.isSign(text[end + 1]) ? 1 : 0
+            let exponent = digits(from: end + 1 + sign)
+            if exponent > end + 1 + sign { end = exponent }
+        }
+        var number = String(decoding: text[..<end], as: UTF8.self)
+        if number.hasSuffix(".") { number.removeLast() }
+        return Double(number) ?? 0
+    }
+
+    /// Whether the first character behind sign and zeros is one of `Y`, `y`, `T`, `t` and 1 to 9.
+    var isTrue: Bool {
+        let first = text[start...].first { $0 != UInt8(ascii: "0") }
+        return first.map { "YyTt123456789".utf8.contains($0) } ?? false
+    }
+}

@@ -1,0 +1,82 @@
+internal import FerryBase
+
+/// `ferry_evaluate`: runs a computation that came as a value (``ComputationProgram``), because it is deeper than
+/// SQLite's parser reads.
+extension ScalarFunction {
+    package static let evaluateName = "ferry_evaluate"
+
+    static let programs: [ScalarFunction] = [
+        ScalarFunction(evaluateName, title: "an expression", arguments: -1) { arguments, result throws(FerryError) in
+            guard case .blob(let program)? = arguments.first else {
+                throw .row("ferry_evaluate", "was given no program")
+            }
+            try result.programs.evaluator(of: program, argumentCount: arguments.count - 1)
+                .evaluate(UnsafeBufferPointer(rebasing: arguments.dropFirst()), &result)
+        }
+    ]
+}
+
+/// The few programs that a statement has, each made ready once.
+struct ProgramCache {
+    private var entries: [(program: [UInt8], argumentCount: Int, evaluator: ProgramEvaluator)] = []
+    private var oldest = 0
+
+    /// A statement has a handful of expressions that deep; more of them push each other out.
+    private static let limit = 16
+
+    mutating func evaluator(
+        of program: UnsafeRawBufferPointer, argumentCount: Int
+    ) throws(FerryError) -> ProgramEvaluator {
+        if let known = entries.first(where: {
+            $0.argumentCount == argumentCount && $0.program.count == program.count && program.elementsEqual($0.program)
+        }) {
+            return known.evaluator
+        }
+        let evaluator = try ProgramEvaluator(program, argumentCount: argumentCount)
+        let entry = (program: Array(program), argumentCount: argumentCount, evaluator: evaluator)
+        if entries.count < Self.limit {
+            entries.append(entry)
+        } else {
+            entries[oldest] = entry
+            oldest = (oldest + 1) % Self.limit
+        }
+        return evaluator
+    }
+}
+
+/// One program with the arguments of the call at hand.
+final class ProgramEvaluator: RowValues {
+    private let evaluator: RowEvaluator
+    private var values: [FunctionValue] = []
+
+    init(_ program: UnsafeRawBufferPointer, argumentCount: Int) throws(FerryError) {
+        var places = NoPlaces()
+        evaluator = try RowEvaluator(
+            try ComputationProgram.read(program, argumentCount: argumentCount), now: 0, places: &places)
+    }
+
+    func value(at place: Int) -> FunctionValue { values[place] }
+
+    func evaluate(
+        _ arguments: ScalarFunction.Arguments, _ result: inout FunctionResult
+    ) throws(FerryError) {
+        values.removeAll(keepingCapacity: true)
+        values.append(contentsOf: arguments)
+        let outcome = Result { try evaluator.value(in: self) }
+        switch outcome {
+        case .failure(let error as FerryError): throw error
+        case .failure: throw .row("an expression", "could not be evaluated")
+        case .success(.null): result.setNull()
+        case .success(.integer(let integer)): result.set(integer)
+        case .success(.real(let real)): result.set(real)
+        case .success(.text(let bytes)): result.set(text: bytes)
+        case .success(.blob(let bytes)): result.set(blob: bytes)
+        }
+    }
+
+    private struct NoPlaces: PlaceResolver {
+        mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { throw Self.none }
+        mutating func elementTextPlace() throws(FerryError) -> Int { throw Self.none }
+        static var none: FerryError { .row("ferry_evaluate", "was given no program") }
+    }
+}

@@ -1,0 +1,276 @@
+internal import FerryBase
+internal import FerryModel
+
+/// Collections: objects at the end of to-many relationships, `SUBQUERY`, `FETCH`, and what is made of them.
+extension ExpressionTranslation {
+    /// A collection, before it is said what is made of it.
+    struct Members {
+        var collection: CollectionComputation
+        /// The entity of the objects.
+        var entity: String
+        /// What a member is worth, where members are values; nil for objects.
+        var value: Typed?
+        /// The object without which there is no collection, as where a to-one relationship leads to nothing.
+        var owner: Computation?
+
+        /// The scope's own name for a member of it.
+        func member(_ variable: String?) -> ExpressionScope.Member {
+            .init(variable: variable, entity: entity, level: collection.level)
+        }
+
+        /// The member itself: its value, or its key.
+        var typed: Typed {
+            value
+                ?? Typed(
+                    computation: .column(
+                        ResolvedPath(start: .member(collection.level), end: .object(entity: entity))),
+                    type: .object(entity: entity))
+        }
+    }
+
+    /// Collections within each other: each is a subquery, of which SQLite's parser has room for few.
+    private static let levelLimit = 3
+
+    /// The members of a collection; nil for an expression that yields a single value.
+    func members(of expression: Expression) throws(FerryError) -> Members? {
+        let members = try collection(expression)
+        if let members, members.collection.level >= Self.levelLimit { throw Self.tooDeep(expression) }
+        return members
+    }
+
+    private static func tooDeep(_ expression: Expression) -> FerryError {
+        FerryError(
+            .unsupported, "`\(expression)` is a collection within more than \(levelLimit - 1) others.",
+            remedy: "Look at fewer collections within each other, or compute the value in a migration policy.")
+    }
+
+    private func collection(_ expression: Expression) throws(FerryError) -> Members? {
+        switch expression {
+        case .evaluatedObject: return nil
+        case .keyPath(let base, let steps) where base.isObject:
+            if base == .variable("entityPolicy") { return nil }
+            let path = try scope.resolve(base, steps)
+            guard path.isToMany, path.aggregate == nil else { return nil }
+            return try members(at: path, expression)
+        case .keyPath(let base, let steps):
+            guard var members = try members(of: base), members.value == nil,
+                !steps.contains(where: { if case .collectionOperator = $0 { true } else { false } })
+            else { return nil }
+            members.value = try inside(members).value(.keyPath(.variable(Self.inner), steps))
+            return members
+        case .subquery(let collection, let variable, let condition):
+            guard var members = try members(of: collection), members.value == nil else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` looks through something that is no collection of objects.",
+                    remedy: "Name a to-many relationship, as in SUBQUERY($source.books, $b, $b.price > 5).@count.")
+            }
+            members.collection.filters.append(try inside(members, variable).condition(condition))
+            return members
+        case .fetch(let entity, let condition):
+            guard scope.model.entities[entity] != nil else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` fetches objects of \(entity), which the source model does not have.",
+                    remedy: NearNames.remedy(for: entity, among: Array(scope.model.entities.keys)))
+            }
+            var members = Members(
+                collection: .init(
+                    start: .entity(entity), hops: [], level: scope.members.count, filters: [], value: nil,
+                    aggregate: .count),
+                entity: entity)
+            if condition != .constant(true) {
+                members.collection.filters.append(try inside(members, nil).condition(condition))
+            }
+            return members
+        default: return nil
+        }
+    }
+
+    /// No name that can be written.
+    private static let inner = "member of a collection"
+
+    /// The translation of what is said of a member.
+    private func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation {
+        var scope = scope
+        scope.members = scope.members.filter { $0.level < members.collection.level } + [members.member(variable)]
+        return ExpressionTranslation(scope: scope)
+    }
+
+    private func members(at path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Members {
+        guard !path.isDistinct else {
+            throw FerryError(
+                .unsupported, "`\(expression)` makes distinct what is then asked for.",
+                remedy: "Leave the distinct union out, or compute the value in a migration policy.")
+        }
+        return try members(at: path, hopCount: path.hops.count, expression)
+    }
+
+    /// The objects behind so many relationships of a path, with the value that the rest of it leads to.
+    private func members(
+        at path: ResolvedPath, hopCount: Int, _ expression: Expression
+    ) throws(FerryError) -> Members {
+        let prefix = Array(path.hops.prefix { !$0.relationship.isToMany })
+        let hops = Array(path.hops[prefix.count..<hopCount])
+        guard let last = hops.last else { preconditionFailure("a collection begins with a to-many relationship") }
+        let owner = ResolvedPath(start: path.start, hops: prefix, end: .object(entity: hops[0].entity))
+        var members = Members(
+            collection: .init(
+                start: .object(owner), hops: hops, level: scope.members.count, filters: [], value: nil,
+                aggregate: .count),
+            entity: last.relationship.destinationEntity, owner: prefix.isEmpty ? nil : .column(owner))
+        guard case .attribute = path.end else { return members }
+        var rest = path
+        (rest.start, rest.hops, rest.aggregate) = (.member(members.collection.level), Array(path.hops[hopCount...]), nil)
+        members.value = try column(rest, expression)
+        return members
+    }
+
+    // MARK: One value of many
+
+    /// `@count` and its kin at the end of a path.
+    func aggregate(
+        _ aggregate: ResolvedPath.Aggregate, _ path: ResolvedPath, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let members = try members(at: path, hopCount: aggregate.hopCount, expression)
+        if members.collection.level >= Self.levelLimit { throw Self.tooDeep(expression) }
+        return aggregate.name == "count" ? count(members) : try computed(aggregate.name, of: members, expression)
+    }
+
+    /// Keys and an operator behind `SUBQUERY(…)` or `FETCH(…)`.
+    func aggregate(
+        _ members: Members, _ steps: [KeyPathStep], _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let keys = steps.prefix { if case .key = $0 { true } else { false } }
+        guard case .collectionOperator(let name)? = steps.dropFirst(keys.count).first else {
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a collection, not one value.",
+                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
+        }
+        let rest = steps.dropFirst(keys.count + 1).filter { $0 != .key("self") && $0 != .key("SELF") }
+        if name == "count", rest.isEmpty { return count(members) }
+        guard AggregateFunction.byOperator[name] != nil else {
+            throw FerryError(
+                .unsupported, "`\(expression)` uses @\(name), which Ferry does not evaluate.",
+                remedy: "Use @count, @sum, @avg, @min or @max.")
+        }
+        var members = members
+        let path = Array(keys) + rest
+        if !path.isEmpty { members.value = try inside(members).value(.keyPath(.variable(Self.inner), path)) }
+        return try computed(name, of: members, expression)
+    }
+
+    /// `count:`, `sum:` and their kin, of a collection or of values side by side.
+    func aggregate(
+        _ selector: String, of operand: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let name = selector == "average:" ? "avg" : String(selector.dropLast())
+        if let members = try members(of: operand) {
+            return name == "count" ? count(members) : try computed(name, of: members, expression)
+        }
+        guard case .list(let elements) = operand else {
+            throw FerryError(
+                .badExpression, "`\(expression)` needs a collection, or a list in braces.",
+                remedy: "Name a to-many relationship and an attribute, or write {a, b}.")
+        }
+        if name == "count" {
+            return Typed(
+                computation: .parameter(.constant(.integer(Int64(elements.count)))), type: .attribute(.integer64))
+        }
+        var values: [Typed] = []
+        for element in elements { values.append(try value(element)) }
+        let types = Set(values.map(\.type)).subtracting([.null])
+        if types.count > 1 || name == "sum" || name == "avg" {
+            values = []
+            for element in elements { values.append(try number(element, expression)) }
+            // Of whole and other numbers the result would be now one, now the other.
+            if name == "min" || name == "max", Set(values.map(\.type.isInteger)).count > 1 {
+                throw mismatch(values[0].type.title, values.first { $0.type.isInteger != values[0].type.isInteger } ?? values[0], expression)
+            }
+        }
+        guard let function = AggregateFunction.byOperator[name] else {
+            preconditionFailure("no function for \(selector)")
+        }
+        let isNumber = name == "sum" || name == "avg"
+        return Typed(
+            computation: .call(ScalarFunction.listName(function), values.map(\.computation)),
+            type: isNumber ? .attribute(.double) : values.first { $0.type != .null }?.type ?? .null)
+    }
+
+    func count(_ members: Members) -> Typed {
+        var collection = members.collection
+        collection.aggregate = .count
+        return Typed(computation: owned(collection, members), type: .attribute(.integer64))
+    }
+
+    private func computed(_ name: String, of members: Members, _ expression: Expression) throws(FerryError) -> Typed {
+        guard let function = AggregateFunction.byOperator[name], let value = members.value else {
+            throw FerryError(
+                .badExpression, "`\(expression)` computes @\(name) of objects.", remedy: "Name one of their attributes.")
+        }
+        let isTotal = name == "sum" || name == "avg"
+        let isFit =
+            isTotal ? value.type.isNumber && value.type != .attribute(.date) : value.type.isNumber || value.type.isText
+        guard isFit || value.type.isInteger else {
+            throw mismatch(isTotal ? "numbers" : "numbers, dates or texts", value, expression)
+        }
+        var collection = members.collection
+        collection.aggregate = .function(function.name)
+        collection.value = value.computation
+        return Typed(computation: owned(collection, members), type: isTotal ? .attribute(.double) : value.type)
+    }
+
+    /// Nil where there is no collection at all.
+    private func owned(_ collection: CollectionComputation, _ members: Members) -> Computation {
+        guard let owner = members.owner else { return .collection(collection) }
+        return .choose(.isNull(owner, negated: false), .parameter(.constant(.null)), .collection(collection))
+    }
+
+    // MARK: Conditions
+
+    /// `ANY`, `ALL` and `NONE` of a collection, or of values side by side.
+    func condition(
+        _ quantifier: Predicate.Quantifier, _ operand: Expression, _ predicate: Predicate
+    ) throws(FerryError) -> Computation {
+        if case .list(let elements) = operand {
+            var conditions: [Computation] = []
+            for element in elements {
+                var translation = self
+                translation.member = try value(element)
+                conditions.append(try translation.condition(predicate))
+            }
+            switch quantifier {
+            case .any: return .any(conditions)
+            case .all: return .all(conditions)
+            case .none: return .not(.any(conditions))
+            }
+        }
+        guard let members = try members(of: operand) else {
+            throw FerryError(
+                .badExpression, "`\(quantifier.rawValue) \(operand)` asks a single value.",
+                remedy: "Leave \(quantifier.rawValue) out, or name a to-many relationship.")
+        }
+        var translation = self
+        // What is said of a member may look at collections of its own.
+        translation.scope.members.append(members.member(Self.inner))
+        translation.member = members.typed
+        let condition = try translation.condition(predicate)
+        switch quantifier {
+        case .any: return exists(members, condition)
+        case .all: return .not(exists(members, .not(condition)))
+        case .none: return .not(exists(members, condition))
+        }
+    }
+
+    /// `value IN collection`.
+    func contains(
+        _ members: Members, _ condition: (Typed) throws(FerryError) -> Computation
+    ) throws(FerryError) -> Computation {
+        exists(members, try condition(members.typed))
+    }
+
+    private func exists(_ members: Members, _ condition: Computation) -> Computation {
+        var collection = members.collection
+        collection.aggregate = .exists
+        collection.filters.append(condition)
+        return .collection(collection)
+    }
+}

@@ -1,0 +1,157 @@
+internal import FerryBase
+internal import FerryModel
+
+/// Methods of values, choices and lists.
+extension ExpressionTranslation {
+    /// What a method of a value yields.
+    func method(
+        _ selector: String, of receiver: Typed, _ arguments: [Expression], _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        if receiver.type == .null { return receiver }
+        let known = ValueMethod.all.filter { $0.selector == selector && $0.arguments.count == arguments.count }
+        // What is read of JSON is taken for what the method is for; another value fails its row.
+        let kind = receiver.type == .dynamic ? known.first?.receivers.first : ValueMethod.Kind(receiver.type)
+        guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
+            let offered = ValueMethod.all.filter { method in kind.map { method.receivers.contains($0) } ?? false }
+            throw FerryError(
+                known.isEmpty && !arguments.isEmpty ? .unsupported : .badExpression,
+                "`\(expression)` asks \(receiver.type.title) for \(selector), which Ferry does not evaluate.",
+                remedy: offered.isEmpty
+                    ? "Compute the value in a migration policy, or by a predefined function."
+                    : "Such a value has \(Set(offered.map(\.selector)).sorted().joined(separator: ", ")).")
+        }
+        var operands = [receiver.computation]
+        for (argument, wanted) in zip(arguments, method.arguments) {
+            let operand = try value(argument)
+            guard operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted else {
+                throw mismatch("\(wanted)", operand, expression)
+            }
+            operands.append(operand.computation)
+        }
+        let type = ValueType.attribute(method.result)
+        guard let function = method.function else { return Typed(computation: operands[0], type: type) }
+        return Typed(computation: .call(function, operands), type: type)
+    }
+
+    /// Keys behind something that is no object of the model: a collection, or a value.
+    func keyed(_ base: Expression, _ steps: [KeyPathStep], _ expression: Expression) throws(FerryError) -> Typed {
+        if let members = try members(of: base) { return try aggregate(members, steps, expression) }
+        if let parts = try textParts(base), let step = steps.first {
+            let typed: Typed
+            switch step {
+            case .collectionOperator("count"), .key("count"): typed = part(.size, of: parts)
+            case .key("firstObject"): typed = part(.first, of: parts)
+            case .key("lastObject"): typed = part(.last, of: parts)
+            default:
+                throw FerryError(
+                    .badExpression, "`\(expression)` asks a list of texts for \(step).",
+                    remedy: "Such a list has @count, firstObject and lastObject, and [index].")
+            }
+            return try methods(steps.dropFirst(), of: typed, expression)
+        }
+        return try methods(steps[...], of: try value(base), expression)
+    }
+
+    private func methods(
+        _ steps: ArraySlice<KeyPathStep>, of receiver: Typed, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        var typed = receiver
+        for step in steps {
+            guard case .key(let key) = step else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` has \(step) behind a single value.",
+                    remedy: "Collection operators belong behind a to-many relationship or SUBQUERY.")
+            }
+            typed = try method(key, of: typed, [], expression)
+        }
+        return typed
+    }
+
+    // MARK: Lists
+
+    /// A text and what separates its parts.
+    struct TextParts {
+        var text: Computation
+        var separator: Computation
+    }
+
+    /// The parts of a text, where the expression is `FUNCTION(text, 'componentsSeparatedByString:', separator)`.
+    func textParts(_ expression: Expression) throws(FerryError) -> TextParts? {
+        guard case .function(let receiver, "componentsSeparatedByString:", let arguments) = expression,
+            arguments.count == 1
+        else { return nil }
+        let operands = [try value(receiver), try value(arguments[0])]
+        for operand in operands where !operand.type.isText && operand.type != .dynamic && operand.type != .null {
+            throw mismatch("text", operand, expression)
+        }
+        return TextParts(text: operands[0].computation, separator: operands[1].computation)
+    }
+
+    func element(
+        _ index: ElementIndex, of list: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        if let parts = try textParts(list) { return part(index, of: parts) }
+        guard case .list(let elements) = list else {
+            throw FerryError(
+                .unsupported, "`\(expression)` takes one of a collection by its index.",
+                remedy: "Ferry takes them of {lists} and of the parts of a text.")
+        }
+        let place: Int
+        switch index {
+        case .at(let number): place = Int(clamping: number)
+        case .first: place = 0
+        case .last: place = elements.count - 1
+        case .size:
+            return Typed(
+                computation: .parameter(.constant(.integer(Int64(elements.count)))), type: .attribute(.integer64))
+        }
+        guard elements.indices.contains(place) else {
+            throw FerryError(.badExpression, "`\(expression)` has no such element.", remedy: "The first one is 0.")
+        }
+        return try value(elements[place])
+    }
+
+    private func part(_ index: ElementIndex, of parts: TextParts) -> Typed {
+        let place: Int64
+        switch index {
+        case .at(let number): place = number
+        case .first: place = 0
+        case .last: place = -1
+        case .size:
+            return Typed(
+                computation: .call("ferry_part_count", [parts.text, parts.separator]), type: .attribute(.integer64))
+        }
+        let number = Computation.parameter(.constant(.integer(place)))
+        return Typed(
+            computation: .call("ferry_part", [parts.text, parts.separator, number]), type: .attribute(.string))
+    }
+
+    // MARK: Choices
+
+    func choice(
+        _ condition: Predicate, _ value: Expression, _ other: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let (typed, type) = try alike(value, other, expression)
+        return Typed(
+            computation: .choose(try self.condition(condition), typed[0].computation, typed[1].computation), type: type)
+    }
+
+    /// Two values of one type, of which a row gets either.
+    func alike(
+        _ value: Expression, _ other: Expression, _ expression: Expression
+    ) throws(FerryError) -> ([Typed], ValueType) {
+        var typed = [try self.value(value), try self.value(other)]
+        let types = typed.map(\.type).filter { $0 != .null }
+        if types.count == 2, types[0] != types[1] {
+            if types.allSatisfy({ $0.isText }) { return (typed, .attribute(.string)) }
+            typed = [try number(value, expression), try number(other, expression)]
+            // A whole number in the place of a fraction would be divided as a whole number.
+            let isWhole = typed.allSatisfy { $0.type.isInteger }
+            guard isWhole || typed.allSatisfy({ $0.type.isReal }) else {
+                throw mismatch(typed[0].type.title, typed[1], expression)
+            }
+            return (typed, .attribute(isWhole ? .integer64 : .double))
+        }
+        return (typed, typed.first { $0.type != .null }?.type ?? .null)
+    }
+}

@@ -1,0 +1,293 @@
+internal import FerryExpression
+
+/// What fetches came to that ask nothing of the object at hand; as many as the mapping has such expressions.
+final class PlainFetches {
+    fileprivate var values: [Expression: PlainValue] = [:]
+}
+
+/// Collections, one member at a time: none is ever held.
+extension PlainEvaluator {
+    private static let operators: Set = ["count", "sum", "avg", "min", "max"]
+
+    /// The value of a path with a collection operator, or behind a collection or a list of texts; nil for others.
+    func collected(
+        _ base: Expression, _ steps: [KeyPathStep], _ expression: Expression, in scope: PlainScope
+    ) throws -> PlainValue? {
+        if let parts = try textParts(base, in: scope) {
+            let first: PlainValue
+            switch steps.first {
+            case .collectionOperator("count"), .key("count"): first = part(.size, of: parts)
+            case .key("firstObject"): first = part(.first, of: parts)
+            case .key("lastObject"): first = part(.last, of: parts)
+            default: throw PlainFailure("a list of texts has no such key")
+            }
+            return try follow(steps.dropFirst(), from: first)
+        }
+        let place = steps.firstIndex { step in
+            if case .collectionOperator(let name) = step { Self.operators.contains(name) } else { false }
+        }
+        guard let place, case .collectionOperator(let name) = steps[place] else { return nil }
+        if let known = fetches.values[expression] { return known }
+        let before = Array(steps[..<place])
+        let after = steps[(place + 1)...].filter { $0 != .key("self") && $0 != .key("SELF") }
+        let collection = before.isEmpty ? base : Expression.keyPath(base, before)
+        let value = try total(name, of: collection, in: scope) { member in try follow(after[...], from: member) }
+        if case .fetch = base, !expression.namesVariables { fetches.values[expression] = value }
+        return value
+    }
+
+    /// `count:` and its kin, of a collection or of values side by side.
+    func collected(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+        guard arguments.count == 1 else { throw PlainFailure("\(selector) takes one collection") }
+        if selector == "count:", case .list(let elements) = arguments[0] { return .integer(Int64(elements.count)) }
+        let name = selector == "average:" ? "avg" : String(selector.dropLast())
+        return try total(name, of: arguments[0], in: scope) { $0 }
+    }
+
+    private func total(
+        _ name: String, of collection: Expression, in scope: PlainScope, _ value: (PlainValue) throws -> PlainValue
+    ) throws -> PlainValue {
+        var count: Int64 = 0
+        var sum = 0.0
+        var extreme = PlainValue.null
+        let comparison = PlainComparison(options: "", patterns: patterns)
+        let exists = try eachMember(of: collection, in: scope) { member in
+            count += 1
+            if name == "count" { return }
+            let value = try value(member).plain
+            if value.isNull { return }
+            if name == "sum" || name == "avg" {
+                guard let number = PlainNumber(value) else { throw PlainFailure("@\(name) needs numbers") }
+                sum += number.real
+            } else if extreme.isNull {
+                extreme = value
+            } else if let order = try comparison.order(value, extreme) {
+                if name == "min" ? order < 0 : order > 0 { extreme = value }
+            }
+        }
+        guard exists else { return .null }
+        switch name {
+        case "count": return .integer(count)
+        case "sum": return sum.isNaN ? .null : .real(sum)
+        case "avg":
+            let mean = count == 0 ? 0 : sum / Double(count)
+            return mean.isNaN ? .null : .real(mean)
+        default: return extreme
+        }
+    }
+
+    // MARK: Members
+
+    /// Whether an expression yields several objects or values.
+    func isCollection(_ expression: Expression, in scope: PlainScope) -> Bool {
+        switch expression {
+        case .list, .subquery, .fetch: return true
+        case .keyPath(let base, let steps):
+            guard var entity = entity(of: base, in: scope) else { return isCollection(base, in: scope) }
+            for step in steps {
+                switch step {
+                case .collectionOperator(let name): if Self.operators.contains(name) { return false }
+                case .key(let key):
+                    guard objects.isRelationship(key, of: entity) else { return false }
+                    if objects.isToMany(key, of: entity) { return true }
+                    guard let next = objects.destination(of: key, in: entity) else { return false }
+                    entity = next
+                }
+            }
+            return false
+        default: return false
+        }
+    }
+
+    private func entity(of base: Expression, in scope: PlainScope) -> String? {
+        let value: PlainValue?
+        switch base {
+        case .evaluatedObject: value = scope.members.last { $0.name == nil }?.value ?? .object(scope.source)
+        case .variable("source"): value = .object(scope.source)
+        case .variable(let name):
+            value = scope.members.last { $0.name == name }?.value ?? (name == scope.variable ? scope.element : nil)
+        default: value = nil
+        }
+        guard case .object(let object)? = value else { return nil }
+        return object.entity
+    }
+
+    /// Calls the body with each member of a collection, in order.
+    ///
+    /// - Returns: False where there is no collection, because a relationship on the way to it leads to nothing.
+    func eachMember(
+        of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+    ) throws -> Bool {
+        switch expression {
+        case .list(let elements):
+            for element in elements { try body(try value(of: element, in: scope)) }
+            return true
+        case .subquery(let collection, let name, let condition):
+            return try eachMember(of: collection, in: scope) { member in
+                var inside = scope
+                inside.members.append((name, member))
+                if try holds(condition, in: inside) { try body(member) }
+            }
+        case .fetch(let entity, let condition):
+            try objects.eachObject(of: entity) { object in
+                var inside = scope
+                inside.members.append((nil, .object(object)))
+                if try holds(condition, in: inside) { try body(.object(object)) }
+            }
+            return true
+        case .keyPath(let base, let steps):
+            if isCollection(base, in: scope) {
+                return try eachMember(of: base, in: scope) { member in try body(try follow(steps[...], from: member)) }
+            }
+            return try eachMember(along: steps[...], from: try value(of: base, in: scope), isCollection: false, body)
+        default: throw PlainFailure("a single value stands for a collection")
+        }
+    }
+
+    private func eachMember(
+        along steps: ArraySlice<KeyPathStep>, from value: PlainValue, isCollection: Bool,
+        _ body: (PlainValue) throws -> Void
+    ) throws -> Bool {
+        guard case .key(let key)? = steps.first, case .object(let object) = value,
+            objects.isRelationship(key, of: object.entity)
+        else {
+            if !isCollection, value.isNull { return false }
+            try body(try follow(steps, from: value))
+            return true
+        }
+        let isToMany = objects.isToMany(key, of: object.entity)
+        var exists = isCollection || isToMany
+        try objects.eachRelated(key, of: object) { related in
+            let found = try eachMember(
+                along: steps.dropFirst(), from: .object(related), isCollection: isCollection || isToMany, body)
+            exists = exists || found
+        }
+        return exists
+    }
+
+    // MARK: Conditions
+
+    func holds(
+        _ quantifier: Predicate.Quantifier, _ collection: Expression, _ condition: Predicate, in scope: PlainScope
+    ) throws -> Bool {
+        var (isAny, isAll) = (false, true)
+        _ = try eachMember(of: collection, in: scope) { member in
+            var inside = scope
+            inside.members.append(("", member))
+            if try holds(condition, in: inside) { isAny = true } else { isAll = false }
+        }
+        switch quantifier {
+        case .any: return isAny
+        case .all: return isAll
+        case .none: return !isAny
+        }
+    }
+
+    /// Whether a value is a member of a collection, or a text a part of another one.
+    func isMember(_ comparison: Predicate.Comparison, in scope: PlainScope) throws -> Bool {
+        let rule = PlainComparison(options: comparison.options, patterns: patterns)
+        let left = try value(of: comparison.left, in: scope).plain
+        guard isCollection(comparison.right, in: scope) else {
+            return try rule.holds(try value(of: comparison.right, in: scope).plain, .contains, left)
+        }
+        var isThere = false
+        _ = try eachMember(of: comparison.right, in: scope) { member in
+            if try rule.holds(left, .equal, member.plain) { isThere = true }
+        }
+        return isThere
+    }
+
+    // MARK: Lists
+
+    private func textParts(
+        _ expression: Expression, in scope: PlainScope
+    ) throws -> (text: [UInt8], separator: [UInt8])?? {
+        guard case .function(let receiver, "componentsSeparatedByString:", let arguments) = expression,
+            arguments.count == 1
+        else { return nil }
+        let values = [try value(of: receiver, in: scope).plain, try value(of: arguments[0], in: scope).plain]
+        guard case .text(let text) = values[0], case .text(let separator) = values[1] else {
+            if values.contains(where: \.isNull) { return .some(nil) }
+            throw PlainFailure("only texts have parts")
+        }
+        return .some((text, separator))
+    }
+
+    private func part(_ index: ElementIndex, of parts: (text: [UInt8], separator: [UInt8])?) -> PlainValue {
+        guard let (text, separator) = parts else { return .null }
+        var found: [[UInt8]] = [[]]
+        var place = 0
+        while place < text.count {
+            if !separator.isEmpty, text[place...].starts(with: separator) {
+                found.append([])
+                place += separator.count
+            } else {
+                found[found.count - 1].append(text[place])
+                place += 1
+            }
+        }
+        switch index {
+        case .at(let number) where number < 0:
+            return found.count + Int(clamping: number) >= 0 ? .text(found[found.count + Int(number)]) : .null
+        case .size: return .integer(Int64(found.count))
+        case .first: return .text(found[0])
+        case .last: return .text(found[found.count - 1])
+        case .at(let number): return number < found.count ? .text(found[Int(number)]) : .null
+        }
+    }
+
+    /// A part of a text; counted from the end where the index is negative.
+    func part(_ index: Int64, of parts: Expression, in scope: PlainScope) throws -> PlainValue {
+        try textParts(parts, in: scope).map { part(.at(index), of: $0) } ?? .null
+    }
+
+    func joined(_ list: Expression, _ separator: Expression, in scope: PlainScope) throws -> PlainValue {
+        guard case .list(let elements) = list else { throw PlainFailure("only a list is joined") }
+        guard case .text(let between) = try value(of: separator, in: scope).plain else { return .null }
+        var texts: [[UInt8]] = []
+        for element in elements {
+            switch try value(of: element, in: scope).plain {
+            case .null: break
+            case .text(let text): texts.append(text)
+            default: throw PlainFailure("only texts are joined")
+            }
+        }
+        return texts.isEmpty ? .null : .text(Array(texts.joined(separator: between)))
+    }
+
+    /// What stands under the keys of a JSON document.
+    func json(_ text: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
+        let bytes: [UInt8]
+        switch try value(of: text, in: scope).plain {
+        case .null: return .null
+        case .text(let found), .blob(let found): bytes = found
+        default: throw PlainFailure("JSON needs text")
+        }
+        guard bytes.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return .null }
+        var document = try PlainJSON(bytes)
+        for name in key.split(separator: ".") {
+            guard let member = document.member(String(name)) else { return .null }
+            document = member
+        }
+        return PlainValue.json(document).plain
+    }
+
+    func element(_ index: ElementIndex, of list: Expression, in scope: PlainScope) throws -> PlainValue {
+        if let parts = try textParts(list, in: scope) { return part(index, of: parts) }
+        guard case .list(let elements) = list else { throw PlainFailure("no list stands before an index") }
+        switch index {
+        case .size: return .integer(Int64(elements.count))
+        case .first: return try value(of: elements[0], in: scope)
+        case .last: return try value(of: elements[elements.count - 1], in: scope)
+        case .at(let number): return try value(of: elements[Int(number)], in: scope)
+        }
+    }
+}
+
+extension Expression {
+    /// Whether it depends on the object at hand.
+    fileprivate var namesVariables: Bool {
+        if case .variable = self { return true }
+        return parts.contains(where: \.namesVariables)
+    }
+}

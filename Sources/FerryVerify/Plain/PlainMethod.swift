@@ -1,0 +1,141 @@
+internal import FerryModel
+internal import Foundation
+
+/// The methods of values, by Foundation's own where it has them; nil gives nil.
+enum PlainMethod {
+    static func value(of selector: String, _ receiver: PlainValue, _ arguments: [PlainValue]) throws -> PlainValue {
+        if receiver.isNull || arguments.contains(where: \.isNull) { return .null }
+        switch receiver {
+        case .text(let bytes): return try text(selector, String(decoding: bytes, as: UTF8.self), arguments)
+        case .boolean(let flag): return try number(selector, .integer(flag ? 1 : 0), arguments)
+        case .integer, .real: return try number(selector, receiver, arguments)
+        case .blob(let bytes):
+            switch selector {
+            case "length": return .integer(Int64(bytes.count))
+            case "UUIDString": return try PlainConversion.stored(receiver, as: .string)
+            default: throw PlainFailure("data has no method \(selector)")
+            }
+        default: throw PlainFailure("an object has no method \(selector)")
+        }
+    }
+
+    private static func text(_ selector: String, _ text: String, _ arguments: [PlainValue]) throws -> PlainValue {
+        let string = NSString(string: text)
+        switch selector {
+        case "length": return .integer(Int64(text.utf16.count))
+        case "uppercaseString": return .string(text.uppercased())
+        case "lowercaseString": return .string(text.lowercased())
+        case "capitalizedString": return .string(text.capitalized)
+        case "integerValue", "longLongValue", "intValue": return .integer(integer(text))
+        case "doubleValue", "floatValue": return .real(real(text))
+        case "boolValue":
+            let number = text.unicodeScalars.drop { " \t\n\r\u{0B}\u{0C}".unicodeScalars.contains($0) }
+            let digits = number.first == "+" || number.first == "-" ? number.dropFirst() : number
+            let first = digits.first { $0 != "0" }
+            return .boolean(first.map { "YyTt123456789".unicodeScalars.contains($0) } ?? false)
+        case "lastPathComponent": return .string(path(text).last)
+        case "stringByDeletingLastPathComponent": return .string(path(text).before)
+        case "pathExtension":
+            let last = path(text).last
+            guard let dot = last.lastIndex(of: "."), dot != last.startIndex else { return .string("") }
+            return .string(String(last[last.index(after: dot)...]))
+        case "stringByDeletingPathExtension":
+            let (before, last) = path(text)
+            if last == "/" || last.isEmpty { return .string(last) }
+            var kept = last
+            if let dot = last.lastIndex(of: "."), dot != last.startIndex { kept = String(last[..<dot]) }
+            return .string(before.isEmpty || before == "/" ? before + kept : before + "/" + kept)
+        case "absoluteString": return .string(text)
+        case "stringByAppendingString:": return .string(text + (try self.text(arguments, 0)))
+        case "substringFromIndex:": return .string(try cut(text, arguments).behind)
+        case "substringToIndex:": return .string(try cut(text, arguments).before)
+        case "stringByReplacingOccurrencesOfString:withString:":
+            let wanted = try self.text(arguments, 0)
+            if wanted.isEmpty { return .string(text) }
+            return .string(
+                text.replacingOccurrences(of: wanted, with: try self.text(arguments, 1), options: .literal))
+        case "hasPrefix:": return .boolean(prefix(text.utf8, try self.text(arguments, 0).utf8))
+        case "hasSuffix:":
+            return .boolean(prefix(text.utf8.reversed(), try self.text(arguments, 0).utf8.reversed()))
+        case "containsString:":
+            let wanted = try self.text(arguments, 0)
+            return .boolean(!wanted.isEmpty && string.range(of: wanted, options: .literal).location != NSNotFound)
+        case "isEqualToString:": return .boolean(text.utf8.elementsEqual(try self.text(arguments, 0).utf8))
+        default: throw PlainFailure("text has no method \(selector)")
+        }
+    }
+
+    /// A path without doubled and closing slashes, cut at its last one.
+    private static func path(_ text: String) -> (before: String, last: String) {
+        var path = text
+        while path.contains("//") { path = path.replacingOccurrences(of: "//", with: "/") }
+        if path == "/" { return ("/", "/") }
+        if path.hasSuffix("/") { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return ("", path) }
+        let before = path[..<slash]
+        return (before.isEmpty ? "/" : String(before), String(path[path.index(after: slash)...]))
+    }
+
+    private static func prefix(_ text: some Collection<UInt8>, _ start: some Collection<UInt8>) -> Bool {
+        !start.isEmpty && text.starts(with: start)
+    }
+
+    private static func text(_ arguments: [PlainValue], _ index: Int) throws -> String {
+        guard index < arguments.count, case .text(let bytes) = arguments[index] else {
+            throw PlainFailure("a method of text needs text")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The two halves of a text at a place in UTF-16; a character across it belongs to the second one.
+    private static func cut(_ text: String, _ arguments: [PlainValue]) throws -> (before: String, behind: String) {
+        guard let argument = arguments.first, case .integer(let offset)? = PlainNumber(argument), offset >= 0 else {
+            throw PlainFailure("an index begins at 0")
+        }
+        var units: Int64 = 0
+        var (before, behind) = (String.UnicodeScalarView(), String.UnicodeScalarView())
+        for scalar in text.unicodeScalars {
+            units += Int64(UTF16.width(scalar))
+            if units <= offset { before.append(scalar) } else { behind.append(scalar) }
+        }
+        return (String(before), String(behind))
+    }
+
+    private static func leading(_ text: String, _ pattern: String) -> String {
+        text.range(of: pattern, options: .regularExpression).map { String(text[$0]) } ?? ""
+    }
+
+    private static func integer(_ text: String) -> Int64 {
+        let number = leading(text, "^[\\x09-\\x0d ]*[+-]?[0-9]+").drop(while: { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) })
+        if number.isEmpty { return 0 }
+        return Int64(number) ?? (number.hasPrefix("-") ? .min : .max)
+    }
+
+    private static func real(_ text: String) -> Double {
+        let number = leading(text, "^[\\x09-\\x0d ]*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?")
+            .drop(while: { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) })
+        return strtod(String(number), nil)
+    }
+
+    private static func number(
+        _ selector: String, _ receiver: PlainValue, _ arguments: [PlainValue]
+    ) throws -> PlainValue {
+        guard let number = PlainNumber(receiver) else { throw PlainFailure("no number") }
+        switch selector {
+        case "integerValue", "longLongValue", "intValue":
+            guard case .real(let real) = number else { return receiver }
+            if real.isNaN { return .null }
+            let whole = real.rounded(.towardZero)
+            return .integer(whole >= 0x1p63 ? .max : whole < -0x1p63 ? .min : Int64(whole))
+        case "doubleValue", "floatValue", "timeIntervalSinceReferenceDate": return .real(number.real)
+        case "boolValue": return .boolean(number.real != 0)
+        case "stringValue": return try PlainConversion.stored(receiver, as: .string)
+        case "timeIntervalSince1970": return .real(number.real + 978_307_200)
+        case "dateByAddingTimeInterval:", "timeIntervalSinceDate:":
+            guard let other = arguments.first.flatMap(PlainNumber.init) else { throw PlainFailure("no number") }
+            let seconds = selector == "timeIntervalSinceDate:" ? number.real - other.real : number.real + other.real
+            return seconds.isNaN ? .null : .real(seconds)
+        default: throw PlainFailure("a number has no method \(selector)")
+        }
+    }
+}

@@ -1,0 +1,6 @@
+INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, ZDAY, ZSTAMP, ZWHEN, ZEPOCH, ZNAME, ZHEXTEXT, ZBASETEXT, ZDATA, ZJSON, ZJSONDATA, ZUIDTEXT) VALUES
+    (1, 1, 1, '17.05.2016 19:01', '2016-05-17T19:01:02.250Z', 485204462.25, 1463511662, 'Kafka, Franz', '00ffA5', 'AAECAw==', x'0001fe', '{"address": {"city": "Praha \u00e9", "zip": 11000}, "tags": ["a", 1]}', x'7b2273636f7265223a20312e357d', '0e984725-c51c-4bf4-9960-e1c80e27aba0'),
+    (2, 1, 1, '29.02.2000 00:00', '1999-12-31', -31622400, 0, 'Anonymous', '', '', x'', '', NULL, NULL),
+    (3, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+    (4, 1, 1, '01.07.2001 12:30', '2001-01-01T02:00:00+02:00', 0.5, -1, 'a, b, c', 'ff', '////', x'00', ' {"address": null} ', x'7b7d', 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF');
+UPDATE Z_PRIMARYKEY SET Z_MAX = 4 WHERE Z_NAME = 'Thing';
