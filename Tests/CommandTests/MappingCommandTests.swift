@@ -183,7 +183,7 @@ struct MappingCommandTests {
 
         let file = folder.file("sub/stand-in.json")
         try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: true)
-        let begun = Captured.run(["mapping", "init", "--extends", base, "-o", file] + models)
+        let begun = Captured.run(["mapping", "init", "--extends", base, "--output", file] + models)
         #expect(begun.exitCode == .success, "\(begun.diagnostics)")
         #expect(begun.output.contains("3 places are open"))
         #expect(begun.diagnostics.contains("policy App.BookPolicy"))

@@ -21,15 +21,16 @@ struct MappingShowCommand: Command {
         let rendering = MappingRendering(model: try MappingFile.load(path: path))
         let warnings = rendering.model.warnings + rendering.losses
         console.result(
-            [("mapping", rendering.json), ("warnings", .strings(warnings))], text: [rendering.json.pretty])
-        if !console.isJSON { for warning in warnings { console.note("ferry: warning: \(warning)") } }
+            [("mapping", rendering.json), ("warnings", .strings(warnings))], verbatim: rendering.json.pretty)
+        if !console.isJSON { for warning in warnings { console.warn(warning) } }
         return .success
     }
 }
 
 struct MappingInitCommand: Command {
     static let syntax = Syntax(
-        "mapping init", summary: "Makes a mapping file to begin with, for two model versions or for migration policies.",
+        "mapping init",
+        summary: "Makes a mapping file to begin with, for two model versions or for migration policies.",
         discussion: "What Core Data would infer is filled in; properties that follow by their name alone are automatic "
             + "and left out. Where nothing can be inferred, the reason stands after ?? in place of an expression: such a "
             + "file is refused until an expression stands there. Changes that no expression settles are told on standard "
@@ -63,7 +64,9 @@ struct MappingInitCommand: Command {
                 throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
             }
         } else {
-            guard words.count == 2 else { throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.") }
+            guard words.count == 2 else {
+                throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.")
+            }
             guard models.isEmpty else { throw arguments.wrong("--models has no meaning without --extends.") }
         }
     }
@@ -125,12 +128,19 @@ struct MappingInitCommand: Command {
     private func show(
         _ rendering: MappingRendering, _ open: [JSON], _ notes: [String], on console: Console
     ) throws(FerryError) {
-        var text = [rendering.json.pretty]
+        let members = [("mapping", rendering.json), ("open", JSON.array(open))]
         if let output {
-            try FileLayer().replace(output, with: Array((rendering.json.pretty + "\n").utf8))
-            text = ["\(output): \(open.count) \(open.count == 1 ? "place is" : "places are") open."]
+            let files = FileLayer()
+            guard try !files.exists(output) else {
+                throw FerryError(
+                    .outputExists, "\(output) exists already.", remedy: "Name another file, or move that one away.")
+            }
+            try files.replace(output, with: Array((rendering.json.pretty + "\n").utf8))
+            let places = "\(open.count) \(open.count == 1 ? "place is" : "places are") open"
+            console.result(members, text: ["\(output): \(places)."])
+        } else {
+            console.result(members, verbatim: rendering.json.pretty)
         }
-        console.result([("mapping", rendering.json), ("open", .array(open))], text: text)
         if !console.isJSON { for note in notes { console.note("ferry: \(note)") } }
     }
 

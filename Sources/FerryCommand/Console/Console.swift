@@ -66,6 +66,15 @@ package struct Console: Sendable {
         sink((lines ?? [line]).map { $0 + "\n" }.joined())
     }
 
+    /// The result: an object for machines, or a text that another program reads and that is not broken into lines.
+    func result(_ members: [(String, JSON)], verbatim text: String) {
+        if isJSON {
+            result(members, text: [])
+        } else if !isQuiet {
+            output(text + "\n")
+        }
+    }
+
     /// The result: an object for machines, or its text for people, made for lines of a width.
     func result(_ members: [(String, JSON)], text: (_ width: Int) -> [String]) {
         if isJSON {

@@ -1,4 +1,4 @@
-package import FerryExpression
+internal import FerryExpression
 package import FerryModel
 
 /// A mapping file to begin with, for what a mapping model leaves to migration policies.
