@@ -53,7 +53,7 @@ final class StepContext {
         return mapping
     }
 
-    /// Whether carrying the rows takes neither scratch nor a sorter: each object becomes one, and none is looked up.
+    /// Whether carrying the rows leaves scratch alone: each object becomes one at most, and none is looked up.
     var carriesPlainRows: Bool {
         assignments.associated.isEmpty && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
     }

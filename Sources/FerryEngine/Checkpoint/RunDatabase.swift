@@ -15,10 +15,10 @@ struct RunDatabase {
     /// What a chunk writes should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
 
-    /// The same where rows are only read and written, and no statement sorts.
+    /// The same where rows are only read and written.
     ///
     /// A chunk that several mappings read may hold more then, and there are fewer of them to commit.
-    private static let plainRowsCaches: KeyValuePairs = ["main": 9, "scratch": 1, "source": 9, "temp": 1]
+    private static let plainRowsCaches: KeyValuePairs = ["main": 8, "scratch": 1, "source": 9, "temp": 1]
 
     /// Small sorters, which are as large as the main cache, are quicker than large ones.
     private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
@@ -33,18 +33,15 @@ struct RunDatabase {
 
     /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
     static func reusedSourceBytes(_ context: StepContext) -> Int {
-        // Main counts twice where it does for a sorter, too.
-        context.options.memory.workingCaches / 60 * (context.carriesPlainRows ? 27 : 8) / 4 * 3
+        // Main counts twice: for itself and for a sorter.
+        let caches = context.options.memory.workingCaches
+        return (context.carriesPlainRows ? caches / 27 * 9 : caches / 15 * 2) / 4 * 3
     }
 
     /// Shares the caches out for the rows.
     static func shareCachesForRows(_ context: StepContext) throws(DatabaseError) {
-        let bytes = context.options.memory.workingCaches
-        if context.carriesPlainRows {
-            try context.connection.shareCaches(bytes, among: plainRowsCaches, sorters: 0)
-        } else {
-            try context.connection.shareCaches(bytes, among: rowsCaches)
-        }
+        try context.connection.shareCaches(
+            context.options.memory.workingCaches, among: context.carriesPlainRows ? plainRowsCaches : rowsCaches)
     }
 
     /// Shares the caches out for what comes after the rows.

@@ -1,4 +1,4 @@
-package import FerrySQLite
+internal import FerrySQLite
 
 /// Rows whose objects are looked for together: what is on disk is then read in its order, not wherever a value stands.
 ///

@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
