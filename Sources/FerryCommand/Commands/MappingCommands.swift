@@ -29,7 +29,8 @@ struct MappingShowCommand: Command {
 
 struct MappingInitCommand: Command {
     static let syntax = Syntax(
-        "mapping init", summary: "Makes a mapping file to begin with, for two model versions or for migration policies.",
+        "mapping init",
+        summary: "Makes a mapping file to begin with, for two model versions or for migration policies.",
         discussion: "What Core Data would infer is filled in; properties that follow by their name alone are automatic "
             + "and left out. Where nothing can be inferred, the reason stands after ?? in place of an expression: such a "
             + "file is refused until an expression stands there. Changes that no expression settles are told on standard "
@@ -63,7 +64,9 @@ struct MappingInitCommand: Command {
                 throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
             }
         } else {
-            guard words.count == 2 else { throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.") }
+            guard words.count == 2 else {
+                throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.")
+            }
             guard models.isEmpty else { throw arguments.wrong("--models has no meaning without --extends.") }
         }
     }
