@@ -183,5 +183,7 @@ extension [Predicate] {
     }
 
     fileprivate var memberValues: String { comparisons.map(\.right.description).joined(separator: ", ") }
-    fileprivate var memberOptions: String { comparisons.first.map { $0.options.isEmpty ? "" : "[\($0.options)]" } ?? "" }
+    fileprivate var memberOptions: String {
+        comparisons.first.map { $0.options.isEmpty ? "" : "[\($0.options)]" } ?? ""
+    }
 }

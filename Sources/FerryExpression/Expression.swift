@@ -24,6 +24,9 @@ package indirect enum Expression: Sendable, Hashable {
     /// One of several values: `list[0]`.
     case element(Expression, ElementIndex)
 
+    /// `table:key:('name', value)`: what a table of the mapping file has for a value.
+    package static let tableSelector = "table:key:"
+
     /// The member that a quantified predicate looks at; no name that can be written is empty.
     package static let member = Expression.variable("")
 

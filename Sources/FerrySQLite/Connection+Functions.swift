@@ -45,7 +45,7 @@ extension Connection {
     /// Makes an aggregate function known to this connection.
     ///
     /// - Parameters:
-    ///   - aggregate: Its name in SQL.
+    ///   - name: Its name in SQL.
     ///   - arguments: How many it takes.
     ///   - make: Begins with a group of rows.
     /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.

@@ -73,7 +73,10 @@ private final class ThreeWays: PlainObjectSource {
     // MARK: The three
 
     func compare(_ expression: Tree, _ typed: ExpressionTranslation.Typed) throws {
-        let found = [outcome { try self.bySQL(typed) }, outcome { try self.bySwift(typed) }, outcome { try self.plainly(expression) }]
+        let found = [
+            outcome { try self.bySQL(typed) }, outcome { try self.bySwift(typed) },
+            outcome { try self.plainly(expression) },
+        ]
         for (index, other) in found.enumerated().dropFirst() where !isSame(found[0], other) {
             Issue.record(
                 "`\(expression)` of \(values): \(String(describing: found[0])) in SQL, \(String(describing: other)) \(index == 1 ? "in Swift" : "plainly")"
@@ -217,9 +220,12 @@ private struct RandomLanguage {
     private mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
     private static let texts = [
-        "", "a", "A", "ab", "ß", "é", "e\u{301}", "😀", "a😀b", "İ", "0", "-1.5e3x", "  +12 apples", "12", "true", "NO", "y",
-        "/tmp/a.b/file.tar.gz", "/", "a//b/", "plain.", ".hidden", "x/.y.z", "one two  three", " ", "a*b?c", "\\", "a\\*",
-        "0E984725-C51C-4BF4-9960-E1C80E27ABA0", "9223372036854775808", "-99999999999999999999", "1e400", ".5", "5.", "--1",
+        "", "a", "A", "ab", "ß", "é", "e\u{301}", "😀", "a😀b", "İ", "0", "-1.5e3x", "  +12 apples", "12", "true", "NO",
+        "y",
+        "/tmp/a.b/file.tar.gz", "/", "a//b/", "plain.", ".hidden", "x/.y.z", "one two  three", " ", "a*b?c", "\\",
+        "a\\*",
+        "0E984725-C51C-4BF4-9960-E1C80E27ABA0", "9223372036854775808", "-99999999999999999999", "1e400", ".5", "5.",
+        "--1",
     ]
     private static let reals: [Double] = [0, -0.0, 1, -1, 0.5, 2.5, -2.5, 1e300, -1e300, .leastNonzeroMagnitude, 9e18, 1e19, 7, 60]
     private static let wholes: [Int64] = [0, 1, -1, 2, 7, 60, 63, 64, -64, 1 << 53, .max, .min]
@@ -279,7 +285,8 @@ private struct RandomLanguage {
             return call(text(depth - 1), pick(["length", "integerValue", "doubleValue", "boolValue", "longLongValue"]))
         case 9: return call(number(depth - 1), pick(["integerValue", "doubleValue", "boolValue"]))
         case 10: return .keyPath(parts(depth), [.collectionOperator("count")])
-        case 11: return .keyPath(key("date"), [.key(pick(["timeIntervalSince1970", "timeIntervalSinceReferenceDate"]))])
+        case 11:
+            return .keyPath(key("date"), [.key(pick(["timeIntervalSince1970", "timeIntervalSinceReferenceDate"]))])
         case 12: return call(key("date"), "timeIntervalSinceDate:", [key("date")])
         default: return .predefined("castObject:toType:", [number(depth - 1), .constant(.string("NSNumber"))])
         }
@@ -329,7 +336,8 @@ private struct RandomLanguage {
         case 2: return .or([condition(depth - 1), condition(depth - 1)])
         case 3:
             return .comparison(
-                .init(left: pick([text(0), number(0)]), comparator: pick([.equal, .notEqual]), right: .constant(.null)))
+                .init(
+                    left: pick([text(0), number(0)]), comparator: pick([.equal, .notEqual]), right: .constant(.null)))
         case 4, 5:
             return .comparison(
                 .init(

@@ -73,7 +73,8 @@ struct MappingCommandTests {
         #expect(
             problems.count == 2
                 && problems.allSatisfy {
-                    $0.code == "badMapping" && $0.message.contains("mapping.json:") && $0.message.contains("is open: ??")
+                    $0.code == "badMapping" && $0.message.contains("mapping.json:")
+                        && $0.message.contains("is open: ??")
                 })
 
         let lines = begun.output.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -156,7 +157,8 @@ struct MappingCommandTests {
         #expect(count > 40)
     }
 
-    @Test("What a policy did is listed with types, is refused all at once while it is open, and runs when it is written")
+    @Test(
+        "What a policy did is listed with types, is refused all at once while it is open, and runs when it is written")
     func standsIn() throws {
         let folder = try TemporaryFolder()
         let old = try model(

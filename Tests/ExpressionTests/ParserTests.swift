@@ -131,7 +131,10 @@ import Testing
             ("SOME a.b IN {1, 2} AND c == 1", "ANY a.b IN {1, 2} AND c == 1"),
             ("NOT NONE a.b BETWEEN {1, 2}", "NOT NONE a.b BETWEEN {1, 2}"),
             ("a == 1 AND ALL b.c LIKE[c] 'x'", "a == 1 AND ALL b.c MATCHES[c] \"(?s)x\""),
-            ("SUBQUERY(a, $x, $x.b == 1 OR TRUEPREDICATE).@count > 0", "SUBQUERY(a, $x, $x.b == 1 OR TRUEPREDICATE).@count > 0"),
+            (
+                "SUBQUERY(a, $x, $x.b == 1 OR TRUEPREDICATE).@count > 0",
+                "SUBQUERY(a, $x, $x.b == 1 OR TRUEPREDICATE).@count > 0"
+            ),
             ("ternary(a == 1, {1, 2}[LAST], b.c[0].d) == 2", "TERNARY(a == 1, {1, 2}[LAST], b.c[0].d) == 2"),
             (
                 "fetch(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'A', 'b = 1'), $manager.sourceContext, YES) == 2",

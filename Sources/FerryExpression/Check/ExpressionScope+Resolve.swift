@@ -143,7 +143,8 @@ extension ExpressionScope {
         resolved.aggregate = .init(name: name, hopCount: hopCount)
         if name != "count", case .object = resolved.end {
             throw FerryError(
-                .badExpression, "`\(path)` computes @\(name) of objects.", remedy: "Name one of their attributes behind it.")
+                .badExpression, "`\(path)` computes @\(name) of objects.",
+                remedy: "Name one of their attributes behind it.")
         }
     }
 

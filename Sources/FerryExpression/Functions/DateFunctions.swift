@@ -15,7 +15,8 @@ extension ScalarFunction {
             if pattern == DatePattern.iso8601 {
                 seconds = ISODate.seconds(text)
             } else {
-                seconds = try result.formatters.formatter(pattern, zone).date(from: text)?.timeIntervalSinceReferenceDate
+                seconds = try result.formatters.formatter(pattern, zone).date(from: text)?
+                    .timeIntervalSinceReferenceDate
             }
             guard let seconds else { throw .row(title, "was given text that is no date of this form") }
             result.set(seconds)

@@ -55,7 +55,9 @@ extension ScalarFunction {
         ScalarFunction("ferry_add_seconds", title: "dateByAddingTimeInterval:", arguments: 2) {
             arguments, result throws(FerryError) in
             let title = "dateByAddingTimeInterval:"
-            guard let date = try arguments[0].number(title), let seconds = try arguments[1].number(title) else { return }
+            guard let date = try arguments[0].number(title), let seconds = try arguments[1].number(title) else {
+                return
+            }
             result.set(date.real + seconds.real)
         },
         ScalarFunction("ferry_seconds_between", title: "timeIntervalSinceDate:", arguments: 2) {
@@ -147,7 +149,10 @@ extension ScalarFunction {
         guard let index = units.index(units.startIndex, offsetBy: Int(clamping: offset), limitedBy: units.endIndex)
         else { return (text, text.endIndex) }
         // Half a character is none.
-        return (text, index.samePosition(in: text.unicodeScalars) ?? text.unicodeScalars.index(before: units.index(after: index)))
+        return (
+            text,
+            index.samePosition(in: text.unicodeScalars) ?? text.unicodeScalars.index(before: units.index(after: index))
+        )
     }
 
     /// Where a text next stands in another one; nil also for an empty text.

@@ -40,7 +40,8 @@ package struct ScalarFunction: Sendable {
 
     /// Every function, in no particular order.
     package static let all: [ScalarFunction] =
-        arithmetic + mathematics + bitwise + text + comparison + matching + conversions + json + fitted + programs + lists + methods + searches
+        arithmetic + mathematics + bitwise + text + comparison + matching + conversions + json + fitted + programs
+        + lists + methods + searches
         + dates + encodings
 
     func takes(_ count: Int) -> Bool { argumentCount < 0 ? count <= 127 : argumentCount == count }

@@ -69,7 +69,8 @@ extension ExpressionTranslation {
         case .fetch(let entity, let condition):
             guard scope.model.entities[entity] != nil else {
                 throw FerryError(
-                    .badExpression, "`\(expression)` fetches objects of \(entity), which the source model does not have.",
+                    .badExpression,
+                    "`\(expression)` fetches objects of \(entity), which the source model does not have.",
                     remedy: NearNames.remedy(for: entity, among: Array(scope.model.entities.keys)))
             }
             var members = Members(
@@ -89,7 +90,8 @@ extension ExpressionTranslation {
     private static let inner = "member of a collection"
 
     /// The translation of what is said of a member.
-    private func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation {
+    private func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation
+    {
         var scope = scope
         scope.members = scope.members.filter { $0.level < members.collection.level } + [members.member(variable)]
         return ExpressionTranslation(scope: scope)
@@ -119,7 +121,9 @@ extension ExpressionTranslation {
             entity: last.relationship.destinationEntity, owner: prefix.isEmpty ? nil : .column(owner))
         guard case .attribute = path.end else { return members }
         var rest = path
-        (rest.start, rest.hops, rest.aggregate) = (.member(members.collection.level), Array(path.hops[hopCount...]), nil)
+        (rest.start, rest.hops, rest.aggregate) = (
+            .member(members.collection.level), Array(path.hops[hopCount...]), nil
+        )
         members.value = try column(rest, expression)
         return members
     }
@@ -183,7 +187,9 @@ extension ExpressionTranslation {
             for element in elements { values.append(try number(element, expression)) }
             // Of whole and other numbers the result would be now one, now the other.
             if name == "min" || name == "max", Set(values.map(\.type.isInteger)).count > 1 {
-                throw mismatch(values[0].type.title, values.first { $0.type.isInteger != values[0].type.isInteger } ?? values[0], expression)
+                throw mismatch(
+                    values[0].type.title, values.first { $0.type.isInteger != values[0].type.isInteger } ?? values[0],
+                    expression)
             }
         }
         guard let function = AggregateFunction.byOperator[name] else {
@@ -204,7 +210,8 @@ extension ExpressionTranslation {
     private func computed(_ name: String, of members: Members, _ expression: Expression) throws(FerryError) -> Typed {
         guard let function = AggregateFunction.byOperator[name], let value = members.value else {
             throw FerryError(
-                .badExpression, "`\(expression)` computes @\(name) of objects.", remedy: "Name one of their attributes.")
+                .badExpression, "`\(expression)` computes @\(name) of objects.", remedy: "Name one of their attributes."
+            )
         }
         let isTotal = name == "sum" || name == "avg"
         let isFit =

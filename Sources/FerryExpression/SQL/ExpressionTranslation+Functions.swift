@@ -49,6 +49,26 @@ extension ExpressionTranslation {
         return Typed(computation: .call("ferry_json_value", [operand.computation] + keys), type: .dynamic)
     }
 
+    /// What a table has for a value; nil for one that it does not have.
+    func looked(up key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
+        guard case .constant(.string(let text)) = table, text.hasPrefix("{") else {
+            throw FerryError(
+                .badExpression, "`\(expression)` names a table, which only a mapping file has.",
+                remedy: "Write it under \"tables\" in a JSON mapping file, and its name in quotes.")
+        }
+        let operand = try value(key)
+        let name: Computation
+        switch operand.type {
+        case .attribute(.string), .attribute(.uri), .null: name = operand.computation
+        case .dynamic: name = .call("ferry_to_string", [operand.computation])
+        case .attribute(let type) where type.isNumeric || type == .boolean:
+            name = .call("ferry_to_string", [operand.computation])
+        default: throw mismatch("a text or a number", operand, expression)
+        }
+        return Typed(
+            computation: .call("ferry_json_get", [.parameter(.constant(.string(text))), name]), type: .dynamic)
+    }
+
     /// The values of a list with a text between them.
     func joined(_ list: Expression, _ separator: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .list(let elements) = list else {

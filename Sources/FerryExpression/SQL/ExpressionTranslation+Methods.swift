@@ -7,10 +7,10 @@ extension ExpressionTranslation {
     func method(
         _ selector: String, of receiver: Typed, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
-        if receiver.type == .null { return receiver }
         let known = ValueMethod.all.filter { $0.selector == selector && $0.arguments.count == arguments.count }
         // What is read of JSON is taken for what the method is for; another value fails its row.
-        let kind = receiver.type == .dynamic ? known.first?.receivers.first : ValueMethod.Kind(receiver.type)
+        let isOpen = receiver.type == .dynamic || receiver.type == .null
+        let kind = isOpen ? known.first?.receivers.first : ValueMethod.Kind(receiver.type)
         guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
             let offered = ValueMethod.all.filter { method in kind.map { method.receivers.contains($0) } ?? false }
             throw FerryError(

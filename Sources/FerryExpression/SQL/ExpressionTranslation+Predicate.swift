@@ -59,7 +59,8 @@ extension ExpressionTranslation {
     private func search(
         _ function: String, _ text: Typed, _ wanted: Typed, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation {
-        for operand in [text, wanted] where !(operand.type.isText || operand.type == .dynamic || operand.type == .null) {
+        for operand in [text, wanted] where !(operand.type.isText || operand.type == .dynamic || operand.type == .null)
+        {
             throw incomparable(text, wanted, comparison)
         }
         return .call(function, [text.computation, wanted.computation, options(comparison)])

@@ -132,6 +132,7 @@ package struct ExpressionTranslation {
         case ("now", 0): return Typed(computation: .parameter(.now), type: .attribute(.date))
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
+        case (Expression.tableSelector, 2): return try looked(up: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
         case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1):
@@ -287,7 +288,9 @@ package struct ExpressionTranslation {
             return try value(.keyPath(receiver, path.split(separator: ".").map { .key(String($0)) }))
         }
         if selector == "count", let members = try members(of: receiver) { return count(members) }
-        if case .variable(let name) = receiver, ["manager", "destination", "entityMapping", "propertyMapping"].contains(name) {
+        if case .variable(let name) = receiver,
+            ["manager", "destination", "entityMapping", "propertyMapping"].contains(name)
+        {
             throw FerryError(
                 .unsupported, "`\(expression)` calls \(selector) of $\(name), which gives no value of an attribute.",
                 remedy: "Compute the value in a migration policy, or by a predefined function.")

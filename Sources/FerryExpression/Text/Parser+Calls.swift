@@ -82,7 +82,8 @@ extension Parser {
         }
         let expression = Expression.fetch(entity: entity, try Predicate.parse(condition))
         switch arguments[2] {
-        case .constant(.boolean(true)), .constant(.integer(1)): return .keyPath(expression, [.collectionOperator("count")])
+        case .constant(.boolean(true)), .constant(.integer(1)):
+            return .keyPath(expression, [.collectionOperator("count")])
         case .constant(.boolean(false)), .constant(.integer(0)): return expression
         default: throw lexer.error("FETCH ends with YES (only the count) or NO", at: called.position)
         }

@@ -51,6 +51,8 @@ struct PredefinedFunction {
             PredefinedFunction("ifnil:then:", 2, nil),
             // Ferry's own: the values of a list, those that are nil left out, with a text between them.
             PredefinedFunction("join:with:", 2, nil),
+            // Ferry's own: what a table of the mapping file has for a value; its content stands for its name.
+            PredefinedFunction(Expression.tableSelector, 2, nil),
             PredefinedFunction("random", 0, nil),
             PredefinedFunction("random:", 1, nil),
             PredefinedFunction("sum:", 1, nil),

@@ -4,7 +4,7 @@ internal import FerryExpression
 /// Reads Ferry's own mapping file.
 struct JSONMappingFile {
     private static let formatVersion = 1
-    static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions"]
+    static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions", "tables"]
     private static let entityMappingKeys = [
         "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
         "relationships", "policy",
@@ -47,7 +47,13 @@ struct JSONMappingFile {
             }
         }
         if base == nil, members["entityMappings"] == nil { throw root.error("the key \"entityMappings\" is missing") }
-        let own = try members["entityMappings"].map(entityMappings) ?? []
+        let tables = try members["tables"].map(tables) ?? [:]
+        let own =
+            try members["entityMappings"].map { (cursor) throws(FerryError) in
+                try entityMappings(cursor).map { (mapping) throws(FerryError) in
+                    try filled(mapping, from: tables, cursor)
+                }
+            } ?? []
         let all = replacing(own, in: base?.entityMappings ?? [])
         return MappingModel(
             name: name, path: path,
@@ -83,6 +89,51 @@ struct JSONMappingFile {
             }
         }
         return result
+    }
+
+    /// Tables by their names, each as the text of an object of JSON.
+    private static func tables(_ cursor: JSONCursor) throws(FerryError) -> [String: String] {
+        var tables: [String: String] = [:]
+        for (name, table) in try cursor.members() {
+            var members: [String] = []
+            for (key, value) in try table.members() {
+                guard let text = value.node.scalarText else {
+                    throw value.error("a table holds texts, numbers, true, false and null")
+                }
+                members.append("\(JSONNode.quoted(key)):\(text)")
+            }
+            tables[name] = "{\(members.joined(separator: ","))}"
+        }
+        return tables
+    }
+
+    /// The mapping with the content of tables in the places of their names.
+    private static func filled(
+        _ mapping: EntityMapping, from tables: [String: String], _ cursor: JSONCursor
+    ) throws(FerryError) -> EntityMapping {
+        var unknown: String?
+        func fill(_ part: Expression) -> Expression? {
+            guard case .predefined(Expression.tableSelector, let operands) = part, operands.count == 2,
+                case .constant(.string(let name)) = operands[0]
+            else { return nil }
+            guard let table = tables[name] else {
+                unknown = name
+                return nil
+            }
+            return .predefined(
+                Expression.tableSelector, [.constant(.string(table)), operands[1].replacing(fill)])
+        }
+        var mapping = mapping
+        for (name, rule) in mapping.attributes {
+            if case .value(let expression) = rule { mapping.attributes[name] = .value(expression.replacing(fill)) }
+        }
+        mapping.filter = mapping.filter?.replacing(fill)
+        if let unknown {
+            throw cursor.error(
+                "entity mapping \"\(mapping.name)\" names the table \"\(unknown)\", which \"tables\" does not have"
+                    + nearNameHint(unknown, among: tables.keys))
+        }
+        return mapping
     }
 
     private static func partitions(_ cursor: JSONCursor, of known: [String]) throws(FerryError) -> [[String]] {
@@ -143,7 +194,8 @@ struct JSONMappingFile {
         var mapping = EntityMapping(
             name: try members["name"]?.name()
                 ?? EntityMapping.derivedName(source: source, destination: destinationName),
-            source: source, destination: destinationName, filter: try members["where"].flatMap { (cursor) throws(FerryError) in
+            source: source, destination: destinationName,
+            filter: try members["where"].flatMap { (cursor) throws(FerryError) in
                 cursor.openText == nil ? try predicate(cursor) : nil
             },
             iteration: iteration, unique: try members["unique"].map(unique) ?? [],

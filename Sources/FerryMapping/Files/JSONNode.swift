@@ -39,3 +39,31 @@ struct JSONSyntaxError: Error {
     var line: Int
     var message: String
 }
+
+extension JSONNode {
+    /// A scalar as JSON writes it; nil for arrays and objects.
+    var scalarText: String? {
+        switch value {
+        case .null: "null"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .number(let text): text
+        case .string(let text): Self.quoted(text)
+        case .array, .object: nil
+        }
+    }
+
+    static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\0"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

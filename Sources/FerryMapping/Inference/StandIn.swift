@@ -23,8 +23,13 @@ package struct StandIn: Sendable {
     package init(for model: MappingModel, source: ModelVersion, destination: ModelVersion) {
         for mapping in model.entityMappings where mapping.policyClassName != nil || !mapping.unreadable.isEmpty {
             let policy = mapping.policyClassName.map { "policy \($0)" } ?? "unreadable parts"
-            let user = mapping.userInfo.isEmpty ? "" : ", user info \(mapping.userInfo.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", "))"
-            notes.append("\(mapping.name): \(mapping.source ?? "nothing") to \(mapping.destination ?? "nothing"), \(policy)\(user).")
+            let user =
+                mapping.userInfo.isEmpty
+                ? ""
+                : ", user info \(mapping.userInfo.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", "))"
+            notes.append(
+                "\(mapping.name): \(mapping.source ?? "nothing") to \(mapping.destination ?? "nothing"), \(policy)\(user)."
+            )
             guard let from = mapping.source, let to = mapping.destination, source.model.entities[from] != nil,
                 destination.model.entities[to] != nil
             else {
@@ -57,9 +62,13 @@ package struct StandIn: Sendable {
                 if let own, own.type.converts(to: attribute.type) {
                     standIn.attributes[attribute.name] = .value(Expression(sourceKeys: attribute.name))
                 } else if let own {
-                    add(open: mapping, attribute.name, "\(type), of $source.\(attribute.name), which is \(own.type.sourceName)")
+                    add(
+                        open: mapping, attribute.name,
+                        "\(type), of $source.\(attribute.name), which is \(own.type.sourceName)")
                 } else {
-                    add(open: mapping, attribute.name, attribute.isOptional || attribute.defaultValue != nil ? "\(type), or null" : type)
+                    add(
+                        open: mapping, attribute.name,
+                        attribute.isOptional || attribute.defaultValue != nil ? "\(type), or null" : type)
                 }
             }
         }

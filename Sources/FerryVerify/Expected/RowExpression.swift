@@ -14,7 +14,7 @@ indirect enum RowExpression {
     /// What the evaluator itself makes something of, beside ``PlainFunction``.
     private static let special: Set<String> = [
         "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
-        "join:with:", "split:by:at:",
+        "join:with:", "split:by:at:", Expression.tableSelector,
     ]
 
     /// Nil where anything else is asked for than the row at hand.

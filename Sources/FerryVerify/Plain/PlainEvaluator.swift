@@ -64,6 +64,13 @@ package struct PlainEvaluator {
             case "ifnil:then:" where arguments.count == 2:
                 let first = try value(of: arguments[0], in: scope).plain
                 return first.isNull ? try value(of: arguments[1], in: scope) : first
+            case Expression.tableSelector where arguments.count == 2:
+                guard case .constant(.string(let table)) = arguments[0] else { throw PlainFailure("no table") }
+                let key = try value(of: arguments[1], in: scope).plain
+                guard case .text(let name) = try PlainConversion.stored(key, as: .string) else { return .null }
+                return PlainValue.json(
+                    try PlainJSON(Array(table.utf8)).member(String(decoding: name, as: UTF8.self)) ?? .null
+                ).plain
             case "join:with:" where arguments.count == 2: return try joined(arguments[0], arguments[1], in: scope)
             case "split:by:at:" where arguments.count == 3:
                 guard case .integer(let index)? = PlainNumber(try value(of: arguments[2], in: scope).plain) else {

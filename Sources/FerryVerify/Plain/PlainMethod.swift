@@ -106,7 +106,8 @@ enum PlainMethod {
     }
 
     private static func integer(_ text: String) -> Int64 {
-        let number = leading(text, "^[\\x09-\\x0d ]*[+-]?[0-9]+").drop(while: { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) })
+        let number = leading(text, "^[\\x09-\\x0d ]*[+-]?[0-9]+").drop(while: { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) }
+        )
         if number.isEmpty { return 0 }
         return Int64(number) ?? (number.hasPrefix("-") ? .min : .max)
     }

@@ -5,7 +5,8 @@ internal import Foundation
 enum PlainTypedFunction {
     private static let known: Set = [
         "date:format:", "date:format:zone:", "text:format:", "text:format:zone:", "dateSince1970:", "secondsSince1970:",
-        "hex:", "dataFromHex:", "base64:", "dataFromBase64:", "dataFromText:", "textFromData:", "uuid:", "uuidFromName:",
+        "hex:", "dataFromHex:", "base64:", "dataFromBase64:", "dataFromText:", "textFromData:", "uuid:",
+        "uuidFromName:",
     ]
 
     /// - Returns: Nil for a function that is none of these.
@@ -27,7 +28,9 @@ enum PlainTypedFunction {
         case "dataFromHex:": return .blob(try hexadecimal(try text(arguments[0])))
         case "base64:": return .string(Data(try data(arguments[0])).base64EncodedString())
         case "dataFromBase64:":
-            guard let data = Data(base64Encoded: try text(arguments[0])) else { throw PlainFailure("text is no Base64") }
+            guard let data = Data(base64Encoded: try text(arguments[0])) else {
+                throw PlainFailure("text is no Base64")
+            }
             return .blob(Array(data))
         case "dataFromText:": return .blob(Array(try text(arguments[0]).utf8))
         case "textFromData:":
@@ -80,7 +83,8 @@ enum PlainTypedFunction {
             throw PlainFailure("text is no hexadecimal data")
         }
         return try stride(from: 0, to: digits.count, by: 2).map { place in
-            guard let high = Character(digits[place]).hexDigitValue, let low = Character(digits[place + 1]).hexDigitValue
+            guard let high = Character(digits[place]).hexDigitValue,
+                let low = Character(digits[place + 1]).hexDigitValue
             else { throw PlainFailure("text is no hexadecimal data") }
             return UInt8(high * 16 + low)
         }
