@@ -24,6 +24,11 @@ struct RowsPhase {
     private func checkStatements() throws {
         for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
             let statements = RowStatements(context: context, mapping: plan.mapping)
+            // They call functions that count keys, which each mapping makes known anew when its rows begin.
+            let counted = try context.assignments.counted(by: plan.mapping).map { try context.mapping(named: $0) }
+            for made in counted + [plan.mapping] {
+                _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
+            }
             _ = try statements.rows().prepare(on: context.connection)
             _ = try statements.count().prepare(on: context.connection)
         }
