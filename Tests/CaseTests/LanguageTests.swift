@@ -227,7 +227,9 @@ private struct RandomLanguage {
         "0E984725-C51C-4BF4-9960-E1C80E27ABA0", "9223372036854775808", "-99999999999999999999", "1e400", ".5", "5.",
         "--1",
     ]
-    private static let reals: [Double] = [0, -0.0, 1, -1, 0.5, 2.5, -2.5, 1e300, -1e300, .leastNonzeroMagnitude, 9e18, 1e19, 7, 60]
+    private static let reals: [Double] = [
+        0, -0.0, 1, -1, 0.5, 2.5, -2.5, 1e300, -1e300, .leastNonzeroMagnitude, 9e18, 1e19, 7, 60,
+    ]
     private static let wholes: [Int64] = [0, 1, -1, 2, 7, 60, 63, 64, -64, 1 << 53, .max, .min]
 
     mutating func stored(_ name: String) -> Value {
