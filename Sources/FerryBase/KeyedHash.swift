@@ -2,7 +2,7 @@
 ///
 /// Inlinable, because it is made cell by cell: across modules a call for each word took as long as the word's rounds.
 ///
-/// Without the key nobody can make two values with one hash, and by chance that takes about 2⁶⁴ values.
+/// Without the key two values with one hash cannot be made, and by chance that takes about 2⁶⁴ values.
 package struct KeyedHash: Sendable {
     package struct Key: Sendable, Equatable {
         package var low: UInt64
@@ -13,7 +13,7 @@ package struct KeyedHash: Sendable {
             self.high = high
         }
 
-        /// A key that nobody knows.
+        /// A key that is not known outside this process.
         package static func random() -> Key {
             var generator = SystemRandomNumberGenerator()
             return Key(low: generator.next(), high: generator.next())

@@ -1,6 +1,6 @@
 /// Reads an XML text piece by piece, as far as models, mapping models and property lists need it.
 ///
-/// Made for files that nobody vouches for, which Foundation's parser is not: it traps on bytes that are no UTF-8 and on
+/// Made for files of any origin, which Foundation's parser is not: it traps on bytes that are no UTF-8 and on
 /// empty processing instructions. Nothing here recurses, depth and number of attributes are limited, no entity can be
 /// declared, and a long text comes in pieces. Namespaces are left as they stand.
 package struct XMLTokenizer {

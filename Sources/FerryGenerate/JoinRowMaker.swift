@@ -77,7 +77,7 @@ struct JoinRowMaker {
     /// Both directions come up, each with its own object.
     private func relate(_ index: Int64, around reach: Int64, _ insert: Statement) throws -> Int64 {
         guard reach > 0 else {
-            // Of an odd number the last one has nobody but itself.
+            // Of an odd number the last one has only itself.
             let other = (index ^ 1) < source.count ? index ^ 1 : index
             guard other != index || isMandatory else { return 0 }
             try write(index, other, position: 0, insert)

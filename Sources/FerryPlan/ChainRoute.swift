@@ -6,7 +6,7 @@ package struct ChainRoute: Sendable {
         case search
         /// A list of versions by name, in their order; `origin` is what messages call it.
         case list([String], origin: String)
-        /// Whoever is asked, version by version.
+        /// A function that is asked version by version.
         case ask(@Sendable (Question) throws -> String?)
     }
 

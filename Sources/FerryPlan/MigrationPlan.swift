@@ -17,7 +17,7 @@ package struct MigrationPlan: Sendable {
     package var refusedSteps: [Int] = []
     /// Where ways were compared.
     package var comparisons: [RouteComparison] = []
-    /// What the store's rows must tell before the way is settled: whoever has the store counts it, and plans again.
+    /// What the store's rows must tell before the way is settled: it is counted where the store is at hand, and planned again.
     package var questions: [StoredProperty] { comparisons.flatMap(\.questions) }
 
     /// With the losses first.
@@ -55,7 +55,7 @@ package struct StepPlan: Sendable {
     package var parts: [StepPlan] = []
     /// Names of the versions from the step's first to its last.
     package var versions: [String] = []
-    /// Why the step is not one with the step before it; nil where nobody asked.
+    /// Why the step is not one with the step before it; nil where that was not asked.
     package var isApartBecause: String?
     /// Rows of each entity that the step reads, where they are known for certain beforehand.
     package var sourceRows: [String: Int64]?

@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerryModel
 
 extension VersionGraph {
-    /// The chain that a list, or whoever is asked, puts together version by version.
+    /// The chain that a list, or a function, puts together version by version.
     mutating func chosenPath() throws(FerryError) -> [Edge] {
         var current = source
         var path: [Edge] = []

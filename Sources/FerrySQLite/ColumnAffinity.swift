@@ -1,6 +1,6 @@
 /// What a column makes of values before it stores them: SQLite's affinity, by the type that the column is declared with.
 ///
-/// The one rule for whoever must know beforehand what SQLite will have stored: the lookups of find-or-create and
+/// The one rule where it must be known beforehand what SQLite will have stored: the lookups of find-or-create and
 /// verification.
 package enum ColumnAffinity: Sendable {
     case text, numeric, real, none

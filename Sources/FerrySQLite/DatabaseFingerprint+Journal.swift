@@ -18,9 +18,9 @@ extension DatabaseFingerprint {
     }
 
     /// What it is when this SQLite has taken the database, whose `-wal` is gone, to a rollback journal
-    /// (`PRAGMA journal_mode`); when that happens, nobody knows beforehand.
+    /// (`PRAGMA journal_mode`); when that happens is not known beforehand.
     ///
-    /// The header is all that changes. Whoever writes after that, by such a journal, counts the change there.
+    /// The header is all that changes. What writes after that, by such a journal, counts the change there.
     package var withRollbackJournal: DatabaseFingerprint {
         var bytes = headerBytes
         guard let header = DatabaseHeader(bytes) else { return self }

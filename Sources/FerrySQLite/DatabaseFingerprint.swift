@@ -1,6 +1,6 @@
 package import FerryBase
 
-/// What names one state of a database's files: equal fingerprints mean that nobody wrote in between.
+/// What names one state of a database's files: equal fingerprints mean that nothing was written in between.
 package struct DatabaseFingerprint: Sendable, Hashable, Codable {
     package var device: UInt64
     package var inode: UInt64

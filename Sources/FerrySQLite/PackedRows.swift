@@ -116,7 +116,7 @@ package final class PackedRows {
 
     package func packNull(into cell: Int) { set(.null, 0, 0, in: cell) }
 
-    /// Leaves a cell without a value, which whoever reads it has to find elsewhere.
+    /// Leaves a cell without a value, which its reader has to find elsewhere.
     package func packMissing(into cell: Int) {
         let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
         start.storeBytes(of: PackedRow.missing, as: UInt64.self)

@@ -7,7 +7,7 @@ package import FerryBase
 /// `wal_checkpoint(TRUNCATE)` of a copy gives. The page at 1 GiB, which SQLite never uses, is read raw like any other.
 ///
 /// The connection must hold a transaction from before this is made until the last read: one that has written or began
-/// with `BEGIN IMMEDIATE`, so that nobody appends to the `-wal` meanwhile. Used on the connection's thread.
+/// with `BEGIN IMMEDIATE`, so that no connection appends to the `-wal` meanwhile. Used on the connection's thread.
 package final class PageReader {
     package let connection: Connection
     package let pageSize: Int

@@ -42,7 +42,7 @@ package struct Verification {
     package var dropping: Set<String> = []
     /// Whether values whose files are not there are left out, where the newer version wants their contents.
     package var dropsMissingContents = false
-    /// Whether the destination stands at its place, to be verified whenever somebody asks, not inside a run.
+    /// Whether the destination stands at its place, to be verified by a command of its own, not inside a run.
     package var isDestinationAsFound = false
     /// Whether such a destination is known to be what a run has made: then it is laid out as in that run.
     package var isKnownRun = false

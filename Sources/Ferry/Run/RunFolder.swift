@@ -44,7 +44,7 @@ package final class RunFolder {
         self.lock = lock
     }
 
-    /// Somebody who only asks for the state of a run holds the lock for a moment, too.
+    /// A program that only asks for the state of a run holds the lock for a moment, too.
     private static func lock(_ path: String, files: FileLayer) throws -> FileLock? {
         for _ in 0..<5 {
             if let lock = try files.lock(path) { return lock }

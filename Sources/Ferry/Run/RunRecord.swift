@@ -11,8 +11,11 @@ package import FerrySQLite
 ///
 /// Where it and the databases of the run differ, the databases win: it says which step is at work, never which rows.
 package struct RunRecord: Codable, Sendable {
-    /// The only version of this file's form so far.
-    static let format = 1
+    /// The version of this file's form and of the unfinished databases beside it.
+    ///
+    /// 2: the keys of new objects are counted where rows refer to them, so that a run that another form began would not
+    /// be gone on with as it was begun.
+    static let format = 2
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
 

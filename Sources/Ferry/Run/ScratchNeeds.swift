@@ -22,7 +22,7 @@ struct ScratchNeeds {
     private static let probedBytes = 1 << 18
     /// What an element of such a text may take.
     private static let elementBytes = 32
-    /// Rows that nobody looked at can hold more than the others.
+    /// Rows that were not looked at can hold more than the others.
     private static let margin = 1.5
 
     /// The journal of a step in place, and what its new indexes sort.

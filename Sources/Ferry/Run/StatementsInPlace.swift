@@ -12,7 +12,7 @@ final class StatementsInPlace {
 
     /// - Parameters:
     ///   - step: A step in place.
-    ///   - connection: The store, whose schema nobody changes meanwhile.
+    ///   - connection: The store, whose schema no other connection changes meanwhile.
     ///   - dropping: Names of objects that are to be left out.
     init(_ step: StepPlan, on connection: Connection, dropping: Set<String>) {
         self.step = step

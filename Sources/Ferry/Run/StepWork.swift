@@ -8,7 +8,7 @@ protocol StepWork {
     var step: StepPlan { get }
     /// What the step is verified against.
     var sourcePath: String { get }
-    /// Whether nobody can change that meanwhile.
+    /// Whether no other program can change that meanwhile.
     var isSourcePrivate: Bool { get }
     var destinationPath: String { get }
     var folder: String { get }

@@ -215,7 +215,7 @@ package final class SourceGuard {
         if connection.isInTransaction { try connection.execute("ROLLBACK") }
     }
 
-    /// Lets the store go; removes side files that were not there before, if nobody else has the store open.
+    /// Lets the store go; removes side files that were not there before, if no other program has the store open.
     package func close() throws {
         guard opened != nil else { return }
         defer { release() }

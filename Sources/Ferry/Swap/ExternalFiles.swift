@@ -80,7 +80,7 @@ struct ExternalFiles {
 
     private static func oldNames(in workFolder: String) -> String { workFolder + "/external-old.sqlite" }
 
-    /// Removes the files that the store named before and names no longer, and counts those that nobody named.
+    /// Removes the files that the store named before and names no longer, and counts those that no row ever named.
     ///
     /// - Parameter workFolder: Where ``noteNames(on:workFolder:)`` has left its list; without one nothing is removed.
     /// - Returns: How many files went, and how many belong to no value and stay.

@@ -135,7 +135,7 @@ package struct Arguments {
     func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
         guard let text = value(name) else { return nil }
         guard let number = Quantity.count(text), range.contains(number) else {
-            // An upper bound that nobody would reach is not worth a word.
+            // An upper bound that is out of reach is not worth a word.
             let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
             throw wrong("\(name) cannot be \"\(text)\".", "It is a whole number from \(range.lowerBound) \(end).")
         }

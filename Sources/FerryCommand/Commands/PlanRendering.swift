@@ -65,7 +65,7 @@ struct PlanRendering {
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
         }
-        // Below a second nobody waits for it.
+        // Below a second it is not waited for.
         if let unit = plan.longestUnit, unit.seconds >= 1 {
             lines.append(
                 "Longest  \(unit.kind == "joinTable" ? "join table" : unit.kind) \(unit.name) of step \(unit.step), about "

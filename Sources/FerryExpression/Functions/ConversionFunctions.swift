@@ -6,7 +6,7 @@ internal import FerryBase
 extension ScalarFunction {
     /// The function that gives the contents of a value of an attribute with external storage.
     ///
-    /// It is none of ``all``: it reads files, so whoever knows the store registers it.
+    /// It is none of ``all``: it reads files, so the engine, which knows the store, registers it.
     package static let fromExternalName = "ferry_from_external"
     /// The function that makes a value one that an attribute with external storage has.
     package static let toExternalName = "ferry_to_external"

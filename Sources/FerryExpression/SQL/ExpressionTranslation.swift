@@ -255,7 +255,7 @@ package struct ExpressionTranslation {
 
     /// A function of the migration policy: `FUNCTION($entityPolicy, "selector:", …)` or `$entityPolicy.key`.
     ///
-    /// What it yields is converted by whoever stores it, since only the call tells.
+    /// What it yields is converted where it is stored, since only the call tells.
     private func policyCall(_ expression: Expression) throws(FerryError) -> Computation? {
         let (name, arguments): (String, [Expression])
         switch expression {

@@ -149,7 +149,7 @@ extension Composition {
         }
     }
 
-    /// Constraints of the version in between that nobody can look at beforehand.
+    /// Constraints of the version in between that cannot be looked at beforehand.
     private func checkUniqueness() throws(CompositionObstacle) {
         for name in middleModel.sortedEntityNames {
             let constraints = middleModel.entities[name]?.uniquenessConstraints ?? []

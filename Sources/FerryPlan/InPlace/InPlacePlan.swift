@@ -6,7 +6,7 @@ package import FerryStore
 /// The statements that turn a store into the next version within itself, in order.
 ///
 /// Does no I/O: given the names that the store has and those that the new version wants, the same statements follow.
-/// Metadata and the cached model are not among them: whoever runs the plan writes them before ``closing``.
+/// Metadata and the cached model are not among them: the engine writes them before ``closing``.
 package struct InPlacePlan: Sendable {
     /// Everything up to the indexes of the new version.
     package internal(set) var statements: [InPlaceStatement] = []

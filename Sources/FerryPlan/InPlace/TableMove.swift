@@ -29,7 +29,7 @@ struct TableMove {
     let way: Way
     let sourceLayout: StoreLayout
     let destinationLayout: StoreLayout
-    /// Source entity to the columns that can hold something in its rows; of one entity alone nobody asks.
+    /// Source entity to the columns that can hold something in its rows; of one entity alone it is not asked.
     private let columnsOfRows: [String: Set<String>]
 
     init(
