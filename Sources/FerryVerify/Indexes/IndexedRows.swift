@@ -19,6 +19,8 @@ struct IndexedRows: Sendable {
     private var entries: [Entries] = []
     private var selected: [String] = []
 
+    init(_ indexes: TableIndexes) { self.init(indexes.compared) }
+
     init(_ indexes: [StoredIndex]) {
         for index in indexes {
             let places = index.columns.map { place(of: $0.sql) }
@@ -41,24 +43,30 @@ struct IndexedRows: Sendable {
     /// How many sums there are.
     var count: Int { entries.count }
 
-    /// Sums over rows of the table.
+    /// Sums over rows of the table, and how many of them meet each of some conditions.
     ///
     /// - Parameters:
     ///   - table: Its name.
     ///   - condition: SQL that says which rows; nil for all.
+    ///   - counted: The conditions, in SQL.
     ///   - key: Of the hashes.
     ///   - context: The stores.
-    /// - Returns: As many as there are different sets of entries.
+    /// - Returns: As many sums as there are different sets of entries; the number of all rows, and one for each condition.
     /// - Throws: ``DatabaseError``, ``FerryError``.
     func sums(
-        in table: String, where condition: String?, key: KeyedHash.Key, _ context: VerificationContext
-    ) throws -> [EntrySum] {
+        in table: String, where condition: String?, counting counted: [String] = [], key: KeyedHash.Key,
+        _ context: VerificationContext
+    ) throws -> (sums: [EntrySum], counts: [Int64]) {
+        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+        let columns = selected + counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
         let rows = try context.connection.prepare(
-            "SELECT \(selected.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED"
+            "SELECT \(columns.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED"
                 + (condition.map { " WHERE \($0)" } ?? ""))
         var sums = [EntrySum](repeating: EntrySum(), count: entries.count)
+        var counts = [Int64](repeating: 0, count: counted.count)
         var done: Int64 = 0
         while try rows.step() {
+            for place in counted.indices { counts[place] += rows.integer(selected.count + place) }
             for (place, made) in entries.enumerated() {
                 if let filter = made.filter, rows.integer(filter) == 0 { continue }
                 sums[place].add(rows, made.columns, key: key)
@@ -66,6 +74,6 @@ struct IndexedRows: Sendable {
             done += 1
             try context.advance(table, done: done, total: nil)
         }
-        return sums
+        return (sums, [done] + counts)
     }
 }

@@ -26,13 +26,40 @@ struct TableTally: Sendable {
     /// Parts that together count what all tables hold.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
         try roots(in: context).flatMap { root in
-            let items = try items(of: root, in: context)
+            let conditions = try items(of: root, in: context).map(\.condition)
+            let table = try context.destinationTable(of: root).name
+            let indexed =
+                try isReadForIndexes(table, in: context) ? IndexedRows(TableIndexes(of: table, in: context)) : nil
+            let key = context.progress.hashKey()
             return try ranges(of: root, in: context).map { name, range in
-                CheckPart(name: name, subject: nil) { context, outcome in
-                    outcome.tally = try count(items.map(\.condition), of: root, in: range, context)
+                CheckPart(name: name, subject: indexed == nil ? nil : table) { context, outcome in
+                    guard let indexed else {
+                        outcome.tally = try count(conditions, of: root, in: range, context)
+                        return
+                    }
+                    let (sums, counts) = try indexed.sums(
+                        in: table, where: range.condition(on: "Z_PK"), counting: conditions, key: key, context)
+                    (outcome.sums, outcome.tally) = (sums, counts)
                 }
             }
         }
+    }
+
+    /// Whether the reading of a table also says what its indexes should hold, which then need none of their own.
+    static func isReadForIndexes(_ table: String, in context: VerificationContext) throws -> Bool {
+        guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }) else {
+            return false
+        }
+        return try !TableIndexes(of: table, in: context).compared.isEmpty
+            && items(of: root, in: context).count <= mostColumns
+    }
+
+    /// The names of the parts that read a table.
+    static func partNames(of table: String, in context: VerificationContext) throws -> [String] {
+        guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }) else {
+            return []
+        }
+        return try ranges(of: root, in: context).map(\.name)
     }
 
     /// The sums of all parts, by root entity.
