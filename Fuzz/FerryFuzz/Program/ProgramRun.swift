@@ -80,6 +80,8 @@ struct ProgramRun {
         private let place: String
         private let target: String
         private let change: String
+        /// What the command may hold for its input: the changed file's bytes, and twice those of the largest external value,
+        /// which is whole in memory where a changed model no longer keeps it in a file of its own.
         private let inputBytes: Int
         private let before: [String: UInt64]
 
@@ -112,7 +114,7 @@ struct ProgramRun {
                     try write([], to: path)
                 default: change = "missing"
                 }
-                inputBytes = 0
+                inputBytes = 2 * Self.largestExternalValue(in: place)
             } else {
                 change = "changed"
                 let mutator = Mutator(shape: Self.shape(of: target), limit: 1 << 20)
@@ -121,9 +123,17 @@ struct ProgramRun {
                     changed = Self.rehashed(changed)
                 }
                 try write(changed, to: path)
-                inputBytes = changed.count
+                inputBytes = changed.count + 2 * Self.largestExternalValue(in: place)
             }
             before = Self.contents(place)
+        }
+
+        private static func largestExternalValue(in folder: String) -> Int {
+            let files = FileManager.default
+            let paths = (files.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []).filter {
+                $0.contains("_SUPPORT/_EXTERNAL_DATA/")
+            }
+            return paths.compactMap { try? files.attributesOfItem(atPath: folder + "/" + $0)[.size] as? Int }.max() ?? 0
         }
 
         private static func shape(of target: String) -> Shape {
