@@ -1,4 +1,4 @@
-/// A value in somebody else's memory: an argument of a function, a cell of a row.
+/// A value in memory that belongs to its lender: an argument of a function, a cell of a row.
 package enum BorrowedValue {
     case null
     case integer(Int64)

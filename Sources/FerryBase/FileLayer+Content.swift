@@ -50,8 +50,8 @@ extension FileLayer {
     ///
     /// The copy gets its name when it is whole and durable: a file under its final name is never a part of one. Its name
     /// is durable once its folder is synced. What a killed call leaves has a name of its own
-    /// (``removeUnfinishedCopies(in:)``). With `allowsLink` a second name of the same file will do, for content that
-    /// nobody changes.
+    /// (``removeUnfinishedCopies(in:)``). With `allowsLink` a second name of the same file will do, for content that is
+    /// never changed.
     ///
     /// - Parameters:
     ///   - path: The file.

@@ -8,7 +8,7 @@
 
 /// An exclusive lock on a file of its own, held until it goes out of use or the process ends.
 ///
-/// The file holds the process id as text, for people. It stays when the lock is released: whoever removes it must hold
+/// The file holds the process id as text, for people. It stays when the lock is released: what removes it must hold
 /// the lock.
 package struct FileLock: ~Copyable {
     package let path: String
@@ -55,7 +55,7 @@ extension FileLayer {
         }
     }
 
-    /// Whether somebody holds the lock file at a path; asking neither makes it nor writes to it.
+    /// Whether a process holds the lock file at a path; asking neither makes it nor writes to it.
     package func isLocked(_ path: String) throws(FerryError) -> Bool {
         guard try exists(path) else { return false }
         return try perform("look at the lock \(path)") { () throws(SystemError) in

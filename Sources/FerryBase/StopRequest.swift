@@ -45,7 +45,7 @@ public final class StopRequest: Sendable {
     /// A budget never ends the first unit: a call that did none would leave the next one where it began itself.
     ///
     /// - Parameters:
-    ///   - other: Whoever asks it for a stop asks this one too.
+    ///   - other: A stop that is asked of it is asked of this one too.
     ///   - budgetNanoseconds: How long the work may take; nil for as long as it takes.
     ///   - budgetSpent: The reason for stopping then.
     package init(following other: StopRequest, budgetNanoseconds: UInt64?, budgetSpent: FerryError) {

@@ -6,7 +6,7 @@
     internal import Darwin
 #endif
 
-/// The time since the machine was started: what was written in it is there even if nobody has synced it.
+/// The time since the machine was started: what was written in it is there even if it was never synced.
 package enum SystemSession {
     /// What no other session of any machine has; nil where the system does not tell.
     package static var id: String? {

@@ -26,7 +26,7 @@ package struct EngineOptions: Sendable {
     package var dropping: Set<String> = []
     /// What becomes of rows that no rule heals.
     package var damaged = DamagedRows.keep
-    /// What was wrong with the source, as a scan of this run has found; nil when nobody has looked yet.
+    /// What was wrong with the source, as a scan of this run has found; nil before there was one.
     package var sourceDamage: [StoreDamage]?
 
     /// Shares of the limit; of the least one where values are held to less than that.

@@ -13,7 +13,7 @@ internal import FerryStore
 package struct StepRun {
     package var step: StepPlan
     package var sourcePath: String
-    /// Whether nobody can change the source file during the run (a finished earlier step).
+    /// Whether the source file cannot be changed during the run (a finished earlier step).
     package var isSourcePrivate: Bool
     package var folder: String
     package var options: EngineOptions

@@ -1,6 +1,6 @@
 /// How a many-to-many relationship stands in stores of a model, where that does not follow from the model.
 ///
-/// Only a store that Core Data made tells, or whoever has seen one.
+/// Only a store that Core Data made tells, or an option that repeats what one told.
 package struct KnownJoin: Sendable, Hashable {
     /// The entity that declares the relationship which names the table.
     package var entity: String

@@ -31,7 +31,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
     // MARK: Inheritance
 
-    /// Nobody nests entities this deep; every walk up the ancestors stays short.
+    /// No app nests entities this deep; every walk up the ancestors stays short.
     static let lineageLimit = 100
 
     /// Names of an unknown superentity, and of a circle of them, end the lineage.

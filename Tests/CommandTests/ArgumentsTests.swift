@@ -58,6 +58,8 @@ struct ArgumentsTests {
             ("S", "The option --models PATH is missing."),
             ("S --models", "The option --models needs a value: --models PATH."),
             ("S --models --restart", "The option --models needs a value: --models PATH."),
+            ("S -m -t 3", "The option --models needs a value: --models PATH."),
+            ("S -m M -t 1 --to 2", "The option --to is given twice."),
             ("S T U --models M", "There is one word too many: \"U\"."),
             ("S --models M --to 1 --to 2", "The option --to is given twice."),
             ("S --models M --restart=yes", "The option --restart takes no value."),

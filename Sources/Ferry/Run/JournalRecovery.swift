@@ -55,7 +55,7 @@ struct JournalRecovery {
         return try files.withWorkFolder(named: "hot-journal", in: snapshotFolder) { folder in
             let copies = folder + "/copies"
             try files.createDirectory(copies, mode: 0o700)
-            // The -wal is not played back here; it is copied for whoever looks at the files later.
+            // The -wal is not played back here; it is copied to be looked at later.
             let present = try [store.main, store.journal, store.log].filter { try files.exists($0) }
             let before = try present.map { try files.attributes($0) }
             for file in present { try files.copy(file, to: copies + "/" + FileLayer.name(of: file)) }
@@ -81,7 +81,7 @@ struct JournalRecovery {
         return name
     }
 
-    /// SQLite does it for whoever reads first.
+    /// SQLite does it at the first reading.
     private func rollBack() throws {
         let connection = try Connection(path: store.main, mode: .readWrite, vfs: vfs, trace: trace)
         connection.keepWriteAheadLogOnClose()

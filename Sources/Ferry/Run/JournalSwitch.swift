@@ -95,7 +95,7 @@ struct JournalSwitch {
             record.source.store = now.withoutLog
         } else {
             try returnToLog()
-            // Somebody has written, or the transaction was committed.
+            // Another program has written, or the transaction was committed.
             guard now.isSame(butForTime: rollbackMode) else { return }
             record.source.store = try alone().store.withoutLog
         }

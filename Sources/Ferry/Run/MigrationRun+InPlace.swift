@@ -102,7 +102,7 @@ extension MigrationRun {
         if leavesLog {
             try journal.returnToLog()
         } else {
-            // What a reader keeps from being written back is written back by whoever opens the store next.
+            // What a reader keeps from being written back is written back when the store is opened next.
             _ = try connection.checkpoint("TRUNCATE")
         }
         withExtendedLifetime(connection) {}

@@ -241,7 +241,7 @@ enum RollbackPlace {
         }
     }
 
-    /// Whether an error says that the file itself cannot be read as a store, whoever asks.
+    /// Whether an error says that the file itself cannot be read as a store, by any program.
     static func isDamage(_ error: FerryError) -> Bool {
         if [.notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(error.code) {
             return true

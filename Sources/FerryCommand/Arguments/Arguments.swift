@@ -46,7 +46,7 @@ package struct Arguments {
             flags.insert(name)
             return
         }
-        guard let value = attached ?? rest.popFirst(), attached != nil || !value.hasPrefix("--") else {
+        guard let value = attached ?? rest.popFirst(), attached != nil || !isOption(value) else {
             throw wrong("The option \(name) needs a value: \(option.notation).")
         }
         guard option.kind == .repeated || values[name] == nil else {
@@ -59,6 +59,9 @@ package struct Arguments {
             rest.removeFirst()
         }
     }
+
+    /// Whether a word can only be meant as an option; a value may begin with one dash.
+    private func isOption(_ word: String) -> Bool { word.hasPrefix("--") || Syntax.Option.short[word] != nil }
 
     private var takesMoreOperands: Bool {
         operands.count < syntax.operands.count || syntax.operands.contains { $0.count == .several }

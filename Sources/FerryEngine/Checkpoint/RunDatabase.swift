@@ -112,7 +112,7 @@ struct RunDatabase {
 
     /// A connection that knows the source and nothing else, for another thread.
     ///
-    /// Nobody writes to the source during the run, so both connections see the same rows.
+    /// The source is not written during the run, so both connections see the same rows.
     private func openSource() throws -> Connection {
         let connection = try Connection(
             path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
@@ -137,7 +137,7 @@ struct RunDatabase {
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
-            // Nobody else has business in these files while they are made. A lock that stays lets the journal stay open
+            // No other program has business in these files while they are made. A lock that stays lets the journal stay open
             // too: else SQLite would open it anew for each commit, and make its name durable again. It goes with the
             // connection, which a policy may keep open beyond the run by keeping an object.
             if !run.step.resolved.hasPolicies {

@@ -23,7 +23,7 @@ struct ChunkWalk {
         /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
         mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
 
-        /// Whether it finds out where a range ends while it does it, so that nobody has to walk over the rows before.
+        /// Whether it finds out where a range ends while it does it, so that the rows need not be walked over before.
         var findsRanges: Bool { get }
 
         /// Does the rows after a key, as many as are asked for or as there are, like ``carry(_:_:)``.

@@ -7,7 +7,7 @@ internal import FerryStore
 /// Every renumbering reads them, so that a wrong one would come to mean anything.
 struct EntityColumnRepair {
     let source: StoreLayout
-    /// What a scan has found; nil when nobody has looked.
+    /// What a scan has found; nil when there was none.
     let damage: [StoreDamage]?
     let connection: Connection
 

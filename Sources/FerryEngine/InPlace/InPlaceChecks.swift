@@ -46,7 +46,7 @@ struct InPlaceChecks {
             wrongLinks: writesLinks && mayHave(.danglingKey) ? try wrongLinks(of: source, tables: nil).rows : 0)
     }
 
-    /// Whether the numbers of rows are those of the plan, which nobody has counted.
+    /// Whether the numbers of rows are those of the plan, which were not counted.
     private var isEstimated: Bool { plan.touched.isEmpty && step.sourceRows == nil }
 
     private var estimatedRows: [String: Int64] {

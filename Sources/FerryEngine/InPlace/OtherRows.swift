@@ -4,7 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Looks for rows of unknown entities in tables that nobody has counted, while a statement goes over them anyway.
+/// Looks for rows of unknown entities in tables that were not counted, while a statement goes over them anyway.
 ///
 /// A row that the statement leaves out calls a function. Without such rows SQLite's own count of what it has changed is
 /// the number of all rows.
@@ -38,7 +38,7 @@ package struct OtherRows {
             remedy: "Run the command again with a snapshot: then all rows are looked at first.", cause: NeedsCounts())
     }
 
-    /// A statement in the form that tells of other rows, where nobody has looked for them.
+    /// A statement in the form that tells of other rows, where they were not looked for.
     func counting(_ statement: InPlaceStatement, into destination: StoreLayout) -> InPlaceStatement {
         guard let table = statement.countedEntity.flatMap({ destination.table(of: $0) }),
             let old = plan.continued[table.name], step.uncounted.contains(old),

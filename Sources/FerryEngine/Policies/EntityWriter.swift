@@ -24,7 +24,7 @@ final class EntityWriter {
     @exclusivity(unchecked) private var marked: [Bool]
     private let insertSQL: String
     private let insert: Statement
-    /// An object that nobody refers to any more.
+    /// An object that has no reference any more.
     @exclusivity(unchecked) private var spare: DestinationObject?
 
     /// One attribute, and the place of its column.
@@ -142,7 +142,7 @@ final class EntityWriter {
     /// Lets go of the object that is kept: it holds the manager, and so the connection.
     func forgetSpare() { spare = nil }
 
-    /// Keeps an object for the next one, unless somebody refers to it.
+    /// Keeps an object for the next one, unless there is another reference to it.
     static func recycle(_ object: consuming DestinationObject) {
         var object = object
         if !object.isPending, isKnownUniquelyReferenced(&object) { object.writer.spare = object }

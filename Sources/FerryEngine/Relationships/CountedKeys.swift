@@ -6,7 +6,7 @@ internal import FerryPlan
 /// Decides where a row that is being written can have the new key of an object that is made elsewhere: by counting.
 ///
 /// The objects that an entity mapping makes get keys one after another, in the order of their source objects, after a
-/// number that is known before the first of them is written (``KeyBase/base(of:in:)``). So whoever goes over the very
+/// number that is known before the first of them is written (``KeyBase/base(of:in:)``). So what goes over the very
 /// same source objects, each of them once and in that order, knows the key of each by counting, whether its row is there
 /// yet or not. Neither an association nor a later update is needed.
 struct CountedKeys {

@@ -8,7 +8,7 @@ internal import FerryStore
 /// Where the keys of new objects begin: above every key that is kept in the same table.
 enum KeyBase {
     /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
-    /// mappings have ever handed out; 0 when nobody keeps keys there.
+    /// mappings have ever handed out; 0 when no mapping keeps keys there.
     static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         try lastKeptKey(inTableOf: context.destination.model.root(of: mapping.destination), context)
     }

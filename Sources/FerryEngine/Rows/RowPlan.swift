@@ -7,7 +7,7 @@ internal import FerryStore
 
 /// What is read of the source objects of one entity mapping for Swift, and where the packed row has it.
 ///
-/// A row begins with four fixed cells; then come the columns that somebody needs as they are, then what was evaluated.
+/// A row begins with four fixed cells; then come the columns that are needed as they are, then what was evaluated.
 struct RowPlan {
     static let keyCell = 0
     static let versionCell = 1

@@ -31,7 +31,7 @@ package struct ScratchDatabase {
             // Without an iteration a source object has one row, and its key is the row's own.
             table = "(source INTEGER PRIMARY KEY, \(columns))"
         } else if isReadAtOnce {
-            // Nobody looks for the rows of one source object.
+            // The rows of one source object are never looked for.
             table = "(source INTEGER, \(columns))"
         } else {
             table = "(source INTEGER, \(columns), PRIMARY KEY (source, element)) WITHOUT ROWID"

@@ -3,7 +3,7 @@ package import FerryModel
 
 /// A mapping model to begin with: what is inferred is filled in, what cannot be is marked.
 package struct MappingSkeleton: Sendable {
-    /// A value that nobody but its author can give, and why.
+    /// A value that only its author can give, and why.
     package struct Open: Sendable, Hashable {
         package var entity: String
         package var property: String?

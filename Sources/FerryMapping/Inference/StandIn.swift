@@ -5,7 +5,7 @@ package import FerryModel
 ///
 /// Entity mappings that Ferry can run as they are stay in the mapping model, which the file extends.
 package struct StandIn: Sendable {
-    /// What only somebody who knows the policy can say.
+    /// What only the policy tells.
     package struct Open: Sendable, Hashable {
         package var entityMapping: String
         package var property: String

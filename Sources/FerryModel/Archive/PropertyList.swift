@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A binary property list (`bplist00`), read object by object as it is asked for.
 ///
-/// Made for files that nobody vouches for: every position and count is checked, nothing recurses, and the work that all
+/// Made for files of any origin: every position and count is checked, nothing recurses, and the work that all
 /// readings of one list may cost together is limited by its size. A list that breaks these rules throws `.badArchive`.
 package struct PropertyList: Sendable {
     private let reader: ByteReader

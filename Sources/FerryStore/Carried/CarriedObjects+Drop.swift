@@ -17,7 +17,7 @@ extension CarriedObjects {
                 do {
                     try connection.execute("DROP TABLE \(name)")
                 } catch {
-                    // Its module, or what that needs, is not here: nobody can be asked to take it down.
+                    // Its module, or what that needs, is not here: it cannot be asked to take it down.
                     try remove(object, on: connection)
                 }
             }

@@ -5,7 +5,7 @@ package import FerrySQLite
 /// What a store holds beside what its model explains, and what becomes of it when a new store is made.
 ///
 /// Core Data's own leftovers of earlier versions are dropped. Everything else goes along with its definition and its
-/// rows, unless it names a table of Core Data that changes: nobody could say what it would mean then. Such an object is
+/// rows, unless it names a table of Core Data that changes: what it would mean then is not known. Such an object is
 /// refused, or dropped where the caller names it.
 package struct CarriedObjects: Sendable {
     /// An index, view, trigger or virtual table that is made by its own statement.
@@ -81,7 +81,7 @@ package struct CarriedObjects: Sendable {
         if refusals.isEmpty { try rehearse(destination) }
     }
 
-    /// Refuses names that are asked to be dropped and are nobody's, so that a slip of the pen does not go unseen.
+    /// Refuses names that are asked to be dropped and are not there, so that a slip of the pen does not go unseen.
     private mutating func refuseMissing(among objects: StoreObjects) {
         let found = Set(dropped.map { $0.name.uppercased() })
         for name in unwanted.subtracting(found).sorted() {

@@ -1,4 +1,4 @@
-/// What becomes of rows that no rule heals: of an entity that nobody knows, or without a value that they must have.
+/// What becomes of rows that no rule heals: of an unknown entity, or without a value that they must have.
 package enum DamagedRows: String, Sendable, Hashable, CaseIterable {
     /// They go along as they are, where the new version can hold them.
     case keep

@@ -34,7 +34,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     ///   - layout: The store's actual layout.
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
-    ///   - missingValues: Whether mandatory attributes are looked at; not where somebody else does.
+    ///   - missingValues: Whether mandatory attributes are looked at; not where another check does.
     ///   - soundTables: Tables whose rows are known to be all of entities that belong there.
     /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
     /// - Throws: ``DatabaseError``.

@@ -1,6 +1,6 @@
 package import FerrySQLite
 
-/// The entities of a store whose model nobody has: what its own list of entities says, and tables named as usual.
+/// The entities of a store whose model is not at hand: what its own list of entities says, and tables named as usual.
 package struct StoredEntities: Sendable {
     package struct Entity: Sendable, Hashable {
         package var name: String

@@ -35,7 +35,7 @@ struct IndexesCheck: Check {
             }
             if indexes.compared.isEmpty { return parts }
             let rows = IndexedRows(indexes)
-            if try !TableTally.isReadForIndexes(table, in: context) {
+            if try TableTally.parts(forIndexesOf: table, in: context) == nil {
                 parts += try ranges(of: indexes, in: context).map { name, condition in
                     CheckPart(name: name, subject: table) { context, outcome in
                         outcome.sums = try rows.sums(in: table, where: condition, key: key, context).sums
@@ -67,9 +67,8 @@ struct IndexesCheck: Check {
             let rows = IndexedRows(indexes)
             var expected = [EntrySum](repeating: EntrySum(), count: rows.count)
             let names =
-                try TableTally.isReadForIndexes(table, in: context)
-                ? TableTally.partNames(of: table, in: context)
-                : indexes.compared.isEmpty ? [] : ranges(of: indexes, in: context).map(\.name)
+                try TableTally.parts(forIndexesOf: table, in: context)
+                ?? (indexes.compared.isEmpty ? [] : ranges(of: indexes, in: context).map(\.name))
             for name in names {
                 for (place, sum) in (outcomes[name]?.sums ?? []).enumerated() { expected[place].add(sum) }
             }

@@ -28,8 +28,9 @@ struct TableTally: Sendable {
         try roots(in: context).flatMap { root in
             let conditions = try items(of: root, in: context).map(\.condition)
             let table = try context.destinationTable(of: root).name
-            let indexed =
-                try isReadForIndexes(table, in: context) ? IndexedRows(TableIndexes(of: table, in: context)) : nil
+            let indexed = try Self.parts(forIndexesOf: table, in: context).map { _ in
+                IndexedRows(try TableIndexes(of: table, in: context))
+            }
             let key = context.progress.hashKey()
             return try ranges(of: root, in: context).map { name, range in
                 CheckPart(name: name, subject: indexed == nil ? nil : table) { context, outcome in
@@ -45,20 +46,13 @@ struct TableTally: Sendable {
         }
     }
 
-    /// Whether the reading of a table also says what its indexes should hold, which then need none of their own.
-    static func isReadForIndexes(_ table: String, in context: VerificationContext) throws -> Bool {
-        guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }) else {
-            return false
-        }
-        return try !TableIndexes(of: table, in: context).compared.isEmpty
-            && items(of: root, in: context).count <= mostColumns
-    }
-
-    /// The names of the parts that read a table.
-    static func partNames(of table: String, in context: VerificationContext) throws -> [String] {
-        guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }) else {
-            return []
-        }
+    /// The names of the parts whose reading of a table also says what its indexes should hold; nil where these need one of
+    /// their own.
+    static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
+        guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }),
+            try !TableIndexes(of: table, in: context).compared.isEmpty,
+            try items(of: root, in: context).count <= mostColumns
+        else { return nil }
         return try ranges(of: root, in: context).map(\.name)
     }
 
