@@ -8,22 +8,19 @@ internal import Foundation
 enum StepsSubject {
     static let versions = ["V1", "V2", "V3", "V4"]
 
-    private static let author = ModelText.entity(
-        "Author", [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")])
     private static let laterBook =
-        keptBook + [
+        Subject.authoredBook + [
             ModelText.attribute("heading", "String"),
             ModelText.attribute("rating", "Integer 16", isOptional: false, defaultValue: "3"),
             ModelText.toMany("authors", "Author", inverse: "books"),
             ModelText.toMany("users", "User", inverse: "books"),
         ]
-    private static let keptBook = Subject.keptBook.filter { !$0.contains("\"authorName\"") }
 
     private static let models = [
         Subject.booksAndUsers.old, Subject.booksAndUsers.new,
-        ModelText.model([author, ModelText.entity("Book", laterBook, indexed: ["heading"]), Subject.user]),
+        ModelText.model([Subject.author, ModelText.entity("Book", laterBook, indexed: ["heading"]), Subject.user]),
         ModelText.model([
-            author,
+            Subject.author,
             ModelText.entity(
                 "Book", laterBook + [ModelText.attribute("headingLength", "Integer 32")], indexed: ["heading"]),
             Subject.user,

@@ -39,16 +39,20 @@ extension Subject {
             ModelText.toMany("books", "Book", inverse: "users"),
         ], indexed: ["name"])
 
+    static let author = ModelText.entity(
+        "Author", [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")])
+
+    /// What a book keeps when its author becomes an object.
+    static let authoredBook = keptBook.filter { !$0.contains("\"authorName\"") }
+
     /// The library with an author found or created for each book, and a file for each of its users.
     static let authorsAndFiles = Subject(
         old: booksAndUsers.old,
         new: ModelText.model([
-            ModelText.entity(
-                "Author",
-                [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")]),
+            author,
             ModelText.entity(
                 "Book",
-                keptBook.filter { !$0.contains("\"authorName\"") && !$0.contains("\"fileURL\"") } + [
+                authoredBook.filter { !$0.contains("\"fileURL\"") } + [
                     ModelText.attribute("title", "String"), ModelText.toMany("authors", "Author", inverse: "books"),
                     ModelText.toMany("files", "File", inverse: "book"),
                 ], indexed: ["title"]),
@@ -88,12 +92,10 @@ extension Subject {
         Subject(
             old: ModelText.model([ModelText.entity("Book", oldBook)]),
             new: ModelText.model([
-                ModelText.entity(
-                    "Author",
-                    [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")]),
+                author,
                 ModelText.entity(
                     "Book",
-                    keptBook.filter { !$0.contains("\"authorName\"") } + [
+                    authoredBook + [
                         ModelText.attribute("title", "String"),
                         ModelText.toMany("authors", "Author", inverse: "books"),
                     ]),
