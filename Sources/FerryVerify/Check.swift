@@ -14,6 +14,10 @@ protocol Check: Sendable {
     func parts(in context: VerificationContext) throws -> [CheckPart]
     /// What can be made of it beside other checks once those are made, of what they have found.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart]
+    /// Whether there is work for ``runBeside(in:)``.
+    func hasWorkBeside(in context: VerificationContext) throws -> Bool
+    /// Makes what needs the lookup file, on the calling thread, while walkers make the later parts.
+    func runBeside(in context: VerificationContext) throws
     /// Makes what is left when all parts are made.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
     /// Makes the whole check, where it is one part.
@@ -28,6 +32,10 @@ extension Check {
     }
 
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] { [] }
+
+    func hasWorkBeside(in context: VerificationContext) throws -> Bool { false }
+
+    func runBeside(in context: VerificationContext) throws {}
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
 

@@ -150,20 +150,22 @@ package struct Verification {
             }
             try make(checks.filter { !$0.isFirst }.map { $0.init() }, in: context)
         }
+        context.report.sort(by: allChecks.map { $0.name })
         return context.report
     }
 
     /// Lets walkers make the parts of all checks, beside each other, and then each check what is left of it.
     private func make(_ checks: [any Check], in context: VerificationContext) throws {
-        var told = PartsProgress(progress)
+        let told = PartsProgress(progress)
         var parts = try checks.map { try $0.parts(in: context) }
-        var failure = try make(parts, &told, in: context)
+        var failure = try make(parts, told, in: context)
         if failure == nil, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) {
             let later = try checks.map { try $0.laterParts(context.progress.state.outcomes, in: context) }
-            failure = try make(later, &told, in: context)
+            let beside = try checks.contains { try $0.hasWorkBeside(in: context) } ? checks : []
+            failure = try make(later, beside: beside, told, in: context)
             parts = zip(parts, later).map { $0 + $1 }
         }
-        try context.takeAllCaches()
+        try context.takeCaches(memory.workingCaches)
         // What cannot be read is said by SQLite's own check of the file, if that finds it.
         if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }
         for (check, parts) in zip(checks, parts) {
@@ -176,22 +178,40 @@ package struct Verification {
         }
     }
 
-    /// Lets walkers make the parts that no earlier call has made.
+    /// Lets walkers make the parts that no earlier call has made, while this thread makes what checks make beside them.
     private func make(
-        _ parts: [[CheckPart]], _ told: inout PartsProgress, in context: VerificationContext
+        _ parts: [[CheckPart]], beside checks: [any Check] = [], _ told: PartsProgress,
+        in context: VerificationContext
     ) throws -> (any Error)? {
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
-        return try Walkers(count: walkers, of: context).make(open) { part, event in
+        let count = min(walkers, open.count)
+        // Work of its own needs as much as a walker's.
+        let own = checks.isEmpty ? ownCacheBytes : memory.workingCaches / (count + 1)
+        try context.takeCaches(own)
+        defer { context.onLook = nil }
+        var isBeside = true
+        return try Walkers(count: count, caches: (memory.workingCaches - own) / max(count, 1), of: context).make(open) {
+            look in
+            context.onLook = look
+            for check in checks { try check.runBeside(in: context) }
+            context.onLook = nil
+            isBeside = false
+        } take: { part, event in
             switch event {
             case .progress(let update): told.take(update, of: part)
             case .outcome(let outcome):
-                try context.progress.record(outcome, of: part.name, in: context)
+                // In the middle of other work there is nothing to commit: that says itself where it can be gone on with.
+                if isBeside {
+                    context.progress.state.outcomes[part.name] = outcome
+                } else {
+                    try context.progress.record(outcome, of: part.name, in: context)
+                }
                 told.take(outcome, of: part)
             }
         }
     }
 
-    /// How many walkers there are: no more than their caches find room for.
+    /// How many walkers there are at most: no more than their caches find room for.
     var walkers: Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
         return max(1, min(jobs, (memory.workingCaches - ownCacheBytes) / Self.leastCacheBytes))

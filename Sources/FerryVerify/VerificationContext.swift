@@ -31,6 +31,8 @@ final class VerificationContext {
     private lazy var knownKeysOfRows = Result {
         try relations().compactMap { KeysOfRows($0, in: self) }
     }
+    /// Called now and then between two rows, where other threads may have something to tell.
+    var onLook: (() throws -> Void)?
     private var sinceLastLook: Int64 = 0
     private var isPausing = false
 
@@ -61,8 +63,16 @@ final class VerificationContext {
     }
 
     /// A context of one walker's own, which reads the same stores by its own connection, and looks nothing up.
+    ///
+    /// - Parameters:
+    ///   - verification: What it has a part in.
+    ///   - caches: Bytes for its caches.
+    ///   - source: The source's names.
+    ///   - destination: The destination's.
+    ///   - hook: Is told how far it has come.
+    /// - Throws: ``DatabaseError``, ``FerryError``.
     convenience init(
-        walkerOf verification: Verification, source: StoreLayout, destination: StoreLayout,
+        walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
         progress hook: @escaping ProgressHook
     ) throws {
         var verification = verification
@@ -74,8 +84,7 @@ final class VerificationContext {
         try VerificationContext.attachStores(of: verification, to: connection)
         // A sorter takes as much as the cache of `main`, which holds nothing.
         try connection.shareCaches(
-            (verification.memory.workingCaches - verification.ownCacheBytes) / verification.walkers,
-            among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
+            caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, progress, source: source, destination: destination)
     }
 
@@ -97,10 +106,8 @@ final class VerificationContext {
         connection.abandonStatements(on: verification.stop)
     }
 
-    /// Takes the walkers' share, too, once they have ended.
-    func takeAllCaches() throws {
-        try VerificationContext.shareCaches(verification.memory.workingCaches, of: connection)
-    }
+    /// Takes so much for its caches, of what all contexts have together.
+    func takeCaches(_ bytes: Int) throws { try VerificationContext.shareCaches(bytes, of: connection) }
 
     private static func shareCaches(_ bytes: Int, of connection: Connection) throws(DatabaseError) {
         // Its own lookups are the ones that are met at random.
@@ -154,6 +161,7 @@ final class VerificationContext {
         sinceLastLook = 0
         if !isPausing { try verification.stop.check() }
         verification.progress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
+        try onLook?()
     }
 
     // MARK: Names

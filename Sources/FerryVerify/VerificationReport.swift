@@ -29,6 +29,15 @@ package struct VerificationReport: Sendable {
         }
     }
 
+    /// Puts differences into the order of their checks, whichever were made first.
+    mutating func sort(by checks: [String]) {
+        let places = Dictionary(checks.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        differences = differences.enumerated().sorted { left, right in
+            (places[left.element.check] ?? checks.count, left.offset)
+                < (places[right.element.check] ?? checks.count, right.offset)
+        }.map(\.element)
+    }
+
     /// Adds to the difference of the same check and entity; the first example is kept.
     mutating func add(check: String, entity: String?, count: Int64, example: String?) {
         guard count > 0 else { return }

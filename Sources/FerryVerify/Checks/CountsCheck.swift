@@ -17,7 +17,9 @@ struct CountsCheck: Check {
         if context.verification.counts == nil || isCountedAgain(in: context) { return [] }
         return context.step.entityMappings.map { mapping in
             CheckPart(name: Self.name(of: mapping), subject: nil) { context, outcome in
-                outcome.counted = try InstanceCount(of: mapping, in: context).read()
+                let links = InstanceCount.links(of: mapping, in: context)
+                let sound = try links.map { try $0.areSound(in: context) ? [$0] : [] } ?? []
+                outcome.counted = try InstanceCount(of: mapping, assuming: Set(sound), in: context).read()
             }
         }
     }

@@ -21,6 +21,14 @@ struct RelationshipsCheck: Check {
         }
     }
 
+    /// What was found of new objects is merged with their links as soon as it is known.
+    func runBeside(in context: VerificationContext) throws {
+        for relation in PolicyRelations(context).split(try context.relations()).known
+        where CarriedRelation(relation, in: context) == nil {
+            _ = try AssociatedRelation(relation, in: context)?.isShown()
+        }
+    }
+
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let related = RelatedObjects(context)
         let (made, known) = PolicyRelations(context).split(try context.relations())

@@ -54,23 +54,35 @@ struct RowsCheck: Check {
         }
     }
 
-    /// New objects, and what one object is looked up for by another.
-    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
-        try context.progress.once("counts of parts", in: context) {
-            for outcome in outcomes { counts.add(outcome.counts ?? []) }
-            context.progress.state.counts = counts.counts
-        }
-        for (number, root) in roots(in: context).enumerated() {
+    /// Root tables with objects that are looked up for others, or that no part compares.
+    private func undivided(in context: VerificationContext) throws -> [(number: Int, root: String, isDivisible: Bool)] {
+        try roots(in: context).enumerated().compactMap { number, root in
             let isDivisible = RowWalk.isDivisible(root, in: context)
-            if isDivisible, context.makers(into: root).isEmpty { continue }
-            if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { continue }
+            if isDivisible, context.makers(into: root).isEmpty { return nil }
+            if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { return nil }
+            return (number, root, isDivisible)
+        }
+    }
+
+    func hasWorkBeside(in context: VerificationContext) throws -> Bool { try !undivided(in: context).isEmpty }
+
+    func runBeside(in context: VerificationContext) throws {
+        var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
+        for (number, root, isDivisible) in try undivided(in: context) {
             try context.pausing("rows:\(root)") {
                 let walk = try RowWalk(
                     isDivisible ? .new : .all, of: root, number: number, from: context.progress.state.rows, in: context)
                 try walk.run(&counts)
                 context.progress.state.counts = counts.counts
             }
+        }
+    }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
+        try context.progress.once("counts of parts", in: context) {
+            for outcome in outcomes { counts.add(outcome.counts ?? []) }
+            context.progress.state.counts = counts.counts
         }
         counts.compare(in: context)
     }

@@ -39,7 +39,7 @@ final class DirectKeys: ExpectedRelation {
     }
 
     func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
-        let expected = try related.firstCandidate(rule.relationship, in: scope)
+        let expected = try related.firstCandidate(related.rule(rule.relationship), in: scope)
         try find.bind(key, at: 1)
         defer { find.reset() }
         let exists = try find.step()

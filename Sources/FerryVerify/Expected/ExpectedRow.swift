@@ -22,6 +22,14 @@ final class ExpectedRow {
     }
 
     let mapping: ResolvedEntityMapping
+    /// The mapping's own.
+    let position: Int
+    /// Whether objects of the mapping are found by their values before they are made.
+    let isUnique: Bool
+    /// Whether other mappings look for its objects.
+    var isLookedUp = false
+    /// Whether nothing is asked of any other row, nor whether there is an object at all.
+    var isPlain = false
     let entityNumber: Int64
     /// In the order of the destination table's columns.
     let cells: [Cell]
@@ -39,12 +47,25 @@ final class ExpectedRow {
     let copies: [ColumnPair]
     let constants: [(place: Int, value: PlainValue)]
     /// Cells that follow from the source's row alone.
-    let ownComputed: [(place: Int, expression: RowExpression, type: AttributeType)]
+    let ownComputed: [OwnCell]
+
+    /// A cell that follows from the source's row alone.
+    final class OwnCell {
+        let place: Int
+        let expression: RowExpression
+        let type: AttributeType
+        let affinity: ColumnAffinity
+
+        init(_ place: Int, _ expression: RowExpression, _ type: AttributeType, _ affinity: ColumnAffinity) {
+            (self.place, self.expression, self.type, self.affinity) = (place, expression, type, affinity)
+        }
+    }
     /// The places of the cells that take more than a look.
     let computed: [Int]
 
     init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
         self.mapping = mapping
+        (position, isUnique) = (mapping.position, !mapping.unique.isEmpty)
         entityNumber = try context.destinationNumber(of: mapping.destination)
         columns = try context.destinationTable(of: mapping.destination).columns
         affinities = columns.map { ColumnAffinity(declaredType: $0.type) }
@@ -92,15 +113,15 @@ final class ExpectedRow {
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
         var constants: [(Int, PlainValue)] = []
-        var ownComputed: [(Int, RowExpression, AttributeType)] = []
+        var ownComputed: [OwnCell] = []
         var computed: [Int] = []
         for (place, cell) in cells.enumerated() {
             switch cell {
             case .copy(let column): copies.append(ColumnPair(place + Self.firstColumn, column))
             case .constant(let value): constants.append((place, value))
             case .compute(let expression, let type):
-                if let own = RowExpression(expression, of: mapping, rows: rows, in: context) {
-                    ownComputed.append((place, own, type))
+                if let own = RowExpression.make(expression, of: mapping, rows: rows, in: context) {
+                    ownComputed.append(OwnCell(place, own, type, affinities[place]))
                 } else {
                     computed.append(place)
                 }
@@ -245,10 +266,12 @@ final class ExpectedRow {
 
     /// Whether the cells that follow from the source's row alone are as expected in a row of the destination.
     func holdsOwnComputed(_ found: Statement, for source: Statement) throws -> Bool {
-        try ownComputed.allSatisfy { cell in
+        for cell in ownComputed {
             let value = try PlainConversion.stored(cell.expression.value(in: source), as: cell.type)
-            return StoredValue.isEqual(found, cell.place + Self.firstColumn, to: try stored(value, at: cell.place))
+            let stored = try conversion.stored(value, by: cell.affinity)
+            guard StoredValue.isEqual(found, cell.place + Self.firstColumn, to: stored) else { return false }
         }
+        return true
     }
 
     private func stored(_ value: PlainValue, at place: Int) throws -> PlainValue {

@@ -7,10 +7,29 @@ internal import FerryStore
 /// How many objects, or elements of objects, an entity mapping meets.
 struct InstanceCount {
     private let mapping: ResolvedEntityMapping
+    private let sound: Set<SoundLinks>
     private let context: VerificationContext
 
-    init(of mapping: ResolvedEntityMapping, in context: VerificationContext) {
-        (self.mapping, self.context) = (mapping, context)
+    /// - Parameters:
+    ///   - mapping: The entity mapping.
+    ///   - sound: Links that are taken to be sound, so that what they lead to is not looked at.
+    ///   - context: The stores.
+    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks> = [], in context: VerificationContext) {
+        (self.mapping, self.sound, self.context) = (mapping, sound, context)
+    }
+
+    /// The links along which a mapping iterates, where it can be shown that they are sound; nil where there are none.
+    static func links(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> SoundLinks? {
+        step(of: mapping).flatMap { SoundLinks($0, of: mapping.source, in: context) }
+    }
+
+    /// The relationship of the source object along which a mapping iterates, where it is nothing but that.
+    private static func step(of mapping: ResolvedEntityMapping) -> String? {
+        guard case .keyPath(let base, let steps)? = mapping.iteration?.elements,
+            base == .variable("source") || base == .evaluatedObject, steps.count == 1,
+            case .key(let name)? = steps.first
+        else { return nil }
+        return name
     }
 
     /// Those that it reads of source objects in a range; nil where only reading them all tells.
@@ -18,15 +37,16 @@ struct InstanceCount {
         let table = try context.sourceTable(of: mapping.source).name
         var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
         if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
-        guard let iteration = mapping.iteration else {
+        if mapping.iteration == nil {
             return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
         }
-        guard case .keyPath(let base, let steps) = iteration.elements,
-            base == .variable("source") || base == .evaluatedObject, steps.count == 1,
-            case .key(let name)? = steps.first,
+        guard let name = Self.step(of: mapping),
             let relationship = context.sourceModel.relationship(name, of: mapping.source),
             let storage = context.source.storage(of: name, in: mapping.source)
         else { return nil }
+        if let known = Self.links(of: mapping, in: context), sound.contains(known) {
+            return try soundLinks(of: storage, from: table, where: condition)
+        }
         let other = try context.sourceTable(of: relationship.destinationEntity).name
         let known = context.source.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
         let links: String
@@ -39,6 +59,19 @@ struct InstanceCount {
         }
         return try context.connection.integer(
             "SELECT count(*) FROM source.\(table) o \(links) WHERE \(condition) AND t.Z_ENT IN (\(known))")
+    }
+
+    private func soundLinks(
+        of storage: RelationshipStorage, from table: String, where condition: String
+    ) throws -> Int64? {
+        let links: String
+        switch storage {
+        case .foreignKey(_, let column, _, _): links = "WHERE o.\(column) IS NOT NULL"
+        case .join(let join, let first, let second, _, _):
+            links = "JOIN source.\(join) j ON j.\(first) = o.Z_PK WHERE j.\(second) IS NOT NULL"
+        case .inverseForeignKey, .inverseless: return nil
+        }
+        return try context.connection.integer("SELECT count(*) FROM source.\(table) o \(links) AND \(condition)")
     }
 
     /// Those that it makes an object of, of source objects in a range.

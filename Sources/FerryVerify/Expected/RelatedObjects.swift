@@ -1,3 +1,4 @@
+internal import FerryExpression
 internal import FerryMapping
 internal import FerrySQLite
 internal import FerryStore
@@ -9,6 +10,36 @@ final class RelatedObjects {
     private let evaluator: PlainEvaluator
     private let mappings: [String: ResolvedEntityMapping]
     private var finders: [Int: Statement] = [:]
+
+    /// What a rule names, looked up once instead of object by object.
+    final class Rule {
+        /// An entity mapping whose objects are taken.
+        final class Target {
+            let mapping: ResolvedEntityMapping
+            let position: Int
+            let source: String
+            let keepsPrimaryKey: Bool
+            /// Whether it carries every object of its source entity over.
+            let isWhole: Bool
+
+            init(_ mapping: ResolvedEntityMapping) {
+                self.mapping = mapping
+                (position, source) = (mapping.position, mapping.source)
+                keepsPrimaryKey = mapping.keepsPrimaryKey
+                isWhole = mapping.policy == nil && mapping.filter == nil
+            }
+        }
+
+        let from: Expression
+        let targets: [Target]
+
+        fileprivate init(_ rule: ResolvedRelationship, _ mappings: [String: ResolvedEntityMapping]) {
+            from = rule.from
+            targets = rule.mappings.compactMap { mappings[$0].map(Target.init) }
+        }
+    }
+
+    func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, mappings) }
 
     /// A candidate, and what decides which of several comes first: the mapping, the source object, the element.
     struct Candidate {
@@ -65,21 +96,18 @@ final class RelatedObjects {
 
     /// Calls the body with each destination object that a rule relates an object to.
     func eachCandidate(
-        _ rule: ResolvedRelationship, in scope: PlainScope, _ body: (Candidate) throws -> Void
+        _ rule: Rule, in scope: PlainScope, _ body: (Candidate) throws -> Void
     ) throws {
         try evaluator.eachObject(of: rule.from, in: scope) { related in
-            for name in rule.mappings {
-                guard let mapping = mappings[name], mapping.source == related.entity else { continue }
-                if mapping.keepsPrimaryKey {
-                    guard try isCarried(related, by: mapping) else { continue }
-                    try body(
-                        Candidate(key: related.key, position: mapping.position, source: related.key, element: 0))
+            for target in rule.targets where target.source == related.entity {
+                if target.keepsPrimaryKey {
+                    guard try target.isWhole || isCarried(related, by: target.mapping) else { continue }
+                    try body(Candidate(key: related.key, position: target.position, source: related.key, element: 0))
                 } else {
                     var element = 0
-                    try context.associations.eachKey(mapping, source: related.key) { key in
+                    try context.associations.eachKey(target.mapping, source: related.key) { key in
                         try body(
-                            Candidate(
-                                key: key, position: mapping.position, source: related.key, element: element))
+                            Candidate(key: key, position: target.position, source: related.key, element: element))
                         element += 1
                     }
                 }
@@ -88,7 +116,7 @@ final class RelatedObjects {
     }
 
     /// The candidate that a to-one relationship takes.
-    func firstCandidate(_ rule: ResolvedRelationship, in scope: PlainScope) throws -> Int64? {
+    func firstCandidate(_ rule: Rule, in scope: PlainScope) throws -> Int64? {
         var first: Candidate?
         try eachCandidate(rule, in: scope) { candidate in
             if let known = first, !Candidate.precedes(candidate, known) { return }

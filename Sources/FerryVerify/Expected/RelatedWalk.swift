@@ -17,29 +17,41 @@ final class RelatedWalk {
     ///   - storage: Where the relationship's links are.
     ///   - own: The table of the objects that ask.
     ///   - other: The table of those that they are related to.
+    ///   - entity: `Z_ENT` of all these, where the links are known to lead to no others; they are not looked up then.
     ///   - connection: With the source.
     /// - Throws: ``DatabaseError``.
     init(
-        _ storage: RelationshipStorage, own: String, other: String, on connection: Connection
+        _ storage: RelationshipStorage, own: String, other: String, entity: Int64?, on connection: Connection
     ) throws(DatabaseError) {
         let sql: String
-        switch storage {
-        case .foreignKey(_, let column, _, _):
+        switch (storage, entity) {
+        case (.foreignKey(_, let column, _, _), let entity?):
+            sql = """
+                SELECT o.Z_PK, o.\(column), \(entity) FROM source.\(own) o
+                WHERE o.Z_PK >= ?1 AND o.\(column) IS NOT NULL ORDER BY o.Z_PK
+                """
+        case (.join(let table, let first, let second, let order, _), let entity?):
+            sql = """
+                SELECT j.\(first), j.\(second), \(entity) FROM source.\(table) j
+                WHERE j.\(first) >= ?1 AND j.\(second) IS NOT NULL
+                ORDER BY j.\(first), \(order.map { "j.\($0), " } ?? "")j.\(second)
+                """
+        case (.foreignKey(_, let column, _, _), nil):
             sql = """
                 SELECT o.Z_PK, t.Z_PK, t.Z_ENT FROM source.\(own) o CROSS JOIN source.\(other) t ON t.Z_PK = o.\(column)
                 WHERE o.Z_PK >= ?1 ORDER BY o.Z_PK
                 """
-        case .inverseForeignKey(_, let column, _, let order):
+        case (.inverseForeignKey(_, let column, _, let order), _):
             sql = """
                 SELECT t.\(column), t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) >= ?1
                 ORDER BY t.\(column), \(order.map { "t.\($0), " } ?? "")t.Z_PK
                 """
-        case .inverseless(_, let column):
+        case (.inverseless(_, let column), _):
             sql = """
                 SELECT t.\(column), t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) >= ?1
                 ORDER BY t.\(column), t.Z_PK
                 """
-        case .join(let table, let first, let second, let order, _):
+        case (.join(let table, let first, let second, let order, _), nil):
             sql = """
                 SELECT j.\(first), t.Z_PK, t.Z_ENT FROM source.\(table) j
                 CROSS JOIN source.\(other) t ON t.Z_PK = j.\(second)

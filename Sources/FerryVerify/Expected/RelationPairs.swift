@@ -22,10 +22,10 @@ struct RelationPairs: ExpectedRelation {
 
     func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
         guard rule.isToMany else {
-            if let other = try related.firstCandidate(rule.relationship, in: scope) { try record(key, other, rule) }
+            if let other = try related.firstCandidate(related.rule(rule.relationship), in: scope) { try record(key, other, rule) }
             return
         }
-        try related.eachCandidate(rule.relationship, in: scope) { try record(key, $0.key, rule) }
+        try related.eachCandidate(related.rule(rule.relationship), in: scope) { try record(key, $0.key, rule) }
     }
 
     private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {

@@ -6,23 +6,19 @@ internal import FerryStore
 
 /// An expression over constants and attributes of the source's own row, whose names are looked up once instead of row by
 /// row; its values are those of ``PlainEvaluator``, by the same functions.
-indirect enum RowExpression {
-    case constant(PlainValue)
-    case column(Int, Attribute)
-    case call(String, [RowExpression])
-
+class RowExpression {
     /// What the evaluator itself makes something of, beside ``PlainFunction``.
     private static let special: Set<String> = [
         "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
         "join:with:", "split:by:at:", Expression.tableSelector,
     ]
 
-    /// Nil where anything else is asked for than the row at hand.
-    init?(
+    /// - Returns: Nil where anything else is asked for than the row at hand.
+    static func make(
         _ expression: Expression, of mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext
-    ) {
+    ) -> RowExpression? {
         switch expression {
-        case .constant(let constant): self = .constant(PlainEvaluator.value(ofConstant: constant))
+        case .constant(let constant): return Constant(PlainEvaluator.value(ofConstant: constant))
         case .keyPath(let base, let steps):
             guard base == .variable("source") || base == .evaluatedObject, steps.count == 1,
                 case .key(let name)? = steps.first,
@@ -30,25 +26,57 @@ indirect enum RowExpression {
                 let attribute = context.sourceModel.attribute(name, of: mapping.source),
                 attribute.type != .composite, let column = rows.column(of: name, in: mapping.source)
             else { return nil }
-            self = .column(column, attribute)
+            return RowColumn(column, attribute)
         case .predefined(let selector, let arguments):
-            if Self.special.contains(selector) { return nil }
+            if special.contains(selector) { return nil }
             var operands: [RowExpression] = []
             for argument in arguments {
-                guard let operand = RowExpression(argument, of: mapping, rows: rows, in: context) else { return nil }
+                guard let operand = make(argument, of: mapping, rows: rows, in: context) else { return nil }
                 operands.append(operand)
             }
-            self = .call(selector, operands)
+            if operands.count == 2, let operation = PlainOperator(rawValue: selector) {
+                return Operation(operation, operands[0], operands[1])
+            }
+            return Call(selector, operands)
         default: return nil
         }
     }
 
     /// The value for a row whose columns can all be read.
-    func value(in row: Statement) throws -> PlainValue {
-        switch self {
-        case .constant(let value): return value
-        case .column(let column, let attribute): return try StoredValue.decode(row, column, as: attribute)
-        case .call(let selector, let operands):
+    func value(in row: Statement) throws -> PlainValue { preconditionFailure("each kind of expression has its own") }
+
+    private final class Constant: RowExpression {
+        private let constant: PlainValue
+        init(_ constant: PlainValue) { self.constant = constant }
+        override func value(in row: Statement) -> PlainValue { constant }
+    }
+
+    private final class RowColumn: RowExpression {
+        private let column: Int
+        private let form: StoredValue.Form
+        init(_ column: Int, _ attribute: Attribute) {
+            (self.column, form) = (column, StoredValue.Form(attribute))
+        }
+        override func value(in row: Statement) throws -> PlainValue { try StoredValue.decode(row, column, as: form) }
+    }
+
+    private final class Operation: RowExpression {
+        private let operation: PlainOperator
+        private let left: RowExpression
+        private let right: RowExpression
+        init(_ operation: PlainOperator, _ left: RowExpression, _ right: RowExpression) {
+            (self.operation, self.left, self.right) = (operation, left, right)
+        }
+        override func value(in row: Statement) throws -> PlainValue {
+            try operation.value(try left.value(in: row).plain, try right.value(in: row).plain)
+        }
+    }
+
+    private final class Call: RowExpression {
+        private let selector: String
+        private let operands: [RowExpression]
+        init(_ selector: String, _ operands: [RowExpression]) { (self.selector, self.operands) = (selector, operands) }
+        override func value(in row: Statement) throws -> PlainValue {
             let values = try operands.map { try $0.value(in: row).plain }
             if let value = try PlainTypedFunction.value(of: selector, values) { return value }
             return try PlainFunction.value(of: selector, values)

@@ -57,7 +57,7 @@ final class RowKeys {
     private var ruled: [Ruled] = []
     private var carried: [Carried] = []
     /// By the position of an entity mapping: what fills its objects' keys.
-    private var rules: [Int: [(key: Ruled, rule: ResolvedRelationship)]] = [:]
+    private var rules: [Int: [(key: Ruled, rule: RelatedObjects.Rule)]] = [:]
     /// Names of relations whose keys are not shown to be the source's.
     private(set) var unshown: Set<String> = []
 
@@ -72,7 +72,7 @@ final class RowKeys {
                 let key = Ruled(relation: relation, column: column, place: place)
                 ruled.append(key)
                 for rule in relation.rules {
-                    rules[rule.mapping.position, default: []].append((key, rule.relationship))
+                    rules[rule.mapping.position, default: []].append((key, related.rule(rule.relationship)))
                 }
             case .carried(let links):
                 guard case .keys(table.name, let column, let order) = links.destination,
@@ -103,8 +103,8 @@ final class RowKeys {
         }
     }
 
-    /// Whether rules must be followed for the objects of a mapping.
-    func hasRules(for mapping: ResolvedEntityMapping) -> Bool { rules[mapping.position] != nil }
+    /// Whether rules must be followed for the objects of a mapping, which is given by its position.
+    func hasRules(for mapping: Int) -> Bool { rules[mapping] != nil }
 
     // MARK: Rows
 
@@ -115,16 +115,16 @@ final class RowKeys {
     ///   - actual: The row; nil where there is none, so that it has no keys either.
     ///   - source: The source's row.
     ///   - scope: Its object; needed where there are rules.
-    ///   - mapping: What made it.
+    ///   - mapping: The position of the entity mapping that made it.
     /// - Throws: ``DatabaseError``, ``FerryError``.
     func compare(
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
-        by mapping: ResolvedEntityMapping
+        by mapping: Int
     ) throws {
         if let actual {
             for keys in carried where try !isRight(keys, actual, source) { unshown.insert(keys.links.name) }
         }
-        guard let scope, let rules = rules[mapping.position] else { return }
+        guard let scope, let rules = rules[mapping] else { return }
         for (keys, rule) in rules {
             let expected: Int64?
             do {

@@ -39,9 +39,9 @@ extension RowWalk {
         guard actualKey == key else {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
-            return try keys.compare(key, nil, with: row, scope, by: expected.mapping)
+            return try keys.compare(key, nil, with: row, scope, by: expected.position)
         }
-        try keys.compare(key, actual, with: row, scope, by: expected.mapping)
+        try keys.compare(key, actual, with: row, scope, by: expected.position)
         if Self.isInSample(key, of: context) {
             checked += 1
             context.report.notRecomputed += expected.notRecomputed
@@ -125,14 +125,14 @@ extension RowWalk {
 
     /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.
     func orReport(
-        _ mapping: ResolvedEntityMapping, _ object: @autoclosure () -> PlainObject, _ body: () throws -> Void
+        _ expected: ExpectedRow, _ object: @autoclosure () -> PlainObject, _ body: () throws -> Void
     ) throws {
         do {
             try body()
         } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
             let object = object()
             let source = try context.sourceTable(of: object.entity).name
-            context.report(RowsCheck.self, entity: mapping.destination, example: "source \(source) Z_PK \(object.key)")
+            context.report(RowsCheck.self, entity: expected.mapping.destination, example: "source \(source) Z_PK \(object.key)")
         }
     }
 }

@@ -53,11 +53,12 @@ extension RowWalk {
             range: position?.sources[mapping.source].map(KeyRange.from) ?? sources, objects: objects, in: context)
         position = nil
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
+        expected.isLookedUp = lookups.isNeeded(for: mapping.destination)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
-            try orReport(mapping, object) {
+            try orReport(expected, object) {
                 try instances.each(of: object) { scope, element, passes in
                     counts.read(by: mapping.position)
                     guard passes else {
@@ -76,25 +77,24 @@ extension RowWalk {
         _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: StoredRows, next: inout Int64,
         _ counts: inout RecountedMappings
     ) throws {
-        let mapping = expected.mapping
-        let value = { [objects, evaluator] (attribute: String) throws -> PlainValue in
+        func value(of attribute: String) throws -> PlainValue {
             try expected.value(of: attribute, in: scope, evaluator, objects, row)
         }
         var key = next
-        if !mapping.unique.isEmpty, let found = try lookups.find(mapping, value: value) {
+        if expected.isUnique, let found = try lookups.find(expected.mapping, value: value) {
             key = found
-            counts.merged(by: mapping.position)
+            counts.merged(by: expected.position)
         } else {
             next = try self.key(1, after: next)
-            counts.wrote(by: mapping.position)
-            if lookups.isNeeded(for: mapping.destination) {
-                try lookups.add(entity: mapping.destination, key: key, value: value)
+            counts.wrote(by: expected.position)
+            if expected.isLookedUp {
+                try lookups.add(entity: expected.mapping.destination, key: key, value: value)
             }
             // An object that fails here has had its key.
-            try orReport(mapping, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
+            try orReport(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
-        if needsAssociation.contains(mapping.position) {
-            try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
+        if needsAssociation.contains(expected.position) {
+            try context.associations.record(expected.mapping, source: scope.source.key, element: element, key: key)
         }
     }
 

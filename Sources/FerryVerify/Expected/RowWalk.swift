@@ -24,6 +24,8 @@ final class RowWalk {
         var sources: KeyRange
         var firstKey: Int64
         var through: Int64
+        /// Links of the source that lead to objects of one entity alone.
+        var sound: Set<SoundLinks> = []
     }
 
     let root: String
@@ -87,7 +89,11 @@ final class RowWalk {
         keepers = context.keepers(into: root)
         makers = context.makers(into: root)
         lookups = try UniqueLookups(makers, number: number, in: context)
-        objects = SourceObjects(context)
+        if case .made(let made) = part {
+            objects = SourceObjects(context, sound: made.sound)
+        } else {
+            objects = SourceObjects(context)
+        }
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         needsAssociation = try Self.needsAssociation(in: context)
         keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
@@ -182,8 +188,12 @@ final class RowWalk {
                     for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns,
                     range: position?.sources[root].map(KeyRange.from) ?? range, objects: objects, in: context))
             for mapping in mappings {
-                walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(
-                    try ExpectedRow(mapping, rows: walk.rows, in: context))
+                let row = try ExpectedRow(mapping, rows: walk.rows, in: context)
+                row.isLookedUp = lookups.isNeeded(for: mapping.destination)
+                row.isPlain =
+                    mapping.policy == nil && mapping.filter == nil && row.computed.isEmpty && !row.isLookedUp
+                    && !keys.hasRules(for: mapping.position)
+                walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
             }
             keys.open(walk.rows)
             try walk.step()
@@ -214,20 +224,17 @@ final class RowWalk {
     private func compareKept(
         _ expected: ExpectedRow, _ rows: SourceRows, _ counts: inout RecountedMappings
     ) throws {
-        let mapping = expected.mapping
-        counts.read(by: mapping.position)
-        if mapping.policy == nil, mapping.filter == nil, expected.computed.isEmpty,
-            !keys.hasRules(for: mapping), !lookups.isNeeded(for: mapping.destination)
-        {
-            // Nothing is asked of any other row.
-            counts.wrote(by: mapping.position)
-            return try orReport(mapping, rows.object) {
+        counts.read(by: expected.position)
+        if expected.isPlain {
+            counts.wrote(by: expected.position)
+            return try orReport(expected, rows.object) {
                 try compare(expected, key: rows.key, nil, rows.row, version: SourceRows.versionColumn)
             }
         }
+        let mapping = expected.mapping
         let object = rows.object
         rows.open(object)
-        try orReport(mapping, object) {
+        try orReport(expected, object) {
             let scope = PlainScope(source: object)
             if mapping.policy != nil { return try compareMade(expected, object, scope, rows.row) }
             if let filter = mapping.filter, try !evaluator.holds(filter, in: scope) {
@@ -235,7 +242,7 @@ final class RowWalk {
                 return
             }
             counts.wrote(by: mapping.position)
-            if lookups.isNeeded(for: mapping.destination) {
+            if expected.isLookedUp {
                 try lookups.add(entity: mapping.destination, key: object.key) { attribute in
                     try expected.value(of: attribute, in: scope, evaluator, objects, rows.row)
                 }

@@ -37,8 +37,11 @@ final class SourceObjects: PlainObjectSource {
     private var kinds: [AttributeKey: Kind] = [:]
     var openRow: OpenRow?
 
-    init(_ context: VerificationContext) {
-        self.context = context
+    /// Links that lead to objects of one entity alone.
+    private let sound: Set<SoundLinks>
+
+    init(_ context: VerificationContext, sound: Set<SoundLinks> = []) {
+        (self.context, self.sound) = (context, sound)
         entityNames = Dictionary(
             context.source.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
@@ -191,7 +194,10 @@ final class SourceObjects: PlainObjectSource {
 
     private func orderedWalk(_ relationship: String, of entity: String) throws -> RelatedWalk {
         let (storage, own, other) = try place(of: relationship, of: entity)
-        return try RelatedWalk(storage, own: own, other: other, on: context.connection)
+        let links = SoundLinks(relationship, of: entity, in: context)
+        return try RelatedWalk(
+            storage, own: own, other: other, entity: links.flatMap { sound.contains($0) ? $0.number : nil },
+            on: context.connection)
     }
 
     private func walk(_ relationship: String, of entity: String) throws -> Statement {

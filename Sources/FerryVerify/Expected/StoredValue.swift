@@ -3,17 +3,28 @@ internal import FerrySQLite
 
 /// How values are read from and stored in a Core Data store's columns.
 enum StoredValue {
+    /// What an attribute's declaration says of how its values stand in a column.
+    struct Form {
+        /// Dates, decimals and other reals are doubles, however a whole one is stored.
+        let isReal: Bool
+        let allowsExternalStorage: Bool
+
+        init(_ attribute: Attribute) {
+            isReal = [.date, .decimal, .double, .float].contains(attribute.type)
+            allowsExternalStorage = attribute.allowsExternalStorage
+        }
+    }
+
     /// Decodes a column by the type that its attribute is declared with.
-    ///
-    /// Dates, decimals and other reals are doubles, however a whole one is stored.
     static func decode(_ row: Statement, _ column: Int, as attribute: Attribute) throws -> PlainValue {
+        try decode(row, column, as: Form(attribute))
+    }
+
+    static func decode(_ row: Statement, _ column: Int, as attribute: Form) throws -> PlainValue {
         switch row.storageClass(column) {
         case .null: return .null
         case .integer:
-            switch attribute.type {
-            case .date, .decimal, .double, .float: return .real(Double(row.integer(column)))
-            default: return .integer(row.integer(column))
-            }
+            return attribute.isReal ? .real(Double(row.integer(column))) : .integer(row.integer(column))
         case .real: return .real(row.real(column))
         case .text: return .text(row.blob(column))
         case .blob:

@@ -1,7 +1,7 @@
 internal import FerryBase
 
 /// What is told of parts that are made beside each other: those of one subject come together.
-struct PartsProgress {
+final class PartsProgress {
     private let hook: ProgressHook?
     /// Rows of finished parts, by subject.
     private var finished: [String: Int64] = [:]
@@ -11,7 +11,7 @@ struct PartsProgress {
     init(_ hook: ProgressHook?) { self.hook = hook }
 
     /// Takes how far a part has come.
-    mutating func take(_ update: ProgressUpdate, of part: CheckPart) {
+    func take(_ update: ProgressUpdate, of part: CheckPart) {
         guard let subject = part.subject, part.total != nil, update.subject == subject else {
             hook?(update)
             return
@@ -20,7 +20,7 @@ struct PartsProgress {
         tell(part, subject)
     }
 
-    mutating func take(_ outcome: PartOutcome, of part: CheckPart) {
+    func take(_ outcome: PartOutcome, of part: CheckPart) {
         atWork[part.name] = nil
         guard let subject = part.subject, outcome.rows > 0 else { return }
         finished[subject, default: 0] += outcome.rows

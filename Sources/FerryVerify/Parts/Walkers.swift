@@ -16,13 +16,14 @@ struct Walkers {
 
     /// - Parameters:
     ///   - count: How many parts are made at one time.
+    ///   - caches: Bytes for the caches of each walker.
     ///   - context: The verification that they belong to.
-    init(count: Int, of context: VerificationContext) {
+    init(count: Int, caches: Int, of context: VerificationContext) {
         self.count = count
         let (verification, source, destination) = (context.verification, context.source, context.destination)
         makeContext = { progress in
             let context = try VerificationContext(
-                walkerOf: verification, source: source, destination: destination, progress: progress)
+                walkerOf: verification, caches: caches, source: source, destination: destination, progress: progress)
             try context.connection.execute("BEGIN")
             return context
         }
@@ -32,11 +33,14 @@ struct Walkers {
     ///
     /// - Parameters:
     ///   - parts: What is to be made.
+    ///   - beside: What the calling thread does meanwhile; the closure that it gets takes what there is to take.
     ///   - take: Takes how far each has come and what it has found, on the calling thread; what it throws ends the work.
     /// - Returns: Why not all parts could be made: what the first of them threw.
-    /// - Throws: What `take` throws, or why there is no walker.
-    func make(_ parts: [CheckPart], take: (CheckPart, Event) throws -> Void) throws -> (any Error)? {
-        if parts.isEmpty { return nil }
+    /// - Throws: What `beside` and `take` throw, or why there is no walker.
+    func make(
+        _ parts: [CheckPart], beside: (_ look: @escaping () throws -> Void) throws -> Void,
+        take: @escaping (CheckPart, Event) throws -> Void
+    ) throws -> (any Error)? {
         let queue = PartQueue(parts, walkers: min(count, parts.count))
         for _ in 0..<min(count, parts.count) {
             let thread = Thread { [makeContext] in queue.work(makeContext) }
@@ -46,14 +50,22 @@ struct Walkers {
             thread.start()
         }
         var (failures, thrown): ([Int: any Error], (any Error)?) = ([:], nil)
-        while let (index, result) = queue.next() {
+        func process(_ index: Int, _ result: Result<Event, any Error>) throws {
             switch result {
             case .failure(let error): failures[index] = error
-            case .success(let event):
-                do { if thrown == nil { try take(parts[index], event) } } catch {
-                    thrown = error
-                    queue.end()
-                }
+            case .success(let event): try take(parts[index], event)
+            }
+        }
+        do {
+            try beside { while let (index, result) = queue.next(waits: false) { try process(index, result) } }
+        } catch {
+            thrown = error
+            queue.end()
+        }
+        while let (index, result) = queue.next() {
+            do { try process(index, result) } catch {
+                thrown = thrown ?? error
+                queue.end()
             }
         }
         // What the walkers held counts beside what comes next.
@@ -90,10 +102,10 @@ private final class PartQueue: @unchecked Sendable {
     /// Begins no further part.
     func end() { condition.withLock { state.isEnding = true } }
 
-    /// The next outcome, or how far a part has come, once there is any; nil when all walkers have ended.
-    func next() -> (Int, Result<Walkers.Event, any Error>)? {
+    /// The next outcome, or how far a part has come; nil when all walkers have ended, or when there is none to wait for.
+    func next(waits: Bool = true) -> (Int, Result<Walkers.Event, any Error>)? {
         condition.withLock {
-            while state.results.isEmpty, state.progress.isEmpty, state.walkers > 0 { condition.wait() }
+            while waits, state.results.isEmpty, state.progress.isEmpty, state.walkers > 0 { condition.wait() }
             if let (index, update) = state.progress.popFirst() { return (index, .success(.progress(update))) }
             if state.results.isEmpty { return nil }
             let (index, result) = state.results.removeFirst()

@@ -60,11 +60,14 @@ enum PlainFunction {
         case "length": return .integer(Int64(try text(selector, arguments).utf16.count))
         default: break
         }
+        if arguments.count == 2 {
+            guard let operation = PlainOperator(rawValue: selector) else { throw PlainFailure("\(selector) is not known") }
+            return try operation.value(arguments[0], arguments[1])
+        }
         let numbers = try arguments.map { argument in
             guard let number = PlainNumber(argument) else { throw PlainFailure("\(selector) needs numbers") }
             return number
         }
-        if numbers.count == 2 { return try binary(selector, numbers[0], numbers[1]) }
         guard numbers.count == 1 else { throw PlainFailure("\(selector) has \(numbers.count) arguments") }
         return try unary(selector, numbers[0])
     }
@@ -74,42 +77,6 @@ enum PlainFunction {
             throw PlainFailure("\(selector) needs text")
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func binary(_ selector: String, _ left: PlainNumber, _ right: PlainNumber) throws -> PlainValue {
-        if selector == "raise:toPower:" { return real(pow(left.real, right.real)) }
-        guard case .integer(let first) = left, case .integer(let second) = right else {
-            switch selector {
-            case "add:to:": return real(left.real + right.real)
-            case "from:subtract:": return real(left.real - right.real)
-            case "multiply:by:": return real(left.real * right.real)
-            case "divide:by:": return real(left.real / right.real)
-            case "modulus:by:": return real(left.real.truncatingRemainder(dividingBy: right.real))
-            default: throw PlainFailure("\(selector) needs integers, or is not known")
-            }
-        }
-        return .integer(try binary(selector, first, second))
-    }
-
-    private static func binary(_ selector: String, _ left: Int64, _ right: Int64) throws -> Int64 {
-        let result: (partialValue: Int64, overflow: Bool)
-        switch selector {
-        case "add:to:": result = left.addingReportingOverflow(right)
-        case "from:subtract:": result = left.subtractingReportingOverflow(right)
-        case "multiply:by:": result = left.multipliedReportingOverflow(by: right)
-        case "divide:by:": result = left.dividedReportingOverflow(by: right)
-        case "modulus:by:":
-            // By -1 nothing is left over, although the quotient of the smallest integer overflows.
-            result = right == -1 ? (0, false) : left.remainderReportingOverflow(dividingBy: right)
-        case "bitwiseAnd:with:": return left & right
-        case "bitwiseOr:with:": return left | right
-        case "bitwiseXor:with:": return left ^ right
-        case "leftshift:by:": return left << right
-        case "rightshift:by:": return left >> right
-        default: throw PlainFailure("\(selector) is not known")
-        }
-        if result.overflow { throw PlainFailure("\(selector) exceeds 64 bits or divides by zero") }
-        return result.partialValue
     }
 
     private static func unary(_ selector: String, _ number: PlainNumber) throws -> PlainValue {
