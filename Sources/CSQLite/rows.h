@@ -46,7 +46,8 @@ static inline int ferry_compare_bytes(const void *left, size_t l, const void *ri
     return order != 0 ? order : l < r ? -1 : l > r;
 }
 
-// SipHash-2-4 with 128 bits of result over whole words, as `KeyedHash` has it.
+// SipHash-1-3 with 128 bits of result over whole words. The key is drawn for each verification, so that no store can be
+// made to fit it.
 
 typedef struct {
     uint64_t v0, v1, v2, v3, words;
@@ -70,7 +71,6 @@ static inline void ferry_hash_round(ferry_hash *h) {
 static inline void ferry_hash_add(ferry_hash *h, uint64_t word) {
     h->words++;
     h->v3 ^= word;
-    ferry_hash_round(h);
     ferry_hash_round(h);
     h->v0 ^= word;
 }
@@ -124,10 +124,10 @@ static inline void ferry_sqlite3_row_hash(
     }
     ferry_hash_add(&h, (h.words * 8) << 56);
     h.v2 ^= 0xee;
-    for (int round = 0; round < 4; round++) ferry_hash_round(&h);
+    for (int round = 0; round < 3; round++) ferry_hash_round(&h);
     result[0] = h.v0 ^ h.v1 ^ h.v2 ^ h.v3;
     h.v1 ^= 0xdd;
-    for (int round = 0; round < 4; round++) ferry_hash_round(&h);
+    for (int round = 0; round < 3; round++) ferry_hash_round(&h);
     result[1] = h.v0 ^ h.v1 ^ h.v2 ^ h.v3;
 }
 
@@ -256,6 +256,87 @@ static inline int ferry_sqlite3_follow(
     for (long column = 0; column < count; column++)
         if (!ferry_keep_cell(&cells[column], sqlite3_column_value(row, (int)column))) return FERRY_NO_MEMORY;
     return fault;
+}
+
+// Rows of statements, one after another: what is done with each of them here costs no call from Swift.
+
+/// A sum of hashes of some columns of rows.
+typedef struct {
+    /// The column that says whether a row counts; -1 where each does.
+    long filter;
+    const long *columns;
+    long column_count;
+    uint64_t low, high;
+    int64_t count;
+} ferry_sum;
+
+/// What the order of rows must be; without columns it is not looked at.
+typedef struct {
+    ferry_cell *cells;
+    const ferry_order *orders;
+    long count, keys;
+    int32_t is_unique, is_first;
+    int64_t faults;
+} ferry_sequence;
+
+/// Steps through rows, at most so many, adds each to sums, counts those of which columns are not 0, and looks at their
+/// order.
+///
+/// Returns what the last step returned, `SQLITE_ROW` when there may be more rows.
+static inline int ferry_sqlite3_sum_rows(
+    sqlite3_stmt *row, long most, ferry_sum *sums, long sum_count, long first_counted, int64_t *counts,
+    long count_count, uint64_t low, uint64_t high, ferry_sequence *sequence, int64_t *done) {
+    for (long index = 0; index < most; index++) {
+        int code = sqlite3_step(row);
+        if (code != SQLITE_ROW) return code;
+        for (long place = 0; place < sum_count; place++) {
+            ferry_sum *sum = &sums[place];
+            if (sum->filter >= 0 && sqlite3_column_int64(row, (int)sum->filter) == 0) continue;
+            uint64_t hash[2];
+            ferry_sqlite3_row_hash(row, sum->columns, sum->column_count, low, high, hash);
+            sum->low += hash[0];
+            sum->high += hash[1];
+            sum->count++;
+        }
+        for (long place = 0; place < count_count; place++)
+            counts[place] += sqlite3_column_int64(row, (int)(first_counted + place));
+        if (sequence->count > 0) {
+            int fault = ferry_sqlite3_follow(
+                row, sequence->cells, sequence->orders, sequence->count, sequence->keys, sequence->is_unique,
+                sequence->is_first);
+            sequence->is_first = 0;
+            if (fault == FERRY_NO_MEMORY) return SQLITE_NOMEM;
+            if (fault != FERRY_IN_ORDER) sequence->faults++;
+        }
+        ++*done;
+    }
+    return SQLITE_ROW;
+}
+
+/// Whether two rows begin with the same pair of integers.
+static inline int ferry_sqlite3_same_pair(sqlite3_stmt *left, sqlite3_stmt *right) {
+    for (int column = 0; column < 2; column++) {
+        sqlite3_value *one = sqlite3_column_value(left, column), *other = sqlite3_column_value(right, column);
+        if (sqlite3_value_type(one) != SQLITE_INTEGER || sqlite3_value_type(other) != SQLITE_INTEGER ||
+            sqlite3_value_int64(one) != sqlite3_value_int64(other))
+            return 0;
+    }
+    return 1;
+}
+
+/// Steps through the rows of two statements, both at a row, as long as their first two columns hold the same integers,
+/// and at most so many.
+///
+/// Returns `SQLITE_ROW` when both are at a row again, whether it is the same or not; else what the left one's last step
+/// returned, and in `other` what the right one's did.
+static inline int ferry_sqlite3_step_pairs(sqlite3_stmt *left, sqlite3_stmt *right, long most, int *other) {
+    *other = SQLITE_ROW;
+    for (long index = 0; index < most && ferry_sqlite3_same_pair(left, right); index++) {
+        int code = sqlite3_step(left);
+        *other = sqlite3_step(right);
+        if (code != SQLITE_ROW || *other != SQLITE_ROW) return code;
+    }
+    return SQLITE_ROW;
 }
 
 #endif

@@ -136,8 +136,20 @@ package final class Statement {
     ///
     /// - Returns: False at the end; the statement is then reset and may be run again.
     package func step() throws(DatabaseError) -> Bool {
+        begin()
+        return try stepped(sqlite3_step(handle))
+    }
+
+    /// To be called before the first of steps that C code makes.
+    func begin() {
         if connection.isTraced, !isSilent, started == 0 { started = Clock.nanoseconds() }
-        switch sqlite3_step(handle) {
+    }
+
+    /// Takes what the last step returned.
+    ///
+    /// - Returns: Whether there is a row.
+    func stepped(_ code: Int32) throws(DatabaseError) -> Bool {
+        switch code {
         case SQLITE_ROW: return true
         case SQLITE_DONE:
             finish()

@@ -122,12 +122,15 @@ package struct Verification {
         }
     }
 
+    /// What an earlier call has left is only gone on with where it counted and hashed in the same way.
+    private static let form = "2"
+
     /// The verification and the state of its files; nil when it cannot be gone on with.
     private var key: String? {
         get throws(FerryError) {
             // What is not synced is lost or torn when the machine goes down, so it must be the same session.
             guard let resumeKey, let session = SystemSession.id else { return nil }
-            var parts = [resumeKey, session, mode.rawValue]
+            var parts = [resumeKey, session, mode.rawValue, Self.form]
             for path in [sourcePath, sourcePath + "-wal", destinationPath, destinationPath + "-wal"] {
                 // An empty log comes and goes with those who read the store.
                 let file = try FileLayer().attributesIfPresent(path).flatMap { $0.size > 0 ? $0 : nil }

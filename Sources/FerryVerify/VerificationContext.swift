@@ -33,7 +33,9 @@ final class VerificationContext {
     }
     /// Called now and then between two rows, where other threads may have something to tell.
     var onLook: (() throws -> Void)?
-    private var sinceLastLook: Int64 = 0
+    private var sinceLastLook = 0
+    /// So many rows come between two looks whether a stop was asked for.
+    static let rowsBetweenLooks = 4096
     private var isPausing = false
 
     /// The context that the whole verification has, with the lookup file.
@@ -152,7 +154,7 @@ final class VerificationContext {
     /// Says how far a check has come, and looks whether a stop was asked for; cheap enough for every row.
     func advance(_ subject: String, done: Int64, total: Int64?) throws {
         sinceLastLook += 1
-        guard sinceLastLook >= 4096 else { return }
+        guard sinceLastLook >= Self.rowsBetweenLooks else { return }
         try announce(subject, done: done, total: total)
     }
 

@@ -129,14 +129,10 @@ struct IndexesCheck: Check {
         _ index: StoredIndex, _ columns: [Int], key: KeyedHash.Key, in context: VerificationContext
     ) throws -> ([EntrySum], Int64) {
         let entries = try context.connection.prepare(index.entries)
-        var found = EntrySum()
-        let order = index.order
-        var misplaced: Int64 = 0
-        while try entries.step() {
-            found.add(entries, columns, key: key)
-            if try order?.follow(entries) != nil { misplaced += 1 }
-            try context.advance(index.name, done: found.count, total: nil)
+        let sums = RowSums([.init(columns: columns)], order: index.order, key: key)
+        while try sums.add(VerificationContext.rowsBetweenLooks, rowsOf: entries) {
+            try context.announce(index.name, done: sums.rows)
         }
-        return ([found], misplaced)
+        return (sums.results.map(EntrySum.init), sums.misplaced)
     }
 }

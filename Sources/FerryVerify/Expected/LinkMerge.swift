@@ -57,7 +57,16 @@ struct LinkMerge {
         var (isOld, isNew) = (try old.step(), try new.step())
         while isOld || isNew {
             guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
-            if isOld, isNew, old.integer(0) == new.integer(0), old.integer(1) == new.integer(1) {
+            if isOld, isNew, orders.isEmpty {
+                (isOld, isNew) = try old.stepPairs(VerificationContext.rowsBetweenLooks, with: new)
+                if !isOld, !isNew { break }
+                if isOld, isNew, areSame {
+                    try context.announce(links.relation.key.property)
+                    continue
+                }
+            }
+            guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
+            if isOld, isNew, areSame {
                 guard haveSameOrder() else { return false }
                 (isOld, isNew) = (try old.step(), try new.step())
             } else if isOld, !isNew || Self.precedes(old, new) {
@@ -70,6 +79,10 @@ struct LinkMerge {
             try context.advance(links.relation.key.property, done: 0, total: nil)
         }
         return true
+    }
+
+    private var areSame: Bool {
+        old.holdsSame(0, as: new, 0) && old.holdsSame(1, as: new, 1) && Self.isPair(old)
     }
 
     private static func isPair(_ row: Statement) -> Bool {

@@ -37,11 +37,12 @@ struct NewRows {
             CheckPart(name: name(of: links), subject: nil) { context, outcome in
                 outcome.isShown = try links.areSound(in: context)
             }
-        } + (try ranges().map { name, mapping, range in
-            CheckPart(name: "made:\(name)", subject: nil) { context, outcome in
-                outcome.made = try InstanceCount(of: mapping, assuming: links, in: context).made(in: range)
-            }
-        })
+        }
+            + (try ranges().map { name, mapping, range in
+                CheckPart(name: "made:\(name)", subject: nil) { context, outcome in
+                    outcome.made = try InstanceCount(of: mapping, assuming: links, in: context).made(in: range)
+                }
+            })
     }
 
     /// Each root table looks by itself: the names of parts are different.
@@ -71,7 +72,8 @@ struct NewRows {
             let first = next
             (next, isTooHigh) = next.addingReportingOverflow(count)
             if isTooHigh { return nil }
-            let made = RowWalk.Made(mapping: mapping.position, sources: range, firstKey: first, through: next - 1, sound: sound)
+            let made = RowWalk.Made(
+                mapping: mapping.position, sources: range, firstKey: first, through: next - 1, sound: sound)
             rows.append(("new:\(name)", made))
         }
         // What nothing explains comes behind the last one.

@@ -22,7 +22,9 @@ struct RelationPairs: ExpectedRelation {
 
     func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
         guard rule.isToMany else {
-            if let other = try related.firstCandidate(related.rule(rule.relationship), in: scope) { try record(key, other, rule) }
+            if let other = try related.firstCandidate(related.rule(rule.relationship), in: scope) {
+                try record(key, other, rule)
+            }
             return
         }
         try related.eachCandidate(related.rule(rule.relationship), in: scope) { try record(key, $0.key, rule) }

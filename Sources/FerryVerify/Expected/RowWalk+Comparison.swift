@@ -132,7 +132,8 @@ extension RowWalk {
         } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
             let object = object()
             let source = try context.sourceTable(of: object.entity).name
-            context.report(RowsCheck.self, entity: expected.mapping.destination, example: "source \(source) Z_PK \(object.key)")
+            context.report(
+                RowsCheck.self, entity: expected.mapping.destination, example: "source \(source) Z_PK \(object.key)")
         }
     }
 }

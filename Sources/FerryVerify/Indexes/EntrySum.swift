@@ -1,19 +1,12 @@
-internal import FerryBase
-internal import FerrySQLite
-
 /// A sum of keyed hashes: equal for two sets of entries if and, but for one chance in 2¹²⁸, only if they are the same,
 /// whatever their order.
 struct EntrySum: Equatable, Sendable, Codable {
-    private(set) var count: Int64 = 0
-    private var low: UInt64 = 0
-    private var high: UInt64 = 0
+    private(set) var count: Int64
+    private var low: UInt64
+    private var high: UInt64
 
-    /// Adds the entry that some columns of a row make.
-    mutating func add(_ row: Statement, _ columns: [Int], key: KeyedHash.Key) {
-        let sum = row.hash(of: columns, key: key)
-        low &+= sum.0
-        high &+= sum.1
-        count += 1
+    init(count: Int64 = 0, low: UInt64 = 0, high: UInt64 = 0) {
+        (self.count, self.low, self.high) = (count, low, high)
     }
 
     mutating func add(_ other: EntrySum) {

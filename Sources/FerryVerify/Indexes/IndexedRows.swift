@@ -5,18 +5,12 @@ internal import FerrySQLite
 ///
 /// Indexes with the same columns, in whatever order, share a sum: a join table's two have the same.
 struct IndexedRows: Sendable {
-    /// What makes the entries of some indexes.
-    private struct Entries: Equatable, Sendable {
-        var filter: Int?
-        /// Places in ``selected``, in their order.
-        var columns: [Int]
-    }
-
     /// For each index its columns, in the order in which they are hashed.
     private(set) var columns: [[Int]] = []
     /// For each index the place of its sum.
     private(set) var sets: [Int] = []
-    private var entries: [Entries] = []
+    /// What makes the entries of some indexes: places in ``selected``, in their order.
+    private var entries: [RowSums.Columns] = []
     private var selected: [String] = []
 
     init(_ indexes: TableIndexes) { self.init(indexes.compared) }
@@ -25,7 +19,7 @@ struct IndexedRows: Sendable {
         for index in indexes {
             let places = index.columns.map { place(of: $0.sql) }
             let order = places.indices.sorted { (places[$0], $0) < (places[$1], $1) }
-            let made = Entries(
+            let made = RowSums.Columns(
                 filter: index.filter.map { place(of: "CASE WHEN \($0)\nTHEN 1 ELSE 0 END") },
                 columns: order.map { places[$0] })
             columns.append(order)
@@ -62,18 +56,10 @@ struct IndexedRows: Sendable {
         let rows = try context.connection.prepare(
             "SELECT \(columns.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED"
                 + (condition.map { " WHERE \($0)" } ?? ""))
-        var sums = [EntrySum](repeating: EntrySum(), count: entries.count)
-        var counts = [Int64](repeating: 0, count: counted.count)
-        var done: Int64 = 0
-        while try rows.step() {
-            for place in counted.indices { counts[place] += rows.integer(selected.count + place) }
-            for (place, made) in entries.enumerated() {
-                if let filter = made.filter, rows.integer(filter) == 0 { continue }
-                sums[place].add(rows, made.columns, key: key)
-            }
-            done += 1
-            try context.advance(table, done: done, total: nil)
+        let sums = RowSums(entries, counting: selected.count..<columns.count, key: key)
+        while try sums.add(VerificationContext.rowsBetweenLooks, rowsOf: rows) {
+            try context.announce(table, done: sums.rows)
         }
-        return (sums, [done] + counts)
+        return (sums.results.map(EntrySum.init), [sums.rows] + sums.counts)
     }
 }

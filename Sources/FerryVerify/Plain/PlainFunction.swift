@@ -61,7 +61,9 @@ enum PlainFunction {
         default: break
         }
         if arguments.count == 2 {
-            guard let operation = PlainOperator(rawValue: selector) else { throw PlainFailure("\(selector) is not known") }
+            guard let operation = PlainOperator(rawValue: selector) else {
+                throw PlainFailure("\(selector) is not known")
+            }
             return try operation.value(arguments[0], arguments[1])
         }
         let numbers = try arguments.map { argument in

@@ -1,9 +1,12 @@
 import FerryBase
 import FerryEngine
 import FerryModel
+import FerryPlan
 import FerrySQLite
 import FerryStore
+import FerryVerify
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -51,11 +54,17 @@ struct SoundLinksTests {
         return store
     }
 
-    private func run(_ store: StoreBuilder, damage: [StoreDamage]?) throws -> (files: Connection, read: Double) {
-        let faults = FaultPlan()
-        let step = try TracedStep(
+    private func step(
+        _ store: StoreBuilder, damage: [StoreDamage]?, faults: FaultPlan = FaultPlan()
+    ) throws -> TracedStep {
+        try TracedStep(
             store, Self.mapping, from: Self.source, to: Self.destination, chunk: 500, damage: damage,
             vfs: VFS(temporaryFolder: store.folder.path, faults: faults))
+    }
+
+    private func run(_ store: StoreBuilder, damage: [StoreDamage]?) throws -> (files: Connection, read: Double) {
+        let faults = FaultPlan()
+        let step = try step(store, damage: damage, faults: faults)
         let size = try #require(
             FileManager.default.attributesOfItem(atPath: store.path)[.size] as? Int64, "the store has a size")
         let read = faults.bytesRead.filter { store.path.hasSuffix($0.key) || $0.key.hasSuffix("/Store.sqlite") }
@@ -88,5 +97,62 @@ struct SoundLinksTests {
         let (files, _) = try run(store, damage: nil)
         #expect(try files.integer("SELECT count(*) FROM ZFILE") == Int64(Self.books * 4))
         #expect(try wrong(files, in: store) == 0)
+    }
+
+    // MARK: Verification
+
+    private func verify(
+        _ step: TracedStep, of store: StoreBuilder, _ mode: Verification.Mode = .full, jobs: Int = 2
+    ) throws -> (report: VerificationReport, lookUps: [String]) {
+        let statements = Mutex<[String]>([])
+        var verification = Verification(
+            mode: mode, step: step.run.step.resolved, sourcePath: store.path, isSourcePrivate: true,
+            destinationPath: step.run.destinationPath, workFolder: store.folder.path, counts: step.report.counts,
+            now: 0,
+            trace: { event in statements.withLock { $0.append(event.text) } })
+        verification.jobs = jobs
+        let report = try verification.run()
+        // Those in the order of the index of what is looked up meet users one after another.
+        let lookUps = statements.withLock { $0 }.filter {
+            $0.contains("source.ZUSER t ON t.Z_PK = j.Z_2USERS") && !$0.contains("LEFT JOIN")
+        }
+        return (report, lookUps)
+    }
+
+    @Test("Verification looks nothing up for a sound link, and finds every change of what was made of it")
+    func verifiesSound() throws {
+        let store = try store()
+        let step = try step(store, damage: [])
+        for jobs in [1, 3] {
+            let (report, lookUps) = try verify(step, of: store, jobs: jobs)
+            #expect(report.differences == [])
+            #expect(lookUps == [])
+            #expect(report.checked == Int64(Self.books * 5 + Self.users))
+        }
+        let quick = try verify(step, of: store, .quick)
+        #expect(quick.report.differences == [] && quick.lookUps == [])
+        try Connection(path: step.run.destinationPath, mode: .readWrite).execute(
+            "UPDATE ZFILE SET ZUSER = ZUSER % 15000 + 1 WHERE Z_PK = 17; UPDATE ZFILE SET ZTITLE = 'x' WHERE Z_PK = 5999"
+        )
+        let found = try [1, 3].map { try verify(step, of: store, jobs: $0).report.differences }
+        #expect(found[0] == found[1])
+        #expect(found[0].contains { $0.check == "rows" && $0.count == 1 && $0.example == "ZFILE Z_PK 5999 ZTITLE" })
+        #expect(found[0].contains { $0.check == "relationships" && $0.example == "ZFILE Z_PK 17 ZUSER" }, "\(found[0])")
+    }
+
+    @Test(
+        "Links that lead nowhere, or to what is no user, make no object for verification either",
+        arguments: [
+            "INSERT INTO Z_1USERS (Z_1BOOKS, Z_2USERS) VALUES (3, 900001)",
+            "UPDATE ZUSER SET Z_ENT = 1 WHERE Z_PK = 8",
+        ])
+    func verifiesUnsound(_ damage: String) throws {
+        let store = try store()
+        try store.execute(damage)
+        let step = try step(store, damage: nil)
+        for (jobs, mode) in [(1, Verification.Mode.full), (3, .full), (2, .quick)] {
+            let report = try verify(step, of: store, mode, jobs: jobs).report
+            #expect(report.differences.filter { $0.entity == "File" } == [], "\(mode)")
+        }
     }
 }
