@@ -112,8 +112,8 @@ struct StatementResolver: PathResolver {
         }
     }
 
-    mutating func open(_ collection: CollectionComputation) throws(FerryError) {
-        try scope.open(collection, variable: variable)
+    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+        try scope.open(collection, keys: keys, variable: variable)
     }
 
     mutating func closeCollection() -> CollectionSQL { scope.closeCollection() }

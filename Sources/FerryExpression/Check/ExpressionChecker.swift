@@ -28,7 +28,11 @@ package struct ExpressionChecker: Sendable {
     /// - Returns: The path followed.
     /// - Throws: As ``check(_:for:)``.
     package func checkObjects(_ expression: Expression) throws(FerryError) -> ResolvedPath {
-        try scope.resolveObjects(expression)
+        do {
+            return try scope.resolveObjects(expression)
+        } catch {
+            throw error.at(.expression(expression))
+        }
     }
 
     /// Checks the elements of a `forEach`.
@@ -36,6 +40,14 @@ package struct ExpressionChecker: Sendable {
     /// - Returns: What each element is.
     /// - Throws: As ``check(_:for:)``.
     package func checkElements(_ expression: Expression) throws(FerryError) -> ExpressionScope.Element {
+        do {
+            return try elements(expression)
+        } catch {
+            throw error.at(.expression(expression))
+        }
+    }
+
+    private func elements(_ expression: Expression) throws(FerryError) -> ExpressionScope.Element {
         guard case .json(let text, _) = expression else {
             let path = try scope.resolveObjects(expression)
             guard path.isToMany, case .object(let entity) = path.end else {
