@@ -81,7 +81,7 @@ struct SourceScope {
 
     /// Begins a subquery over the members of a collection.
     ///
-    /// - Parameter keys: For a union of objects, the SELECT of their keys.
+    /// For a union of objects `keys` is the SELECT of their keys.
     mutating func open(_ collection: CollectionComputation, keys: String?, variable: String?) throws(FerryError) {
         switch collection.start {
         case .object(let path):

@@ -93,7 +93,8 @@ package enum ArchivedExpression {
             case .constant(.string(let predicate)) = arguments[1]
         else {
             throw FerryError(
-                .unsupported, "An archived fetch (NSFetchRequestExpression) asks for something else than objects of the "
+                .unsupported,
+                "An archived fetch (NSFetchRequestExpression) asks for something else than objects of the "
                     + "source by the migration manager.",
                 remedy: "Give the property an expression of its own in a mapping file.")
         }

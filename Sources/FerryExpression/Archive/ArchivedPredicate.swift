@@ -73,7 +73,9 @@ package enum ArchivedPredicate {
             return parts.isEmpty ? .constant(false) : parts.count == 1 ? parts[0] : .or(parts)
         case 99: return search(.contains, right, compare)
         case 100:
-            guard case .list(let bounds) = right, bounds.count == 2 else { throw incomplete("NSBetweenPredicateOperator") }
+            guard case .list(let bounds) = right, bounds.count == 2 else {
+                throw incomplete("NSBetweenPredicateOperator")
+            }
             return .and([compare(.greaterOrEqual, bounds[0]), compare(.lessOrEqual, bounds[1])])
         case 11:
             throw FerryError(

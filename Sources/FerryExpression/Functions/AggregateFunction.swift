@@ -4,9 +4,7 @@ package import FerryBase
 ///
 /// It holds one value, however many there are.
 package protocol Accumulator: AnyObject {
-    /// - Parameters:
-    ///   - value: The next value.
-    ///   - count: How many there are; of use only to a function of sorted values.
+    /// Takes the next value; a function of sorted ones is also told how many there are.
     func add(_ value: FunctionValue, of count: Int64) throws(FerryError)
     func finish(_ result: inout FunctionResult)
 }
@@ -166,7 +164,7 @@ extension ScalarFunction {
 
     static func listName(_ function: AggregateFunction) -> String { function.name + "_of" }
 
-    /// - Parameter function: Nil for how many there are.
+    /// The name for sets; without a function that of how many there are.
     static func setName(_ function: AggregateFunction?) -> String { (function?.name ?? "ferry_count") + "_of_set" }
 
     private static func present(_ arguments: Arguments) -> [FunctionValue] {

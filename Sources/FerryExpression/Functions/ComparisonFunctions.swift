@@ -12,7 +12,8 @@ extension ScalarFunction {
         ordering("ferry_less_equal", "<=") { $0 <= 0 },
         ScalarFunction("ferry_text_equal", title: "==", arguments: 3) { arguments, result throws(FerryError) in
             let options = try TextOptions(arguments[2], "==")
-            if options.isLocalized, let left = try arguments[0].string("=="), let right = try arguments[1].string("==") {
+            if options.isLocalized, let left = try arguments[0].string("=="), let right = try arguments[1].string("==")
+            {
                 return result.set(LocalizedOrder.order(left, right, options) == 0)
             }
             if case .text(let left) = arguments[0], case .text(let right) = arguments[1], ASCII.holds(left),

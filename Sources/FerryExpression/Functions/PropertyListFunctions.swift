@@ -44,7 +44,7 @@ indirect enum PlistValue {
 
     /// Containers within each other: each costs stack wherever the tree is walked.
     static let depthLimit = 100
-    /// Values of one list. A row is read as a whole, and this is many times what an app keeps in one.
+    /// Values of one list: many times what an app keeps in a row.
     static let countLimit = 1_000_000
 
     init(_ bytes: [UInt8]) throws(FerryError) {

@@ -97,8 +97,7 @@ extension ExpressionTranslation {
     static let inner = "member of a collection"
 
     /// The translation of what is said of a member.
-    func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation
-    {
+    func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation {
         var scope = scope
         scope.members = scope.members.filter { $0.level < members.collection.level } + [members.member(variable)]
         return ExpressionTranslation(scope: scope)
@@ -243,6 +242,8 @@ extension ExpressionTranslation {
     func count(_ members: Members) -> Typed {
         var collection = members.collection
         collection.aggregate = .count
+        // Of different values, which they are counts.
+        if collection.isDistinct { collection.value = members.value?.computation }
         return Typed(computation: owned(collection, members), type: .attribute(.integer64))
     }
 
@@ -285,7 +286,8 @@ extension ExpressionTranslation {
                 translation.member = element.typed
                 let condition = try translation.condition(predicate)
                 if let isThere = element.condition {
-                    conditions.append(quantifier == .all ? .any([.not(isThere), condition]) : .all([isThere, condition]))
+                    conditions.append(
+                        quantifier == .all ? .any([.not(isThere), condition]) : .all([isThere, condition]))
                 } else {
                     conditions.append(condition)
                 }

@@ -130,7 +130,7 @@ extension ExpressionTranslation {
     /// Values that a set of written ones may have: each is compared with all before it.
     private static let setLimit = 40
 
-    /// The values of a list, or of a set made of lists; nil for anything else. Equal ones may come twice.
+    /// The values of a list, or of a set made of lists, of which equal ones may come twice; nil for anything else.
     func listElements(_ operand: Expression) throws(FerryError) -> [ListElement]? {
         if case .list(let elements) = operand {
             var values: [ListElement] = []

@@ -151,7 +151,8 @@ package struct ExpressionTranslation {
         case (Expression.tableSelector, 2): return try looked(up: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
-        case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2): return try drawn(arguments, selector, expression)
+        case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):
+            return try drawn(arguments, selector, expression)
         case ("plist:", 1): return try propertyList(arguments[0], nil, expression)
         case ("plist:key:", 2): return try propertyList(arguments[0], arguments[1], expression)
         case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1), ("median:", 1), ("mode:", 1),

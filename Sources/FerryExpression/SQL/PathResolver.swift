@@ -41,7 +41,7 @@ package protocol PathResolver {
 
     /// Begins a subquery over the members of a collection; columns of members are its own until it ends.
     ///
-    /// - Parameter keys: For a union of objects, the SELECT of their keys.
+    /// For a union of objects `keys` is the SELECT of their keys.
     mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError)
 
     /// Ends the subquery that was begun last.

@@ -76,6 +76,27 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
+    /// The condition that a key is one of an expression's objects.
+    ///
+    /// - Parameters:
+    ///   - expression: Anything that yields objects of the source, but a path.
+    ///   - key: SQL of the key.
+    /// - Returns: SQL that yields 1 or 0, or NULL where there is no object.
+    /// - Throws: As ``value(_:)``.
+    package mutating func condition(
+        that expression: Expression, contains key: (_ entity: String) throws(FerryError) -> String
+    ) throws(FerryError) -> String {
+        let objects = try translation.objects(expression)
+        guard case .collection(let collection) = objects.keys, objects.isCollection else {
+            let only = try sql(objects.keys)
+            return "\(try key(objects.entity)) = \(only)"
+        }
+        room = Computation.collectionRoom
+        defer { room = Computation.depthLimit }
+        let members = try members(of: collection)
+        return "\(try key(objects.entity)) IN (SELECT \(members.value ?? "NULL") FROM \(members.from))"
+    }
+
     private mutating func subquery(_ collection: CollectionComputation) throws(FerryError) -> String {
         let outside = room
         room = min(outside, Computation.collectionRoom)

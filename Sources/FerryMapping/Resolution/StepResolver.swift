@@ -160,7 +160,8 @@ struct StepResolver {
         checkFilter(of: mapping)
         var resolved = ResolvedEntityMapping(
             position: position, mappingModel: mapping.model, name: mapping.name, source: mapping.source,
-            destination: mapping.destination, filter: mapping.mapping.filter?.drawing(at: mapping.name), iteration: mapping.mapping.iteration,
+            destination: mapping.destination, filter: mapping.mapping.filter?.drawing(at: mapping.name),
+            iteration: mapping.mapping.iteration,
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
         resolved.policy = mapping.policy

@@ -15,7 +15,8 @@ indirect enum RowExpression {
     private static let special: Set<String> = [
         "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
         "join:with:", "split:by:at:", "median:", "mode:", "stddev:", "random", "random:", "randomn:",
-        SetOperator.union.rawValue, SetOperator.intersect.rawValue, SetOperator.minus.rawValue, Expression.tableSelector,
+        SetOperator.union.rawValue, SetOperator.intersect.rawValue, SetOperator.minus.rawValue,
+        Expression.tableSelector,
     ]
 
     /// Nil where anything else is asked for than the row at hand.

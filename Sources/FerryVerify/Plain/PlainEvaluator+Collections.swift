@@ -115,7 +115,7 @@ extension PlainEvaluator {
             for element in elements { try body(try value(of: element, in: scope)) }
             return true
         case .subquery(let collection, let name, let condition):
-            return try eachMember(of: collection, in: scope) { member in
+            return try eachOnceOfSet(collection, in: scope) { member in
                 var inside = scope
                 inside.members.append((name, member))
                 if try holds(condition, in: inside) { try body(member) }
@@ -135,7 +135,7 @@ extension PlainEvaluator {
         case .keyPath(let base, let given):
             let steps = Self.flattened(given)
             if isCollection(base, in: scope) {
-                return try eachMember(of: base, in: scope) { member in try body(try follow(steps[...], from: member)) }
+                return try eachOnceOfSet(base, in: scope) { member in try body(try follow(steps[...], from: member)) }
             }
             return try eachMember(along: steps[...], from: try value(of: base, in: scope), isCollection: false, body)
         default: throw PlainFailure("a single value stands for a collection")

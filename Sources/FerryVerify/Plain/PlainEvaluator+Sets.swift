@@ -19,7 +19,9 @@ extension PlainEvaluator {
         switch expression {
         case .predefined(let selector, _): return SetOperator(rawValue: selector) != nil
         case .keyPath(let base, let steps):
-            return isSet(base)
+            // What keys behind a set lead to is a value for each of its members.
+            let isOnlyFlattened = Self.flattened(steps).isEmpty && isSet(base)
+            return isOnlyFlattened
                 || steps.contains { step in
                     if case .collectionOperator(let name) = step { Self.distinct.contains(name) } else { false }
                 }
@@ -78,6 +80,14 @@ extension PlainEvaluator {
         return try PlainOrder.eachDifferent({ walk in
             try eachMember(of: expression, in: scope) { member in try walk(member.plain) }
         }) { value, _ in try body(value) }
+    }
+
+    /// Calls the body with each member, of a set once.
+    func eachOnceOfSet(
+        _ expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+    ) throws -> Bool {
+        isSet(expression)
+            ? try eachOnce(of: expression, in: scope, body) : try eachMember(of: expression, in: scope, body)
     }
 
     /// A member by its place.

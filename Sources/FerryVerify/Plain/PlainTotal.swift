@@ -116,8 +116,8 @@ enum PlainOrder {
 
     /// Calls the body with each different value, the smallest first, and how often it is there; nil is left out.
     ///
-    /// - Parameter walk: Calls what it is given with each value; asked again for every window of values.
-    /// - Returns: False where the walk finds no collection.
+    /// The walk calls what it is given with each value, and is asked again for every window of values; where it finds no
+    /// collection, the result is false.
     static func eachDifferent(
         _ walk: ((PlainValue) throws -> Void) throws -> Bool, _ body: (PlainValue, Int64) throws -> Void
     ) throws -> Bool {
