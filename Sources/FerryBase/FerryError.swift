@@ -29,10 +29,14 @@ public struct FerryError: Error, Sendable {
         public var entity: String?
         public var property: String?
         public var primaryKey: Int64?
+        /// The path of the mapping model.
+        public var mappingFile: String?
 
         public init(
-            entityMapping: String? = nil, entity: String? = nil, property: String? = nil, primaryKey: Int64? = nil
+            entityMapping: String? = nil, entity: String? = nil, property: String? = nil, primaryKey: Int64? = nil,
+            mappingFile: String? = nil
         ) {
+            self.mappingFile = mappingFile
             self.entityMapping = entityMapping
             self.entity = entity
             self.property = property

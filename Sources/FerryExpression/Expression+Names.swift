@@ -35,9 +35,41 @@ extension Expression {
             return values[name]?[keys.joined(separator: ".")].map { .constant($0) }
         }
     }
+
+    /// The expression with the place in the mapping as what its random numbers are drawn by.
+    ///
+    /// - Parameter place: What tells this expression from all others of the step.
+    /// - Returns: The expression; each call that draws has the place, and its number in the expression.
+    package func drawing(at place: String) -> Expression {
+        var count = 0
+        return drawing(at: place, &count)
+    }
+
+    fileprivate func drawing(at place: String, _ count: inout Int) -> Expression {
+        var number = count
+        func seed(_ part: Expression) -> Expression? {
+            guard case .predefined(let selector, let operands) = part, selector.hasPrefix("random"),
+                operands.count == (selector == "random" ? 0 : 1)
+            else { return nil }
+            number += 1
+            let own = Expression.constant(.string("\(place)#\(number)"))
+            return .predefined(selector, operands.map { $0.replacing(seed) } + [own])
+        }
+        defer { count = number }
+        return replacing(seed)
+    }
 }
 
 extension Predicate {
+    /// The predicate with the place in the mapping as what its random numbers are drawn by.
+    package func drawing(at place: String) -> Predicate {
+        var count = 0
+        return replacing { part in
+            let drawn = part.drawing(at: place, &count)
+            return drawn == part ? nil : drawn
+        }
+    }
+
     /// The same for what a predicate compares.
     package func replacing(_ replace: (Expression) -> Expression?) -> Predicate {
         switch self {

@@ -27,6 +27,13 @@ package indirect enum Expression: Sendable, Hashable {
     /// `table:key:('name', value)`: what a table of the mapping file has for a value.
     package static let tableSelector = "table:key:"
 
+    /// Every predefined function and every method of a value that is evaluated, by its selector.
+    package static var evaluatedSelectors: [String] {
+        let written = Set(PredefinedFunction.operators.keys).union(PredefinedFunction.refused.keys)
+        let functions = PredefinedFunction.all.keys.filter { !written.contains($0) && $0 != "castObject:toType:" }
+        return (functions + ValueMethod.all.map(\.selector)).sorted()
+    }
+
     /// The member that a quantified predicate looks at; no name that can be written is empty.
     package static let member = Expression.variable("")
 

@@ -74,6 +74,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var relationships: [String: RelationshipRule]
     package var policyClassName: String?
     package var userInfo: [String: String]
+    /// The texts of its expressions, by the part of the mapping: `where`, `attribute "name"`; none of archived ones.
+    package var texts: [String: WrittenText] = [:]
     /// Parts of the file that Ferry cannot read; refused when this mapping is used, not when it is replaced.
     package var unreadable: [UnreadablePart] = []
 
@@ -100,6 +102,18 @@ package struct EntityMapping: Sendable, Hashable {
     package static func derivedName(source: String?, destination: String?) -> String {
         guard let source, let destination else { return source ?? destination ?? "" }
         return "\(source)To\(destination)"
+    }
+
+    /// An expression as the file has it, and the line on which it begins.
+    package struct WrittenText: Sendable, Hashable {
+        package var text: String
+        /// Nil where the file's lines mean nothing to its reader.
+        package var line: Int?
+
+        package init(text: String, line: Int? = nil) {
+            self.text = text
+            self.line = line
+        }
     }
 
     /// A part of a mapping file that Ferry cannot read, and why.

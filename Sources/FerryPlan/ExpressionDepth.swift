@@ -103,6 +103,7 @@ extension Computation {
         case .collection(let collection):
             // Its own statement, but joined to the objects that it begins at.
             if case .object(let path) = collection.start { Computation.column(path).addHops(to: &hops) }
+            for united in collection.united { Computation.collection(united).addHops(to: &hops) }
             for part in collection.parts { part.addHops(to: &hops) }
         }
     }

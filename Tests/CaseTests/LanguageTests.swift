@@ -47,18 +47,36 @@ private final class ThreeWays: PlainObjectSource {
                     Attribute(name: "flag", type: .boolean), Attribute(name: "text", type: .string),
                     Attribute(name: "word", type: .string), Attribute(name: "date", type: .date),
                     Attribute(name: "uid", type: .uuid), Attribute(name: "link", type: .uri),
-                ])
+                ],
+                relationships: [
+                    Relationship(
+                        name: "parts", destinationEntity: "Part", inverseName: "thing", inverseEntity: "Thing",
+                        maxCount: 0)
+                ]),
+            Entity(
+                name: "Part",
+                attributes: [
+                    Attribute(name: "weight", type: .double), Attribute(name: "count", type: .integer64),
+                    Attribute(name: "label", type: .string),
+                ],
+                relationships: [
+                    Relationship(
+                        name: "thing", destinationEntity: "Thing", inverseName: "parts", inverseEntity: "Part")
+                ]),
         ])
     static let scope = ExpressionScope(model: model, entity: "Thing")
     static let names = ["real", "other", "whole", "small", "flag", "text", "word", "date", "uid", "link"]
 
     private let connection: Connection
     private var values: [String: Value] = [:]
+    private var parts: [[String: Value]] = []
+    static let partNames = ["weight", "count", "label"]
 
     init() throws {
         connection = try Connection(path: ":memory:", mode: .create)
         try FunctionRegistry.register(on: connection)
         try connection.execute("CREATE TABLE t (\(Self.names.joined(separator: ", ")))")
+        try connection.execute("CREATE TABLE p (\(Self.partNames.joined(separator: ", ")))")
     }
 
     func fill(_ random: inout RandomLanguage) throws {
@@ -68,6 +86,14 @@ private final class ThreeWays: PlainObjectSource {
         let insert = try connection.prepare("INSERT INTO t VALUES (\(places))")
         for (index, name) in Self.names.enumerated() { try insert.bind(values[name] ?? .null, at: index + 1) }
         _ = try insert.step()
+        parts = random.parts()
+        try connection.execute("DELETE FROM p")
+        let add = try connection.prepare("INSERT INTO p VALUES (?, ?, ?)")
+        for part in parts {
+            for (index, name) in Self.partNames.enumerated() { try add.bind(part[name] ?? .null, at: index + 1) }
+            _ = try add.step()
+            add.reset()
+        }
     }
 
     // MARK: The three
@@ -79,7 +105,7 @@ private final class ThreeWays: PlainObjectSource {
         ]
         for (index, other) in found.enumerated().dropFirst() where !isSame(found[0], other) {
             Issue.record(
-                "`\(expression)` of \(values): \(String(describing: found[0])) in SQL, \(String(describing: other)) \(index == 1 ? "in Swift" : "plainly")"
+                "`\(expression)` of \(values), \(parts): \(String(describing: found[0])) in SQL, \(String(describing: other)) \(index == 1 ? "in Swift" : "plainly")"
             )
         }
     }
@@ -97,7 +123,9 @@ private final class ThreeWays: PlainObjectSource {
     private func bySwift(_ typed: ExpressionTranslation.Typed) throws -> Value {
         var places = Columns()
         let evaluator = try RowEvaluator(typed.computation, now: 5, places: &places)
-        let statement = try connection.prepare("SELECT * FROM t")
+        let columns = (["s.*", "s.rowid"] + places.collections).joined(separator: ", ")
+        let statement = try connection.prepare("SELECT \(columns) FROM t AS s")
+        for (index, value) in places.parameters.enumerated() { try statement.bind(value, at: index + 1) }
         _ = try statement.step()
         return switch try evaluator.value(in: StepRow(statement)) {
         case .null: .null
@@ -131,7 +159,7 @@ private final class ThreeWays: PlainObjectSource {
     // MARK: The object
 
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue {
-        switch values[attribute] ?? .null {
+        switch (object.entity == "Thing" ? values : parts[Int(object.key) - 1])[attribute] ?? .null {
         case .null: .null
         case .integer(let integer): attribute == "date" ? .real(Double(integer)) : .integer(integer)
         case .real(let real): .real(real)
@@ -141,22 +169,62 @@ private final class ThreeWays: PlainObjectSource {
     }
 
     func isComposite(_ name: String, of entity: String) -> Bool { false }
-    func isRelationship(_ name: String, of entity: String) -> Bool { false }
-    func isToMany(_ name: String, of entity: String) -> Bool { false }
-    func destination(of relationship: String, in entity: String) -> String? { nil }
-    func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {}
-    func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {}
+    func isRelationship(_ name: String, of entity: String) -> Bool { name == "parts" || name == "thing" }
+    func isToMany(_ name: String, of entity: String) -> Bool { name == "parts" }
+    func destination(of relationship: String, in entity: String) -> String? {
+        relationship == "parts" ? "Part" : "Thing"
+    }
+    func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
+        for index in entity == "Part" ? parts.indices : 0..<1 {
+            try body(PlainObject(entity: entity, key: Int64(index) + 1))
+        }
+    }
+    func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
+        try eachObject(of: relationship == "parts" ? "Part" : "Thing", body)
+    }
 }
 
 private struct Columns: PathResolver, PlaceResolver {
     var parameters: [Value] = []
+    /// Subqueries that Swift reads as columns.
+    var collections: [String] = []
+    /// The aliases of members, by their collection's level, and of collections that are open.
+    private var members: [Int: String] = [:]
+    private var open: [(from: String, conditions: [String], alias: String)] = []
+    private var aliases = 0
 
     mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
-        guard case .attribute(_, let names) = path.end else { throw Self.none }
-        return "s.\(names[0])"
+        guard path.hops.isEmpty else { throw Self.none }
+        let alias = if case .member(let level) = path.start { members[level] ?? "" } else { "s" }
+        switch path.end {
+        case .attribute(_, let names): return "\(alias).\(names[0])"
+        case .object: return "\(alias).rowid"
+        case .json: throw Self.none
+        }
+    }
+
+    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+        aliases += 1
+        let alias = "p\(aliases)"
+        open.append(("p AS \(alias)", keys.map { ["\(alias).rowid IN (\($0))"] } ?? [], alias))
+        members[collection.level] = alias
+    }
+
+    mutating func closeCollection() -> CollectionSQL {
+        guard let last = open.popLast() else { preconditionFailure("none is open") }
+        return CollectionSQL(from: last.from, conditions: last.conditions, order: ["\(last.alias).rowid"])
+    }
+
+    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
+        var translator = SQLTranslator(scope: ThreeWays.scope, resolver: self)
+        let sql = try translator.sql(.collection(collection))
+        self = translator.resolver
+        collections.append(sql)
+        return ThreeWays.names.count + collections.count
     }
 
     mutating func place(of path: ResolvedPath) throws(FerryError) -> Int {
+        if case .object = path.end, path.start == .source, path.hops.isEmpty { return ThreeWays.names.count }
         guard case .attribute(_, let names) = path.end, let place = ThreeWays.names.firstIndex(of: names[0]) else {
             throw Self.none
         }
@@ -203,7 +271,7 @@ private final class StepRow: RowValues {
     }
 }
 
-/// Expressions of every construct that needs but one row, as a rule of the types that it takes.
+/// Expressions of every construct, as a rule of the types that it takes.
 private struct RandomLanguage {
     private var state: UInt64
 
@@ -244,6 +312,55 @@ private struct RandomLanguage {
         }
     }
 
+    mutating func parts() -> [[String: Value]] {
+        (0..<below(5)).map { _ in
+            [
+                "weight": below(5) == 0 ? .null : .real(pick([0, 1, -1, 0.5, 2.5, 1e300, 7])),
+                "count": below(5) == 0 ? .null : .integer(pick([0, 1, 2, 7, -3, 1 << 53, (1 << 53) + 1])),
+                "label": below(5) == 0 ? .null : .text(pick(["", "a", "A", "ab", "ß", "é", "😀", "12"])),
+            ]
+        }
+    }
+
+    /// Objects behind the relationship, or what is made of them.
+    private mutating func objects(_ depth: Int) -> Tree {
+        let parts = Tree.keyPath(.variable("source"), [.key("parts")])
+        if depth <= 0 { return parts }
+        switch below(4) {
+        case 0: return parts
+        case 1:
+            return .subquery(
+                objects(depth - 1), variable: "x\(depth)",
+                .comparison(
+                    .init(
+                        left: .keyPath(.variable("x\(depth)"), [.key(pick(["weight", "count"]))]),
+                        comparator: pick([.less, .greater, .equal, .notEqual]), right: number(0))))
+        default: return .predefined(pick(SetOperator.allCases).rawValue, [objects(depth - 1), objects(depth - 1)])
+        }
+    }
+
+    /// Values of objects, or written ones, of one kind.
+    private mutating func numbers(_ depth: Int) -> Tree {
+        switch below(6) {
+        case 0, 1: return .list((0..<below(4)).map { _ in number(0) })
+        case 2:
+            return .predefined(pick(SetOperator.allCases).rawValue, [numbers(depth - 1), numbers(depth - 1)])
+        case 3:
+            let name = pick(["weight", "count"])
+            return .keyPath(
+                .variable("source"), [.key("parts"), .collectionOperator("distinctUnionOfObjects"), .key(name)])
+        default: return .keyPath(objects(depth - 1), [.key(pick(["weight", "count"]))])
+        }
+    }
+
+    private mutating func labels(_ depth: Int) -> Tree {
+        switch below(4) {
+        case 0: return .list((0..<below(4)).map { _ in text(0) })
+        case 1: return .predefined(pick(SetOperator.allCases).rawValue, [labels(depth - 1), labels(depth - 1)])
+        default: return .keyPath(objects(depth - 1), [.key("label")])
+        }
+    }
+
     mutating func any(_ depth: Int) -> Tree {
         switch below(5) {
         case 0, 1: number(depth)
@@ -266,7 +383,26 @@ private struct RandomLanguage {
             default: return key(pick(["real", "other", "whole", "small", "flag"]))
             }
         }
-        switch below(14) {
+        switch below(20) {
+        case 14, 15:
+            let name = pick(["max:", "min:", "sum:", "average:", "count:", "median:", "mode:", "stddev:"])
+            return .predefined(name, [numbers(depth - 1)])
+        case 16:
+            let steps: [KeyPathStep] =
+                below(2) == 0
+                ? [.collectionOperator("count")]
+                : [
+                    .collectionOperator(pick(["sum", "avg", "min", "max"])), .key(pick(["weight", "count"])),
+                ]
+            return .keyPath(objects(depth - 1), steps)
+        case 17: return .predefined("count:", [labels(depth - 1)])
+        case 18:
+            let index = pick([ElementIndex.at(0), .at(1), .at(3), .first, .last, .size])
+            if case .size = index { return .element(objects(0), index) }
+            return .keyPath(.element(objects(below(2)), index), [.key(pick(["weight", "count"]))])
+        case 19:
+            return below(2) == 0
+                ? .predefined("random", []) : .predefined(pick(["random:", "randomn:"]), [number(depth - 1)])
         case 0, 1, 2:
             let name = pick([
                 "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "modulus:by:", "raise:toPower:",
@@ -300,7 +436,7 @@ private struct RandomLanguage {
 
     private mutating func text(_ depth: Int) -> Tree {
         if depth == 0 { return below(3) == 0 ? .constant(.string(pick(Self.texts))) : key(pick(["text", "word"])) }
-        switch below(12) {
+        switch below(13) {
         case 0: return .predefined(pick(["uppercase:", "lowercase:", "canonical:"]), [text(depth - 1)])
         case 1, 2:
             return call(
@@ -322,6 +458,8 @@ private struct RandomLanguage {
         case 8: return .ternary(condition(depth - 1), text(depth - 1), text(depth - 1))
         case 9: return .predefined("ifnil:then:", [text(depth - 1), text(depth - 1)])
         case 10: return call(number(depth - 1), "stringValue")
+        case 11 where below(2) == 0:
+            return .element(.keyPath(objects(0), [.key("label")]), pick([.first, .last, .at(1)]))
         default:
             return pick([
                 .keyPath(key("uid"), [.key("UUIDString")]), .keyPath(key("link"), [.key("absoluteString")]),
@@ -332,7 +470,17 @@ private struct RandomLanguage {
 
     private mutating func condition(_ depth: Int) -> Condition {
         if depth <= 0 { return .constant(below(2) == 0) }
-        switch below(9) {
+        switch below(13) {
+        case 9:
+            return .quantified(
+                pick([.any, .all, .none]), labels(depth - 1),
+                .comparison(.init(left: .member, comparator: pick([.equal, .contains, .less]), right: text(0))))
+        case 10:
+            return .quantified(
+                pick([.any, .all, .none]), numbers(depth - 1),
+                .comparison(.init(left: .member, comparator: pick([.equal, .less]), right: number(0))))
+        case 11: return .comparison(.init(left: text(0), comparator: .isIn, right: labels(depth - 1)))
+        case 12: return .comparison(.init(left: number(0), comparator: .isIn, right: numbers(depth - 1)))
         case 0: return .not(condition(depth - 1))
         case 1: return .and([condition(depth - 1), condition(depth - 1)])
         case 2: return .or([condition(depth - 1), condition(depth - 1)])
@@ -357,7 +505,7 @@ private struct RandomLanguage {
                     comparator: pick([
                         .equal, .notEqual, .less, .greaterOrEqual, .beginsWith, .endsWith, .contains, .like, .isIn,
                     ]),
-                    right: text(depth - 1), options: pick(["", "", "c", "d", "cd", "n"])))
+                    right: text(depth - 1), options: pick(["", "", "c", "d", "cd", "n", "l", "cl", "cdl"])))
         }
     }
 }

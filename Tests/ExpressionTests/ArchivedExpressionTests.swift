@@ -72,6 +72,214 @@ import Testing
         #expect(error.message.contains("NSBlockExpression"))
     }
 
+    @Test("Every class of expressions and predicates is read as the text that says the same", arguments: Self.forms)
+    func readsForms(_ form: Form) throws {
+        var archive = Forms()
+        let bytes = try archive.bytes(form.root)
+        #expect(try ArchivedExpression.decode(bytes) == Expression.parse(form.text))
+    }
+
+    @Test(
+        "A class that no store can answer is refused with the reason",
+        arguments: [
+            ("NSBlockExpression", "is code"), ("NSAnyKeyExpression", "any key"),
+            ("NSVariableAssignmentExpression", "binds a variable"),
+        ])
+    func refusesClasses(_ name: String, _ reason: String) throws {
+        var archive = Forms()
+        let bytes = try archive.bytes(.init(name))
+        let error = try #require(throws: FerryError.self) { try ArchivedExpression.decode(bytes) }
+        #expect(error.code == .unsupported)
+        #expect(error.message.contains(name) && error.message.contains(reason), "\(error.message)")
+    }
+
+    /// An archived object and the text that says the same.
+    struct Form: Sendable, CustomTestStringConvertible {
+        var text: String
+        var root: Part
+        var testDescription: String { text }
+
+        init(_ text: String, _ root: Part) {
+            self.text = text
+            self.root = root
+        }
+    }
+
+    /// An object of an archive, before it has a number.
+    indirect enum Part: Sendable {
+        case object(String, [String: Part])
+        case text(String)
+        case number(Int)
+        case array([Part])
+
+        init(_ name: String, _ values: [String: Part] = [:]) { self = .object(name, values) }
+
+        static func variable(_ name: String) -> Part { Part("NSVariableExpression", ["NSVariable": .text(name)]) }
+        static func constant(_ value: Part) -> Part { Part("NSConstantValueExpression", ["NSConstantValue": value]) }
+        static func path(_ base: Part, _ keys: String) -> Part {
+            Part(
+                "NSKeyPathExpression",
+                [
+                    "NSOperand": base, "NSSelectorName": .text("valueForKeyPath:"),
+                    "NSArguments": .array([Part("NSKeyPathSpecifierExpression", ["NSKeyPath": .text(keys)])]),
+                ])
+        }
+        static func source(_ keys: String) -> Part { path(.variable("source"), keys) }
+        static func call(_ selector: String, _ arguments: [Part]) -> Part {
+            Part(
+                "NSFunctionExpression",
+                [
+                    "NSOperand": Part(
+                        "NSConstantValueExpression", ["NSConstantValueClassName": .text("_NSPredicateUtilities")]),
+                    "NSSelectorName": .text(selector), "NSArguments": .array(arguments),
+                ])
+        }
+        static func comparison(_ left: Part, _ type: Int, _ right: Part, _ more: [String: Part] = [:]) -> Part {
+            let operation = Part(
+                "NSPredicateOperator", ["NSOperatorType": .number(type)].merging(more) { first, _ in first })
+            return Part(
+                "NSComparisonPredicate",
+                ["NSLeftExpression": left, "NSRightExpression": right, "NSPredicateOperator": operation])
+        }
+        static func ternary(_ condition: Part) -> Part {
+            Part(
+                "NSTernaryExpression",
+                [
+                    "NSPredicate": condition, "NSTrueExpression": .constant(.number(1)),
+                    "NSFalseExpression": .constant(.number(2)),
+                ])
+        }
+        static func list(_ elements: [Part]) -> Part {
+            Part("NSAggregateExpression", ["NSCollection": .array(elements)])
+        }
+    }
+
+    static let forms: [Form] = [
+        Form("TERNARY($source.a > 1, 1, 2)", .ternary(.comparison(.source("a"), 2, .constant(.number(1))))),
+        Form("TERNARY(TRUEPREDICATE, 1, 2)", .ternary(Part("NSTruePredicate"))),
+        Form(
+            "TERNARY(NOT ($source.a == 1 OR $source.b != 'x'), 1, 2)",
+            .ternary(
+                Part(
+                    "NSCompoundPredicate",
+                    [
+                        "NSCompoundPredicateType": .number(0),
+                        "NSSubpredicates": .array([
+                            Part(
+                                "NSCompoundPredicate",
+                                [
+                                    "NSCompoundPredicateType": .number(2),
+                                    "NSSubpredicates": .array([
+                                        .comparison(.source("a"), 4, .constant(.number(1))),
+                                        .comparison(.source("b"), 5, .constant(.text("x"))),
+                                    ]),
+                                ])
+                        ]),
+                    ]))),
+        Form(
+            "TERNARY($source.b BEGINSWITH[cd] 'x', 1, 2)",
+            .ternary(.comparison(.source("b"), 8, .constant(.text("x")), ["NSFlags": .number(3)]))),
+        Form(
+            "TERNARY($source.b CONTAINS $source.c, 1, 2)", .ternary(.comparison(.source("b"), 99, .source("c")))),
+        Form(
+            "TERNARY($source.a IN {1, 2}, 1, 2)",
+            .ternary(.comparison(.source("a"), 10, .list([.constant(.number(1)), .constant(.number(2))])))),
+        Form(
+            "TERNARY($source.a BETWEEN {1, 2}, 1, 2)",
+            .ternary(.comparison(.source("a"), 100, .list([.constant(.number(1)), .constant(.number(2))])))),
+        Form(
+            "TERNARY(ANY $source.books.price > 1, 1, 2)",
+            .ternary(
+                .comparison(.source("books.price"), 2, .constant(.number(1)), ["NSModifier": .number(2)]))),
+        Form(
+            "SUBQUERY($source.books, $b, $b.price <= 1).@count",
+            .path(
+                Part(
+                    "NSSubqueryExpression",
+                    [
+                        "NSExpression": .source("books"), "NSVariable": .variable("b"),
+                        "NSSubpredicate": .comparison(.path(.variable("b"), "price"), 1, .constant(.number(1))),
+                    ]), "@count")),
+        Form(
+            "$source.a UNION $source.b",
+            Part(
+                "NSSetExpression",
+                [
+                    "NSExpressionType": .number(5), "NSLeftExpression": .source("a"),
+                    "NSRightExpression": .source("b"),
+                ])),
+        Form(
+            "$source.a MINUS {1}",
+            Part(
+                "NSSetExpression",
+                [
+                    "NSExpressionType": .number(7), "NSLeftExpression": .source("a"),
+                    "NSRightExpression": .constant(.object("NSArray", ["NS.objects": .array([.number(1)])])),
+                ])),
+        Form("median:({1, 'x'})", .call("median:", [.list([.constant(.number(1)), .constant(.text("x"))])])),
+        Form("$source.a[3]", .call("objectFrom:withIndex:", [.source("a"), .constant(.number(3))])),
+        Form(
+            "$source.a[LAST]",
+            .call("objectFrom:withIndex:", [.source("a"), Part("NSSymbolicExpression", ["NSToken": .text("LAST")])])),
+        Form("randomn:(6)", .call("randomn:", [.constant(.number(6))])),
+        Form(
+            "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Book', 'a > 1'), "
+                + "$manager.sourceContext, NO)",
+            Part(
+                "NSFetchRequestExpression",
+                [
+                    "NSFRExpression": Part(
+                        "NSFunctionExpression",
+                        [
+                            "NSOperand": .variable("manager"),
+                            "NSSelectorName": .text("fetchRequestForSourceEntityNamed:predicateString:"),
+                            "NSArguments": .array([.constant(.text("Book")), .constant(.text("a > 1"))]),
+                        ]), "NSMOCExpression": .source("context"),
+                ])),
+    ]
+
+    /// Numbers the objects of an archive.
+    private struct Forms {
+        private var objects: [Any] = ["$null"]
+
+        mutating func bytes(_ root: Part) throws -> [UInt8] {
+            _ = add(root)
+            return try BinaryArchive(objects).bytes
+        }
+
+        private mutating func add(_ part: Part) -> UID {
+            let place = objects.count
+            objects.append("")
+            switch part {
+            case .text(let text): objects[place] = text
+            case .number(let number): objects[place] = number
+            case .array(let parts):
+                let elements = parts.map { add($0) as Any }
+                let name = "NSArray"
+                objects[place] = ["NS.objects": elements, "$class": add(class: name)] as [String: Any]
+            case .object(let name, let values):
+                var object: [String: Any] = ["$class": add(class: name)]
+                for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+                    if key == "NS.objects", case .array(let parts) = value {
+                        object[key] = parts.map { add($0) as Any }
+                    } else if case .number(let number) = value, key != "NSConstantValue" {
+                        object[key] = number
+                    } else {
+                        object[key] = add(value)
+                    }
+                }
+                objects[place] = object
+            }
+            return UID(position: place)
+        }
+
+        private mutating func add(class name: String) -> UID {
+            let kinds = name.hasSuffix("Expression") ? [name, "NSExpression"] : [name]
+            objects.append(["$classname": name, "$classes": kinds] as [String: Any])
+            return UID(position: objects.count - 1)
+        }
+    }
+
     @Test("A circle of expressions is an error")
     func refusesCircle() throws {
         let archive = try archive([
@@ -137,7 +345,7 @@ private struct BinaryArchive {
         for value in values { write(value) }
         let table = bytes.count
         for offset in offsets { bytes += [UInt8(offset >> 8), UInt8(offset & 255)] }
-        bytes += [0, 0, 0, 0, 0, 0, 2, 1]
+        bytes += [0, 0, 0, 0, 0, 0, 2, 2]
         for value in [offsets.count, top, table] {
             bytes += (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * (7 - $0))) }
         }
@@ -171,10 +379,10 @@ private struct BinaryArchive {
         case let number as Int: bytes += [0x12] + (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * (3 - $0))) }
         case let list as Array_:
             marker(0xA0, list.numbers.count)
-            bytes += list.numbers.map { UInt8($0) }
+            bytes += list.numbers.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
         case let map as Dictionary_:
             marker(0xD0, map.keys.count)
-            bytes += (map.keys + map.values).map { UInt8($0) }
+            bytes += (map.keys + map.values).flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
         default: preconditionFailure("no form for \(value)")
         }
     }

@@ -123,7 +123,8 @@ extension FerryError {
     /// The remedy, with the command that begins it.
     var wordedRemedy: String {
         guard code == .missingPolicy, !remedy.isEmpty else { return remedy }
-        return remedy + " To begin one: ferry mapping init --extends MAPPINGMODEL --models PATH -o stand-in.json"
+        let file = place.mappingFile.map { ShellWord.quoted($0) } ?? "MAPPINGMODEL"
+        return remedy + " To begin one: ferry mapping init --extends \(file) --models PATH -o stand-in.json"
     }
 
     /// Any error as the one that users meet.

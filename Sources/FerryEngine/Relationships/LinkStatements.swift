@@ -141,6 +141,10 @@ struct LinkStatements {
     /// Joins the objects at the end of a path of relationships; collection operators only gather what is there anyway.
     private func end(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Expansion {
         if let object = scope.object(from) { return SourceScope.Expansion(object: object) }
+        if !from.isPath {
+            let object = try ExpressionSQL(context: context, mapping: mapping).join(from, to: &scope)
+            return SourceScope.Expansion(object: object)
+        }
         guard case .keyPath(let base, let steps) = from, let start = scope.object(base) else {
             throw FerryError(
                 .badExpression,

@@ -263,6 +263,7 @@ private struct Builder {
 
     /// Whether a path ends at one object at most.
     private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
+        guard from.isPath else { return false }
         guard case .keyPath(let base, let steps) = from else { return true }
         var entity = mapping.source
         if case .variable(let name) = base, name != "source" {

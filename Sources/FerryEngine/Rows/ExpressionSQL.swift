@@ -50,6 +50,20 @@ struct ExpressionSQL {
         return try condition(predicate, in: &scope)
     }
 
+    /// Joins the objects that anything but a path yields, each once.
+    func join(_ expression: Expression, to scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
+        let alias = scope.newAlias("t")
+        var entity = ""
+        let condition = try translate(in: &scope) { translator throws(FerryError) in
+            try translator.condition(that: expression) { name throws(FerryError) in
+                entity = name
+                return "\(alias).Z_PK"
+            }
+        }
+        scope.join("JOIN \(try scope.table(of: entity)) AS \(alias) ON \(condition)")
+        return SourceScope.Object(alias: alias, entity: entity)
+    }
+
     private func translate<Result>(
         in scope: inout SourceScope,
         _ body: (inout SQLTranslator<StatementResolver>) throws(FerryError) -> Result
@@ -112,8 +126,8 @@ struct StatementResolver: PathResolver {
         }
     }
 
-    mutating func open(_ collection: CollectionComputation) throws(FerryError) {
-        try scope.open(collection, variable: variable)
+    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+        try scope.open(collection, keys: keys, variable: variable)
     }
 
     mutating func closeCollection() -> CollectionSQL { scope.closeCollection() }

@@ -13,7 +13,8 @@ package enum FunctionRegistry {
             ) { arguments, result in try call.run(arguments, &result) }
         }
         for function in AggregateFunction.byOperator.values {
-            try connection.register(aggregate: function.name, arguments: 1) { AggregateCall(function) }
+            let count: Int = function.isOfSorted ? 2 : 1
+            try connection.register(aggregate: function.name, arguments: count) { AggregateCall(function) }
         }
         try connection.register(
             table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
@@ -73,13 +74,23 @@ private final class Call {
 /// An aggregate function over the rows of one group.
 private final class AggregateCall: SQLAggregate {
     private let accumulator: any Accumulator
+    /// The value, and for a function of sorted ones how many there are.
+    private let values = UnsafeMutablePointer<FunctionValue>.allocate(capacity: 2)
 
-    init(_ function: AggregateFunction) { accumulator = function.make() }
+    init(_ function: AggregateFunction) {
+        accumulator = function.make()
+        values.initialize(repeating: .null, count: 2)
+    }
+
+    deinit {
+        values.deinitialize(count: 2)
+        values.deallocate()
+    }
 
     func step(_ arguments: borrowing FunctionArguments) throws {
-        var value = FunctionValue.null
-        withUnsafeMutablePointer(to: &value) { arguments.read(into: $0) }
-        try accumulator.add(value)
+        arguments.read(into: values)
+        let count: Int64 = if case .integer(let number) = values[1] { number } else { 0 }
+        try accumulator.add(values[0], of: count)
     }
 
     func finish(_ result: inout FerrySQLite.FunctionResult) throws {

@@ -17,7 +17,17 @@ enum IterationPath {
 
     /// The entity of the elements, or nil when the mapping iterates over nothing or over JSON.
     static func entity(of mapping: ResolvedEntityMapping, in model: ManagedObjectModel) -> String? {
-        guard let iteration = mapping.iteration, let names = relationships(of: iteration.elements) else { return nil }
+        guard let iteration = mapping.iteration else { return nil }
+        guard let names = relationships(of: iteration.elements) else {
+            let checker = ExpressionChecker(scope: ExpressionScope(model: model, entity: mapping.source))
+            do {
+                guard case .object(let entity) = try checker.checkElements(iteration.elements) else { return nil }
+                return entity
+            } catch {
+                // The mapping's check refused it, with its place.
+                return nil
+            }
+        }
         var entity = mapping.source
         for name in names {
             guard let relationship = model.relationship(name, of: entity) else { return nil }

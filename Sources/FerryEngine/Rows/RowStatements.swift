@@ -69,6 +69,12 @@ struct RowStatements {
             if filtered, iteration.skipsInvalid { scope.require("\(alias).ordinal IS NOT NULL") }
             return
         }
+        if !iteration.elements.isPath {
+            let object = try expressions.join(iteration.elements, to: &scope)
+            scope.bind(iteration.variable, to: object)
+            scope.elementKey = object.key
+            return
+        }
         guard let names = IterationPath.relationships(of: iteration.elements), let last = names.last else {
             throw FerryError(
                 .badExpression, "Entity mapping \(mapping.name) iterates over something that is no relationship.",

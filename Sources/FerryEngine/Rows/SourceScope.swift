@@ -80,7 +80,9 @@ struct SourceScope {
     static func member(_ level: Int) -> String { "member \(level)" }
 
     /// Begins a subquery over the members of a collection.
-    mutating func open(_ collection: CollectionComputation, variable: String?) throws(FerryError) {
+    ///
+    /// For a union of objects `keys` is the SELECT of their keys.
+    mutating func open(_ collection: CollectionComputation, keys: String?, variable: String?) throws(FerryError) {
         switch collection.start {
         case .object(let path):
             guard var object = object(startOf: path, variable: variable) else {
@@ -102,6 +104,14 @@ struct SourceScope {
             add(table: try table(of: entity), as: object.alias, on: "\(object.alias).Z_ENT = \(try number(of: entity))")
             outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
             objects[Self.member(collection.level)] = object
+        case .objects(let entity, _):
+            guard let keys else { throw FerryError(.internalError, "A union of objects has no keys.") }
+            putAside()
+            let object = Object(alias: newAlias("t"), entity: entity)
+            add(table: try table(of: entity), as: object.alias, on: "\(object.alias).Z_PK IN (\(keys))")
+            outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
+            objects[Self.member(collection.level)] = object
+        case .values: throw FerryError(.internalError, "A union of values has no table.")
         }
     }
 

@@ -136,6 +136,10 @@ package struct ScratchNeed: Sendable {
             let name = text.sourceKeys ?? ""
             let average = rows.elements[PropertyKey(mapping.source, name)] ?? Double(rows.bytes / 32 / max(1, read))
             return Int64(Double(read) * average) + 1
+        case let elements? where elements.fetches:
+            // Every object that is fetched, for every object.
+            let (product, overflow) = read.multipliedReportingOverflow(by: rows.objects.values.reduce(0, +))
+            return overflow ? .max / 1_000_000 : product
         case let path?:
             guard let names = path.sourceKeys?.split(separator: ".").map(String.init), names.count == 1 else {
                 return rows.objects.values.reduce(read, +)
@@ -218,5 +222,12 @@ package struct ScratchNeed: Sendable {
             }
             return (rows[index.table] ?? 0) * (Bytes.indexEntry + (ofText ? width : 0))
         }.max() ?? 0
+    }
+}
+
+extension Expression {
+    /// Whether it asks for objects that no relationship leads to.
+    fileprivate var fetches: Bool {
+        if case .fetch = self { true } else { parts.contains(where: \.fetches) }
     }
 }

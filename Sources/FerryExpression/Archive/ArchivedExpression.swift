@@ -38,15 +38,106 @@ package enum ArchivedExpression {
             guard let path = try object.text("NSKeyPath") else { throw incomplete(name) }
             return .keyPath(.evaluatedObject, try steps(path))
         case "NSFunctionExpression", "NSKeyPathExpression": return try function(object, name)
-        case "NSFetchRequestExpression":
+        case "NSFetchRequestExpression": return try fetch(object)
+        case "NSAggregateExpression":
+            guard let elements = try object.elements("NSCollection") else { throw incomplete(name) }
+            var values: [Expression] = []
+            for element in elements { values.append(try member(element)) }
+            return .list(values)
+        case "NSSetExpression":
+            guard let left = try object.object("NSLeftExpression"), let right = try object.object("NSRightExpression"),
+                let sets = Self.sets[try object.integer("NSExpressionType") ?? 0]
+            else { throw incomplete(name) }
+            return .predefined(sets.rawValue, [try decode(left), try decode(right)])
+        case "NSTernaryExpression":
+            guard let condition = try object.object("NSPredicate"), let value = try object.object("NSTrueExpression"),
+                let other = try object.object("NSFalseExpression")
+            else { throw incomplete(name) }
+            return .ternary(try ArchivedPredicate.decode(condition), try decode(value), try decode(other))
+        case "NSSubqueryExpression": return try subquery(object)
+        default: throw refusal(of: name)
+        }
+    }
+
+    /// An element of a list: an expression, or a plain value.
+    private static func member(_ element: ArchivedObject) throws(FerryError) -> Expression {
+        for name in try element.classNames where name == "NSExpression" { return try decode(element) }
+        return try constant(of: element)
+    }
+
+    /// By the framework's public numbers.
+    private static let sets: [Int64: SetOperator] = [5: .union, 6: .intersect, 7: .minus]
+
+    /// What an archive can hold and no store can be asked for, with the reason.
+    private static let refused = [
+        "NSBlockExpression": "is code, which only the app has",
+        "NSBlockPredicate": "is code, which only the app has",
+        "NSAnyKeyExpression": "stands for any key of an object, which a model has no values for",
+        "NSVariableAssignmentExpression":
+            "binds a variable, and those of a mapping model are bound by Core Data alone",
+    ]
+
+    /// The error of a class that cannot be evaluated.
+    static func refusal(of name: String) -> FerryError {
+        let reason = refused[name].map { "An archived \(name) \($0)." }
+        return FerryError(
+            .unsupported, reason ?? "An archived expression of the class \(name) is not known to Ferry.",
+            remedy: "Give the property an expression of its own in a mapping file.")
+    }
+
+    private static func fetch(_ object: ArchivedObject) throws(FerryError) -> Expression {
+        guard let request = try object.object("NSFRExpression"),
+            case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let arguments) =
+                try decode(request),
+            arguments.count == 2, case .constant(.string(let entity)) = arguments[0],
+            case .constant(.string(let predicate)) = arguments[1]
+        else {
             throw FerryError(
-                .unsupported, "An archived fetch (NSFetchRequestExpression) stands where one value is needed.",
-                remedy: "Give the property an expression of its own in a mapping file.")
-        default:
-            throw FerryError(
-                .unsupported, "An archived expression of the class \(name) is not known to Ferry.",
+                .unsupported,
+                "An archived fetch (NSFetchRequestExpression) asks for something else than objects of the "
+                    + "source by the migration manager.",
                 remedy: "Give the property an expression of its own in a mapping file.")
         }
+        let fetch = Expression.fetch(entity: entity, try Predicate.parse(predicate))
+        return try object.flag("NSCountOnlyFlag") ? .keyPath(fetch, [.collectionOperator("count")]) : fetch
+    }
+
+    private static func subquery(_ object: ArchivedObject) throws(FerryError) -> Expression {
+        guard let collection = try object.object("NSExpression"), let variable = try object.object("NSVariable"),
+            let condition = try object.object("NSSubpredicate")
+        else { throw incomplete("NSSubqueryExpression") }
+        let name: String
+        if let text = try variable.text {
+            name = text
+        } else {
+            guard case .variable(let text) = try decode(variable) else { throw incomplete("NSSubqueryExpression") }
+            name = text
+        }
+        return .subquery(try decode(collection), variable: name, try ArchivedPredicate.decode(condition))
+    }
+
+    /// `list[index]`, which is a function of its own in archives.
+    private static func element(_ archived: [ArchivedObject], _ name: String) throws(FerryError) -> Expression {
+        guard archived.count == 2 else { throw incomplete(name) }
+        let list = try decode(archived[0])
+        if try archived[1].className == "NSSymbolicExpression" {
+            for key: StaticString in ["NSToken", "NSSymbol", "NSConstantValue"] {
+                guard let word = try archived[1].text(key) else { continue }
+                switch word.uppercased() {
+                case "FIRST": return .element(list, .first)
+                case "LAST": return .element(list, .last)
+                case "SIZE": return .element(list, .size)
+                default: break
+                }
+            }
+            throw incomplete("NSSymbolicExpression")
+        }
+        guard case .constant(.integer(let place)) = try decode(archived[1]), place >= 0 else {
+            throw FerryError(
+                .unsupported, "An archived expression takes one of a collection by a place that is computed.",
+                remedy: "Give the property an expression of its own in a mapping file.")
+        }
+        return .element(list, .at(place))
     }
 
     /// Reads the source expression of a compiled entity mapping.
@@ -75,6 +166,10 @@ package enum ArchivedExpression {
                 remedy: "Give the property an expression of its own in a mapping file.")
         }
         guard let value = try object.object("NSConstantValue"), try !value.isNull else { return .constant(.null) }
+        return try constant(of: value)
+    }
+
+    private static func constant(of value: ArchivedObject) throws(FerryError) -> Expression {
         switch value.value {
         case .bool(let flag): return .constant(.boolean(flag))
         case .integer(let number): return .constant(.integer(number))
@@ -84,6 +179,12 @@ package enum ArchivedExpression {
         if let text = try value.text { return .constant(.string(text)) }
         if let seconds = try value.date {
             return .predefined("castObject:toType:", [.constant(.double(seconds)), .constant(.string("NSDate"))])
+        }
+        let classes = try value.classNames
+        if ["NSArray", "NSSet", "NSOrderedSet"].contains(where: classes.contains), let elements = try value.elements {
+            var values: [Expression] = []
+            for element in elements { values.append(try constant(of: element)) }
+            return .list(values)
         }
         throw FerryError(
             .unsupported, "An archived constant of the class \(try value.className ?? "NSData") is not known to Ferry.",
@@ -99,6 +200,7 @@ package enum ArchivedExpression {
             guard archived.count == 1 else { throw incomplete(name) }
             return try keyPath(operand, archived[0], name)
         }
+        if selector == "objectFrom:withIndex:" { return try element(archived, name) }
         var arguments: [Expression] = []
         for argument in archived { arguments.append(try decode(argument)) }
         if try operand.text("NSConstantValueClassName") == "_NSPredicateUtilities" {

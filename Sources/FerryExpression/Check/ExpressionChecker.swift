@@ -25,10 +25,16 @@ package struct ExpressionChecker: Sendable {
 
     /// Checks what a relationship takes its objects from.
     ///
-    /// - Returns: The path followed.
+    /// - Returns: The path followed; for anything else than a path one without relationships, from nowhere.
     /// - Throws: As ``check(_:for:)``.
     package func checkObjects(_ expression: Expression) throws(FerryError) -> ResolvedPath {
-        try scope.resolveObjects(expression)
+        do {
+            if expression.isPath { return try scope.resolveObjects(expression) }
+            let entity = try ExpressionTranslation(scope: scope).objects(expression).entity
+            return ResolvedPath(start: .member(0), end: .object(entity: entity))
+        } catch {
+            throw error.at(.expression(expression))
+        }
     }
 
     /// Checks the elements of a `forEach`.
@@ -36,13 +42,22 @@ package struct ExpressionChecker: Sendable {
     /// - Returns: What each element is.
     /// - Throws: As ``check(_:for:)``.
     package func checkElements(_ expression: Expression) throws(FerryError) -> ExpressionScope.Element {
+        do {
+            return try elements(expression)
+        } catch {
+            throw error.at(.expression(expression))
+        }
+    }
+
+    private func elements(_ expression: Expression) throws(FerryError) -> ExpressionScope.Element {
         guard case .json(let text, _) = expression else {
-            let path = try scope.resolveObjects(expression)
-            guard path.isToMany, case .object(let entity) = path.end else {
-                throw FerryError(
-                    .badExpression, "`\(expression)` yields at most one object, and `forEach` needs several.",
-                    remedy: "Name a to-many relationship, or leave `forEach` out.")
+            if !expression.isPath {
+                let objects = try ExpressionTranslation(scope: scope).objects(expression)
+                guard objects.isCollection else { throw Self.single(expression) }
+                return .object(entity: objects.entity)
             }
+            let path = try scope.resolveObjects(expression)
+            guard path.isToMany, case .object(let entity) = path.end else { throw Self.single(expression) }
             return .object(entity: entity)
         }
         let type = try ExpressionTranslation(scope: scope).value(text).type
@@ -52,6 +67,12 @@ package struct ExpressionChecker: Sendable {
                 remedy: "Name a String attribute, or a Binary Data attribute that is stored in the row.")
         }
         return .json
+    }
+
+    private static func single(_ expression: Expression) -> FerryError {
+        FerryError(
+            .badExpression, "`\(expression)` yields at most one object, and `forEach` needs several.",
+            remedy: "Name a to-many relationship, or leave `forEach` out.")
     }
 
     private func isExternal(_ expression: Expression) throws(FerryError) -> Bool {

@@ -119,12 +119,8 @@ extension ExpressionScope {
     private func aggregate(
         _ name: String, _ rest: [KeyPathStep], _ resolved: inout ResolvedPath, _ path: Expression
     ) throws(FerryError) {
-        if resolved.isDistinct {
-            throw FerryError(
-                .unsupported, "`\(path)` counts or computes over what is made distinct first.",
-                remedy: "Leave the distinct union out, or compute the value in a migration policy.")
-        }
         let hopCount = resolved.hops.count
+        let isOfValues = if case .attribute = resolved.end { true } else { false }
         for step in rest {
             guard case .key(let key) = step, name != "count" else { throw noOperator(step, path) }
             switch resolved.end {
@@ -140,7 +136,7 @@ extension ExpressionScope {
                 .badExpression, "`\(path)` follows a to-many relationship behind @\(name).",
                 remedy: "Put the relationship before the operator.")
         }
-        resolved.aggregate = .init(name: name, hopCount: hopCount)
+        resolved.aggregate = .init(name: name, hopCount: hopCount, isOfValues: isOfValues)
         if name != "count", case .object = resolved.end {
             throw FerryError(
                 .badExpression, "`\(path)` computes @\(name) of objects.",
@@ -149,7 +145,7 @@ extension ExpressionScope {
     }
 
     /// Collection operators that only flatten what the rest of the path yields, and whether they drop duplicates.
-    private static let flattening = [
+    static let flattening = [
         "unionOfObjects": false, "unionOfArrays": false, "unionOfSets": false,
         "distinctUnionOfObjects": true, "distinctUnionOfArrays": true, "distinctUnionOfSets": true,
     ]

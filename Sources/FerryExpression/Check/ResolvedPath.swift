@@ -16,6 +16,8 @@ package struct ResolvedPath: Sendable, Hashable {
         package var name: String
         /// The relationships followed before the operator.
         package var hopCount: Int
+        /// Whether an attribute stands before the operator, not behind it.
+        package var isOfValues: Bool
     }
 
     /// One relationship followed.

@@ -12,6 +12,10 @@ extension ScalarFunction {
         ordering("ferry_less_equal", "<=") { $0 <= 0 },
         ScalarFunction("ferry_text_equal", title: "==", arguments: 3) { arguments, result throws(FerryError) in
             let options = try TextOptions(arguments[2], "==")
+            if options.isLocalized, let left = try arguments[0].string("=="), let right = try arguments[1].string("==")
+            {
+                return result.set(LocalizedOrder.order(left, right, options) == 0)
+            }
             if case .text(let left) = arguments[0], case .text(let right) = arguments[1], ASCII.holds(left),
                 ASCII.holds(right)
             {
@@ -47,6 +51,10 @@ extension ScalarFunction {
             let options = try TextOptions(arguments[2], title)
             guard let left = try arguments[0].text(title), let right = try arguments[1].text(title) else {
                 return result.set(false)
+            }
+            if options.isLocalized {
+                let (first, second) = (try arguments[0].string(title) ?? "", try arguments[1].string(title) ?? "")
+                return result.set(holds(LocalizedOrder.order(first, second, options)))
             }
             guard options != TextOptions(ignoresCase: false, ignoresDiacritics: false) else {
                 return result.set(holds(codeUnitOrder(left, right)))

@@ -91,7 +91,7 @@ struct FormatterCache {
 }
 
 /// Reads ISO 8601: `2016-05-17`, `2016-05-17T19:01:02Z`, with a fraction, and with `+02:00` or `+0200` for Z.
-private enum ISODate {
+enum ISODate {
     static func seconds(_ text: String) -> Double? {
         var rest = Array(text.utf8)[...]
         guard let year = digits(4, &rest), take("-", &rest), let month = digits(2, &rest), take("-", &rest),

@@ -42,7 +42,7 @@ package struct ScalarFunction: Sendable {
     package static let all: [ScalarFunction] =
         arithmetic + mathematics + bitwise + text + comparison + matching + conversions + json + fitted + programs
         + lists + methods + searches
-        + dates + encodings
+        + dates + encodings + sets + draws + propertyLists
 
     func takes(_ count: Int) -> Bool { argumentCount < 0 ? count <= 127 : argumentCount == count }
 

@@ -72,10 +72,25 @@ extension ScalarFunction {
     }
 }
 
+/// Texts as the root of all languages orders them: what a device's own language says differs from one to the next.
+enum LocalizedOrder {
+    private static let root = Locale(identifier: "")
+
+    /// Negative, zero or positive.
+    static func order(_ left: String, _ right: String, _ options: TextOptions) -> Int {
+        var compare: String.CompareOptions = []
+        if options.ignoresCase { compare.insert(.caseInsensitive) }
+        if options.ignoresDiacritics { compare.insert(.diacriticInsensitive) }
+        return left.compare(right, options: compare, range: nil, locale: root).rawValue
+    }
+}
+
 /// The letters in brackets after a string operator.
 struct TextOptions: Hashable {
     var ignoresCase = false
     var ignoresDiacritics = false
+    /// Whether texts are ordered as a language does, not by their code units.
+    var isLocalized = false
 
     init(ignoresCase: Bool, ignoresDiacritics: Bool) {
         self.ignoresCase = ignoresCase
@@ -85,6 +100,7 @@ struct TextOptions: Hashable {
     init(_ letters: String) {
         ignoresCase = letters.contains("c")
         ignoresDiacritics = letters.contains("d")
+        isLocalized = letters.contains("l")
     }
 
     /// Reads the argument that carries the letters; `n` (compare as it is) changes nothing.
@@ -92,5 +108,6 @@ struct TextOptions: Hashable {
         guard let letters = try value.text(title) else { return }
         ignoresCase = letters.contains(UInt8(ascii: "c"))
         ignoresDiacritics = letters.contains(UInt8(ascii: "d"))
+        isLocalized = letters.contains(UInt8(ascii: "l"))
     }
 }

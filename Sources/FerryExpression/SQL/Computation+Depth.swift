@@ -26,7 +26,8 @@ extension Computation {
             max(condition.depth + 3, value.depth + 5, other.depth + 5)
         // What stands inside of it is never deeper than the room that it is given.
         case .collection(let collection):
-            Self.collectionDepth + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionRoom)
+            Self.collectionDepth * (1 + collection.unionDepth)
+                + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionRoom)
         }
     }
 

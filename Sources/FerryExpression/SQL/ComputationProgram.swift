@@ -63,7 +63,8 @@ package struct ComputationProgram {
 
     private mutating func write(_ constant: Expression.Constant) {
         switch constant {
-        case .null: write(.null)
+        // Without its type this would be the constant again, and without end.
+        case .null: write(Code.null)
         case .boolean(let flag):
             write(.boolean)
             bytes.append(flag ? 1 : 0)

@@ -34,30 +34,37 @@ extension ExpressionTranslation {
     /// The members of a collection; nil for an expression that yields a single value.
     func members(of expression: Expression) throws(FerryError) -> Members? {
         let members = try collection(expression)
-        if let members, members.collection.level >= Self.levelLimit { throw Self.tooDeep(expression) }
+        if let members, members.collection.nesting > Self.levelLimit { throw Self.tooDeep(expression) }
         return members
     }
 
-    private static func tooDeep(_ expression: Expression) -> FerryError {
+    static func tooDeep(_ expression: Expression) -> FerryError {
         FerryError(
             .unsupported, "`\(expression)` is a collection within more than \(levelLimit - 1) others.",
             remedy: "Look at fewer collections within each other, or compute the value in a migration policy.")
     }
 
-    private func collection(_ expression: Expression) throws(FerryError) -> Members? {
+    func collection(_ expression: Expression) throws(FerryError) -> Members? {
         switch expression {
         case .evaluatedObject: return nil
         case .keyPath(let base, let steps) where base.isObject:
             if base == .variable("entityPolicy") { return nil }
             let path = try scope.resolve(base, steps)
             guard path.isToMany, path.aggregate == nil else { return nil }
-            return try members(at: path, expression)
+            let members = try members(at: path, hopCount: path.hops.count, expression)
+            return path.isDistinct ? distinct(members) : members
+        case .predefined(let selector, let operands) where operands.count == 2:
+            guard let sets = SetOperator(rawValue: selector) else { return nil }
+            return try collection(sets, operands, expression)
         case .keyPath(let base, let steps):
+            let (keys, isDistinct) = Self.flattened(steps)
             guard var members = try members(of: base), members.value == nil,
-                !steps.contains(where: { if case .collectionOperator = $0 { true } else { false } })
+                !keys.contains(where: { if case .collectionOperator = $0 { true } else { false } })
             else { return nil }
-            members.value = try inside(members).value(.keyPath(.variable(Self.inner), steps))
-            return members
+            if !keys.isEmpty {
+                members.value = try inside(members).value(.keyPath(.variable(Self.inner), keys))
+            }
+            return isDistinct ? distinct(members) : members
         case .subquery(let collection, let variable, let condition):
             guard var members = try members(of: collection), members.value == nil else {
                 throw FerryError(
@@ -87,23 +94,13 @@ extension ExpressionTranslation {
     }
 
     /// No name that can be written.
-    private static let inner = "member of a collection"
+    static let inner = "member of a collection"
 
     /// The translation of what is said of a member.
-    private func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation
-    {
+    func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation {
         var scope = scope
         scope.members = scope.members.filter { $0.level < members.collection.level } + [members.member(variable)]
         return ExpressionTranslation(scope: scope)
-    }
-
-    private func members(at path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Members {
-        guard !path.isDistinct else {
-            throw FerryError(
-                .unsupported, "`\(expression)` makes distinct what is then asked for.",
-                remedy: "Leave the distinct union out, or compute the value in a migration policy.")
-        }
-        return try members(at: path, hopCount: path.hops.count, expression)
     }
 
     /// The objects behind so many relationships of a path, with the value that the rest of it leads to.
@@ -134,8 +131,15 @@ extension ExpressionTranslation {
     func aggregate(
         _ aggregate: ResolvedPath.Aggregate, _ path: ResolvedPath, _ expression: Expression
     ) throws(FerryError) -> Typed {
-        let members = try members(at: path, hopCount: aggregate.hopCount, expression)
-        if members.collection.level >= Self.levelLimit { throw Self.tooDeep(expression) }
+        var members = try members(at: path, hopCount: aggregate.hopCount, expression)
+        if path.isDistinct {
+            // Objects are made distinct before their values are asked for, values after it.
+            let value = members.value
+            if !aggregate.isOfValues { members.value = nil }
+            members = distinct(members)
+            if !aggregate.isOfValues { members.value = value }
+        }
+        if members.collection.nesting > Self.levelLimit { throw Self.tooDeep(expression) }
         return aggregate.name == "count" ? count(members) : try computed(aggregate.name, of: members, expression)
     }
 
@@ -143,6 +147,7 @@ extension ExpressionTranslation {
     func aggregate(
         _ members: Members, _ steps: [KeyPathStep], _ expression: Expression
     ) throws(FerryError) -> Typed {
+        let (steps, isDistinct) = Self.flattened(steps)
         let keys = steps.prefix { if case .key = $0 { true } else { false } }
         guard case .collectionOperator(let name)? = steps.dropFirst(keys.count).first else {
             throw FerryError(
@@ -150,16 +155,44 @@ extension ExpressionTranslation {
                 remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
         }
         let rest = steps.dropFirst(keys.count + 1).filter { $0 != .key("self") && $0 != .key("SELF") }
-        if name == "count", rest.isEmpty { return count(members) }
-        guard AggregateFunction.byOperator[name] != nil else {
+        if name == "count", rest.isEmpty, keys.isEmpty || !isDistinct { return count(members) }
+        guard name == "count" || Self.pathOperators.contains(name) else {
             throw FerryError(
                 .unsupported, "`\(expression)` uses @\(name), which Ferry does not evaluate.",
                 remedy: "Use @count, @sum, @avg, @min or @max.")
         }
         var members = members
         let path = Array(keys) + rest
-        if !path.isEmpty { members.value = try inside(members).value(.keyPath(.variable(Self.inner), path)) }
-        return try computed(name, of: members, expression)
+        if !path.isEmpty {
+            guard members.value == nil else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` asks values for keys.",
+                    remedy: "Put the keys before the collection is made of the values.")
+            }
+            // Objects are made distinct before their values are asked for, values after it.
+            if isDistinct, keys.isEmpty { members = distinct(members) }
+            members.value = try inside(members).value(.keyPath(.variable(Self.inner), path))
+            if isDistinct, !keys.isEmpty { members = distinct(members) }
+        } else if isDistinct {
+            members = distinct(members)
+        }
+        return name == "count" ? count(members) : try computed(name, of: members, expression)
+    }
+
+    /// Operators behind `@` that make one value of many.
+    private static let pathOperators: Set = ["sum", "avg", "min", "max"]
+
+    /// A path without the operators that only flatten what it yields, and whether they drop duplicates.
+    static func flattened(_ steps: [KeyPathStep]) -> (steps: [KeyPathStep], isDistinct: Bool) {
+        var (rest, isDistinct) = ([KeyPathStep](), false)
+        for step in steps {
+            if case .collectionOperator(let name) = step, let drops = ExpressionScope.flattening[name] {
+                isDistinct = isDistinct || drops
+            } else {
+                rest.append(step)
+            }
+        }
+        return (rest, isDistinct)
     }
 
     /// `count:`, `sum:` and their kin, of a collection or of values side by side.
@@ -170,6 +203,7 @@ extension ExpressionTranslation {
         if let members = try members(of: operand) {
             return name == "count" ? count(members) : try computed(name, of: members, expression)
         }
+        if SetOperator(operand) != nil { return try aggregate(name, ofSet: operand, expression) }
         guard case .list(let elements) = operand else {
             throw FerryError(
                 .badExpression, "`\(expression)` needs a collection, or a list in braces.",
@@ -181,29 +215,35 @@ extension ExpressionTranslation {
         }
         var values: [Typed] = []
         for element in elements { values.append(try value(element)) }
-        let types = Set(values.map(\.type)).subtracting([.null])
-        if types.count > 1 || name == "sum" || name == "avg" {
-            values = []
-            for element in elements { values.append(try number(element, expression)) }
+        let function = try listFunction(name, of: &values, expression)
+        return Typed(
+            computation: .call(ScalarFunction.listName(function.aggregate), values.map(\.computation)),
+            type: function.result)
+    }
+
+    /// The function of values side by side, with the values as it takes them and the type of what it gives.
+    func listFunction(
+        _ name: String, of values: inout [Typed], _ expression: Expression
+    ) throws(FerryError) -> (aggregate: AggregateFunction, result: ValueType) {
+        guard let function = AggregateFunction.byOperator[name] else { preconditionFailure("no function for @\(name)") }
+        let isExtreme = name == "min" || name == "max"
+        if !isExtreme || Set(values.map(\.type)).subtracting([.null]).count > 1 {
+            for index in values.indices { values[index] = try number(values[index], expression) }
             // Of whole and other numbers the result would be now one, now the other.
-            if name == "min" || name == "max", Set(values.map(\.type.isInteger)).count > 1 {
+            if isExtreme, Set(values.map(\.type.isInteger)).count > 1 {
                 throw mismatch(
                     values[0].type.title, values.first { $0.type.isInteger != values[0].type.isInteger } ?? values[0],
                     expression)
             }
         }
-        guard let function = AggregateFunction.byOperator[name] else {
-            preconditionFailure("no function for \(selector)")
-        }
-        let isNumber = name == "sum" || name == "avg"
-        return Typed(
-            computation: .call(ScalarFunction.listName(function), values.map(\.computation)),
-            type: isNumber ? .attribute(.double) : values.first { $0.type != .null }?.type ?? .null)
+        return (function, isExtreme ? values.first { $0.type != .null }?.type ?? .null : .attribute(.double))
     }
 
     func count(_ members: Members) -> Typed {
         var collection = members.collection
         collection.aggregate = .count
+        // Of different values, which they are counts.
+        if collection.isDistinct { collection.value = members.value?.computation }
         return Typed(computation: owned(collection, members), type: .attribute(.integer64))
     }
 
@@ -213,20 +253,22 @@ extension ExpressionTranslation {
                 .badExpression, "`\(expression)` computes @\(name) of objects.", remedy: "Name one of their attributes."
             )
         }
-        let isTotal = name == "sum" || name == "avg"
+        let isTotal = name != "min" && name != "max"
         let isFit =
             isTotal ? value.type.isNumber && value.type != .attribute(.date) : value.type.isNumber || value.type.isText
         guard isFit || value.type.isInteger else {
             throw mismatch(isTotal ? "numbers" : "numbers, dates or texts", value, expression)
         }
         var collection = members.collection
-        collection.aggregate = .function(function.name)
+        // The smallest and the largest are the same of a set.
+        if !isTotal { collection.isDistinct = false }
+        collection.aggregate = function.isOfSorted ? .sorted(function.name) : .function(function.name)
         collection.value = value.computation
         return Typed(computation: owned(collection, members), type: isTotal ? .attribute(.double) : value.type)
     }
 
     /// Nil where there is no collection at all.
-    private func owned(_ collection: CollectionComputation, _ members: Members) -> Computation {
+    func owned(_ collection: CollectionComputation, _ members: Members) -> Computation {
         guard let owner = members.owner else { return .collection(collection) }
         return .choose(.isNull(owner, negated: false), .parameter(.constant(.null)), .collection(collection))
     }
@@ -237,18 +279,31 @@ extension ExpressionTranslation {
     func condition(
         _ quantifier: Predicate.Quantifier, _ operand: Expression, _ predicate: Predicate
     ) throws(FerryError) -> Computation {
-        if case .list(let elements) = operand {
+        if let elements = try listElements(operand) {
             var conditions: [Computation] = []
             for element in elements {
                 var translation = self
-                translation.member = try value(element)
-                conditions.append(try translation.condition(predicate))
+                translation.member = element.typed
+                let condition = try translation.condition(predicate)
+                if let isThere = element.condition {
+                    conditions.append(
+                        quantifier == .all ? .any([.not(isThere), condition]) : .all([isThere, condition]))
+                } else {
+                    conditions.append(condition)
+                }
             }
             switch quantifier {
             case .any: return .any(conditions)
             case .all: return .all(conditions)
             case .none: return .not(.any(conditions))
             }
+        }
+        if case .predefined(SetOperator.union.rawValue, let operands) = operand, operands.count == 2 {
+            // Of each of the two: one that is in both is only asked twice.
+            let sides = [
+                try condition(quantifier, operands[0], predicate), try condition(quantifier, operands[1], predicate),
+            ]
+            return quantifier == .any ? .any(sides) : .all(sides)
         }
         guard let members = try members(of: operand) else {
             throw FerryError(
@@ -267,14 +322,7 @@ extension ExpressionTranslation {
         }
     }
 
-    /// `value IN collection`.
-    func contains(
-        _ members: Members, _ condition: (Typed) throws(FerryError) -> Computation
-    ) throws(FerryError) -> Computation {
-        exists(members, try condition(members.typed))
-    }
-
-    private func exists(_ members: Members, _ condition: Computation) -> Computation {
+    func exists(_ members: Members, _ condition: Computation) -> Computation {
         var collection = members.collection
         collection.aggregate = .exists
         collection.filters.append(condition)

@@ -12,7 +12,7 @@ extension ExpressionTranslation {
             let isText = wanted == .text && operand.type.isText
             guard
                 isText || operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted
-            else { throw mismatch("\(wanted)", operand, expression) }
+            else { throw mismatch("\(wanted)", operand, expression).at(.expression(argument)) }
             if wanted == .data, try isExternal(argument) {
                 throw FerryError(
                     .unsupported, "`\(expression)` reads data that may be kept outside of the database.",
@@ -27,7 +27,7 @@ extension ExpressionTranslation {
         return Typed(computation: .call(function.function, operands), type: .attribute(function.result))
     }
 
-    private func isExternal(_ expression: Expression) throws(FerryError) -> Bool {
+    func isExternal(_ expression: Expression) throws(FerryError) -> Bool {
         guard case .keyPath(let base, let steps) = expression, base.isObject,
             case .attribute(let attribute, _) = try scope.resolve(base, steps).end
         else { return false }

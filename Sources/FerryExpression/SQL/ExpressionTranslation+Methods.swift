@@ -24,7 +24,7 @@ extension ExpressionTranslation {
         for (argument, wanted) in zip(arguments, method.arguments) {
             let operand = try value(argument)
             guard operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted else {
-                throw mismatch("\(wanted)", operand, expression)
+                throw mismatch("\(wanted)", operand, expression).at(.expression(argument))
             }
             operands.append(operand.computation)
         }
@@ -36,6 +36,16 @@ extension ExpressionTranslation {
     /// Keys behind something that is no object of the model: a collection, or a value.
     func keyed(_ base: Expression, _ steps: [KeyPathStep], _ expression: Expression) throws(FerryError) -> Typed {
         if let members = try members(of: base) { return try aggregate(members, steps, expression) }
+        if case .element(let list, let index) = base, index != .size, let members = try members(of: list),
+            members.value == nil
+        {
+            return try element(index, of: members, steps, expression)
+        }
+        if steps.count == 1, case .collectionOperator(let name) = steps[0], AggregateFunction.isOperator(name),
+            try listElements(base) != nil
+        {
+            return try aggregate(name == "avg" ? "average:" : "\(name):", of: base, expression)
+        }
         if let parts = try textParts(base), let step = steps.first {
             let typed: Typed
             switch step {
@@ -91,10 +101,15 @@ extension ExpressionTranslation {
         _ index: ElementIndex, of list: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
         if let parts = try textParts(list) { return part(index, of: parts) }
+        if case .predefined("mode:", let operands) = list, operands.count == 1, index == .first || index == .at(0) {
+            // The values that are there most often; the first of them is the one that stands for them anyway.
+            return try value(list)
+        }
+        if let members = try members(of: list) { return try element(index, of: members, [], expression) }
         guard case .list(let elements) = list else {
             throw FerryError(
-                .unsupported, "`\(expression)` takes one of a collection by its index.",
-                remedy: "Ferry takes them of {lists} and of the parts of a text.")
+                .badExpression, "`\(expression)` takes one of something that has no places.",
+                remedy: "Take it of a to-many relationship, a {list} or the parts of a text.")
         }
         let place: Int
         switch index {

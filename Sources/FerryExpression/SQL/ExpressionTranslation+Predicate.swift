@@ -6,6 +6,14 @@ extension ExpressionTranslation {
     ///
     /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
     package func condition(_ predicate: Predicate) throws(FerryError) -> Computation {
+        do {
+            return try computation(of: predicate)
+        } catch {
+            throw error.at(.predicate(predicate))
+        }
+    }
+
+    private func computation(of predicate: Predicate) throws(FerryError) -> Computation {
         switch predicate {
         case .constant(let holds): return .parameter(.constant(.boolean(holds)))
         case .not(let operand): return .not(try condition(operand))
@@ -21,11 +29,6 @@ extension ExpressionTranslation {
         let isEquality = comparison.comparator == .equal || comparison.comparator == .notEqual
         if isEquality, let other = comparison.comparedWithNil {
             return .isNull(try value(other).computation, negated: comparison.comparator == .notEqual)
-        }
-        if comparison.options.contains("l") {
-            throw FerryError(
-                .unsupported, "`\(comparison)` compares by the rules of a locale, which differ between machines.",
-                remedy: "Use the options c and d.")
         }
         if comparison.comparator == .isIn { return try membership(comparison) }
         let left = try value(comparison.left)
@@ -48,10 +51,7 @@ extension ExpressionTranslation {
 
     /// In a collection, or in a text.
     private func membership(_ comparison: Predicate.Comparison) throws(FerryError) -> Computation {
-        if let members = try members(of: comparison.right) {
-            let left = try value(comparison.left)
-            return try contains(members) { member throws(FerryError) in try equal(left, member, comparison) }
-        }
+        if let isMember = try contains(try value(comparison.left), in: comparison.right, comparison) { return isMember }
         let (left, right) = (try value(comparison.left), try value(comparison.right))
         return try search("ferry_text_contains", right, left, comparison)
     }
@@ -66,7 +66,7 @@ extension ExpressionTranslation {
         return .call(function, [text.computation, wanted.computation, options(comparison)])
     }
 
-    private func equal(
+    func equal(
         _ left: Typed, _ right: Typed, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation {
         if left.type == .null || right.type == .null || left.type.isNumber && right.type.isNumber {

@@ -20,6 +20,14 @@ package struct ExpressionTranslation {
     /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
     ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
     package func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
+        do {
+            return try stored(expression, for: attribute)
+        } catch {
+            throw error.at(.expression(expression))
+        }
+    }
+
+    private func stored(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
         // An advice to the fetch, without a value of its own.
         if case .predefined("noindex:", let operands) = expression, operands.count == 1 {
             return try value(operands[0], for: attribute)
@@ -60,6 +68,14 @@ package struct ExpressionTranslation {
 
     /// The value of an expression in its own type.
     package func value(_ expression: Expression) throws(FerryError) -> Typed {
+        do {
+            return try typed(expression)
+        } catch {
+            throw error.at(.expression(expression))
+        }
+    }
+
+    private func typed(_ expression: Expression) throws(FerryError) -> Typed {
         if let call = try policyCall(expression) { return Typed(computation: call, type: .dynamic) }
         switch expression {
         case .constant(let constant):
@@ -135,9 +151,23 @@ package struct ExpressionTranslation {
         case (Expression.tableSelector, 2): return try looked(up: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
-        case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1):
+        case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):
+            return try drawn(arguments, selector, expression)
+        case ("plist:", 1): return try propertyList(arguments[0], nil, expression)
+        case ("plist:key:", 2): return try propertyList(arguments[0], arguments[1], expression)
+        case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1), ("median:", 1), ("mode:", 1),
+            ("stddev:", 1):
             return try aggregate(selector, of: arguments[0], expression)
         default: break
+        }
+        if SetOperator(rawValue: selector) != nil {
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a collection, not one value.",
+                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
+        }
+        if let reason = PredefinedFunction.refused[selector] {
+            throw FerryError(
+                .unsupported, "`\(expression)` \(reason).", remedy: "Compute the value in a migration policy.")
         }
         if let typed = TypedFunction.all[selector], typed.arguments.count == arguments.count {
             return try self.typed(typed, arguments, expression)
@@ -211,7 +241,15 @@ package struct ExpressionTranslation {
     func number(
         _ argument: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
-        let operand = try value(argument)
+        do {
+            return try number(try value(argument), expression)
+        } catch {
+            throw error.at(.expression(argument))
+        }
+    }
+
+    /// The same for a value that is at hand.
+    func number(_ operand: Typed, _ expression: Expression) throws(FerryError) -> Typed {
         switch operand.type {
         case .null, .dynamic: return operand
         case .attribute(let type) where type.isInteger || type == .boolean || type == .double || type == .float:

@@ -40,7 +40,9 @@ package protocol PathResolver {
     mutating func parameter(program: [UInt8]) -> String
 
     /// Begins a subquery over the members of a collection; columns of members are its own until it ends.
-    mutating func open(_ collection: CollectionComputation) throws(FerryError)
+    ///
+    /// For a union of objects `keys` is the SELECT of their keys.
+    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError)
 
     /// Ends the subquery that was begun last.
     mutating func closeCollection() -> CollectionSQL
@@ -61,7 +63,7 @@ package struct CollectionSQL {
 }
 
 extension PathResolver {
-    package mutating func open(_ collection: CollectionComputation) throws(FerryError) {
+    package mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
         throw FerryError(.unsupported, "An expression reads a collection where there is but one row.")
     }
 

@@ -76,26 +76,90 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
+    /// The condition that a key is one of an expression's objects.
+    ///
+    /// - Parameters:
+    ///   - expression: Anything that yields objects of the source, but a path.
+    ///   - key: SQL of the key.
+    /// - Returns: SQL that yields 1 or 0, or NULL where there is no object.
+    /// - Throws: As ``value(_:)``.
+    package mutating func condition(
+        that expression: Expression, contains key: (_ entity: String) throws(FerryError) -> String
+    ) throws(FerryError) -> String {
+        let objects = try translation.objects(expression)
+        guard case .collection(let collection) = objects.keys, objects.isCollection else {
+            let only = try sql(objects.keys)
+            return "\(try key(objects.entity)) = \(only)"
+        }
+        room = Computation.collectionRoom
+        defer { room = Computation.depthLimit }
+        let members = try members(of: collection)
+        return "\(try key(objects.entity)) IN (SELECT \(members.value ?? "NULL") FROM \(members.from))"
+    }
+
     private mutating func subquery(_ collection: CollectionComputation) throws(FerryError) -> String {
         let outside = room
         room = min(outside, Computation.collectionRoom)
         defer { room = outside }
-        try resolver.open(collection)
+        let members = try members(of: collection)
+        let value = members.value ?? "NULL"
+        let order = members.order.isEmpty ? "" : " ORDER BY " + members.order.joined(separator: ", ")
+        // Of sums of reals the order counts, and of equal values the first is taken.
+        let values =
+            collection.isDistinct
+            ? "SELECT DISTINCT \(value) AS v FROM \(members.from)" : "SELECT \(value) AS v FROM \(members.from)"
+        switch collection.aggregate {
+        case .exists: return "EXISTS (SELECT 1 FROM \(members.from))"
+        case .count where collection.isDistinct: return "(SELECT count(DISTINCT v) FROM (\(values)))"
+        case .count: return "(SELECT count(*) FROM \(members.from))"
+        case .function(let name) where collection.isDistinct:
+            return "(SELECT \(name)(v) FROM (SELECT v FROM (\(values)) WHERE v IS NOT NULL ORDER BY v))"
+        case .function(let name): return "(SELECT \(name)(v) FROM (\(values)\(order)))"
+        case .sorted(let name):
+            return "(SELECT \(name)(v, n) FROM (SELECT v, count(*) OVER () AS n FROM (\(values)) WHERE v IS NOT NULL"
+                + " ORDER BY v))"
+        case .element(let place):
+            let isLast = place < 0
+            let sorting =
+                isLast && !order.isEmpty
+                ? " ORDER BY " + members.order.map { "\($0) DESC" }.joined(separator: ", ") : order
+            let one = resolver.parameter(.constant(.integer(1)))
+            let skipped = resolver.parameter(.constant(.integer(isLast ? -1 - place : place)))
+            return "(SELECT v FROM (\(values)\(sorting) LIMIT \(one) OFFSET \(skipped)))"
+        }
+    }
+
+    /// What stands behind FROM, with its conditions; a member's value; and what orders the members.
+    private mutating func members(
+        of collection: CollectionComputation
+    ) throws(FerryError) -> (from: String, value: String?, order: [String]) {
+        var keys: String?
+        switch collection.start {
+        case .values(let parts): return ("(\(try union(of: parts)))", "v", ["v"])
+        case .objects(_, let parts): keys = try union(of: parts)
+        case .object, .entity: break
+        }
+        try resolver.open(collection, keys: keys)
         var conditions: [String] = []
         for filter in collection.filters { conditions.append("(\(try sql(filter)))") }
         let value = try collection.value.map { value throws(FerryError) in try sql(value) }
         let parts = resolver.closeCollection()
         conditions = parts.conditions + conditions
-        let members =
-            parts.from + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
-        switch collection.aggregate {
-        case .exists: return "EXISTS (SELECT 1 FROM \(members))"
-        case .count: return "(SELECT count(*) FROM \(members))"
-        case .function(let name):
-            // The order counts: of sums of reals, and of equal values the first is taken.
-            let order = parts.order.isEmpty ? "" : " ORDER BY " + parts.order.joined(separator: ", ")
-            return "(SELECT \(name)(v) FROM (SELECT \(value ?? "NULL") AS v FROM \(members)\(order)))"
+        return (
+            parts.from + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")), value,
+            parts.order
+        )
+    }
+
+    /// The values of all parts, each once.
+    private mutating func union(of parts: [CollectionComputation]) throws(FerryError) -> String {
+        var selects: [String] = []
+        for part in parts {
+            let members = try members(of: part)
+            selects.append("SELECT \(members.value ?? "NULL") AS v FROM \(members.from)")
         }
+        // Alone it has no UNION to make it distinct, which what asks whether a key is in it does not need.
+        return selects.joined(separator: " UNION ")
     }
 
     /// The call of the one function that runs what SQLite's parser has no room for.

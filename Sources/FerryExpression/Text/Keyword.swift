@@ -11,6 +11,11 @@ enum Keyword {
     static let calls: Set<String> = [
         "FUNCTION", "JSON", "CAST", "TERNARY", "SUBQUERY", "FETCH", "UNION", "INTERSECT", "MINUS",
     ]
+    /// What the language has and a mapping model cannot be asked for, with the reason.
+    static let refused: [String: String] = [
+        "ANYKEY": "ANYKEY stands for any key of an object, which a model has no values for",
+        "UTI": "UTI-CONFORMS-TO and UTI-EQUALS ask the system's table of types, which no store has",
+    ]
     /// Whether a key must be written with a number sign to be a key.
     static func isReserved(_ word: String) -> Bool {
         let word = word.uppercased()

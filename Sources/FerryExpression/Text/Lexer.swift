@@ -42,12 +42,18 @@ struct Lexer {
 
     /// An error that names the text, the place in it and the problem.
     func error(_ problem: String, at position: Int, remedy: String = "") -> FerryError {
-        let before = text.prefix(position)
-        let line = before.count { $0 == "\n" } + 1
-        let column = position - (before.lastIndex(of: "\n").map { $0 + 1 } ?? 0) + 1
+        let (line, column) = place(of: position)
         let shown = String(String.UnicodeScalarView(text.prefix(200))) + (text.count > 200 ? "…" : "")
         return FerryError(
             .badExpression, "`\(shown)` cannot be read: \(problem) (line \(line), column \(column)).", remedy: remedy)
+    }
+
+    /// Line and column, from 1.
+    func place(of position: Int) -> (line: Int, column: Int) {
+        let before = text.prefix(position)
+        return (
+            before.count { $0 == "\n" } + 1, position - (before.lastIndex(of: "\n").map { $0 + 1 } ?? 0) + 1
+        )
     }
 
     mutating func next() throws(FerryError) -> Token {

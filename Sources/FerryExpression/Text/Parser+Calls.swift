@@ -4,9 +4,6 @@ internal import FerryBase
 extension Parser {
     mutating func call(_ word: String, _ called: Token) throws(FerryError) -> Node {
         let upper = word.uppercased()
-        guard !["UNION", "INTERSECT", "MINUS"].contains(upper) else {
-            throw lexer.error("\(upper) is not supported", at: called.position, remedy: Self.remedy)
-        }
         let nodes = try arguments()
         switch upper {
         case "TERNARY":
@@ -23,6 +20,7 @@ extension Parser {
             case "JSON": try json(arguments, called)
             case "FETCH": try fetch(arguments, called)
             case "CAST" where arguments.count == 2: .predefined("castObject:toType:", arguments)
+            case "UNION", "INTERSECT", "MINUS": try sets(upper, arguments, called)
             default: try predefined(word, arguments, called)
             }
         return try join(.expression(value), nodes, at: called.position)
@@ -87,6 +85,14 @@ extension Parser {
         case .constant(.boolean(false)), .constant(.integer(0)): return expression
         default: throw lexer.error("FETCH ends with YES (only the count) or NO", at: called.position)
         }
+    }
+
+    /// `UNION(a, b)`, which is `a UNION b`.
+    private func sets(_ word: String, _ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
+        guard arguments.count == 2, let sets = SetOperator(symbol: word) else {
+            throw lexer.error("\(word) needs two collections", at: called.position)
+        }
+        return .predefined(sets.rawValue, arguments)
     }
 
     private func json(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {

@@ -47,8 +47,11 @@ struct Parser {
     private(set) var lexer: Lexer
     private(set) var token: Token
     private var nesting = 0
+    /// Everything that was read, with its place; nil where the places are of no interest.
+    private(set) var read: [Node]?
 
-    init(_ text: String) throws(FerryError) {
+    init(_ text: String, notesPlaces: Bool = false) throws(FerryError) {
+        read = notesPlaces ? [] : nil
         lexer = try Lexer(text)
         token = try lexer.next()
     }
@@ -112,7 +115,10 @@ struct Parser {
         case .symbol("*"): return (.arithmetic("multiply:by:"), .product)
         case .symbol("/"): return (.arithmetic("divide:by:"), .product)
         case .symbol("**"): return (.arithmetic("raise:toPower:"), .power)
-        case .symbol(":="): throw unsupported("assignment")
+        case .symbol(":="):
+            throw error(
+                "an assignment (`:=`) binds a variable, and those of a mapping model are bound by Core Data alone",
+                remedy: Self.remedy)
         case .word(let word): return try infix(word.uppercased())
         default: return nil
         }
@@ -127,6 +133,8 @@ struct Parser {
         case "BETWEEN": return (.range, .comparison)
         case "NOT": throw unexpected("an operator")
         default:
+            if let sets = SetOperator(symbol: word) { return (.arithmetic(sets.rawValue), .sum) }
+            if let reason = Keyword.refused[word] { throw error(reason, remedy: Self.remedy) }
             if let pattern = TextOperator(rawValue: word) { return (.pattern(pattern), .comparison) }
             if Keyword.operators.contains(word) || Keyword.calls.contains(word) { throw unsupported(word) }
             return nil
@@ -201,7 +209,7 @@ struct Parser {
         case .symbol("-"):
             try advance()
             if let negative = try negativeLiteral() {
-                return Node(content: .expression(negative), depth: 1, position: start)
+                return leaf(.expression(negative), start)
             }
             let operand = try read(.prefix)
             let arguments = [try expression(operand), .constant(.integer(-1))]
@@ -302,6 +310,9 @@ struct Parser {
         let called = token
         try advance()
         if token.kind == .symbol("(") { return try call(word, called) }
+        if upper == "ANYKEY", let reason = Keyword.refused[upper] {
+            throw lexer.error(reason, at: start, remedy: Self.remedy)
+        }
         if word.contains(":") { throw lexer.error("`\(word)` needs its arguments in parentheses", at: start) }
         return leaf(.expression(.keyPath(.evaluatedObject, [.key(word)])), start)
     }
@@ -367,14 +378,20 @@ struct Parser {
         return leaf(.expression(.constant(constant)), start)
     }
 
-    func leaf(_ content: Node.Content, _ position: Int) -> Node {
-        Node(content: content, depth: 1, position: position)
+    mutating func leaf(_ content: Node.Content, _ position: Int) -> Node {
+        note(Node(content: content, depth: 1, position: position))
     }
 
-    func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
+    private mutating func note(_ node: Node) -> Node {
+        read?.append(node)
+        return node
+    }
+
+    mutating func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
         let depth = (parts.map(\.depth).max() ?? 0) + 1
         if depth > Self.depthLimit { throw error("more than \(Self.depthLimit) operations in a row") }
-        return Node(content: content, depth: depth, position: position ?? parts.first?.position ?? token.position)
+        return note(
+            Node(content: content, depth: depth, position: position ?? parts.first?.position ?? token.position))
     }
 
     static let remedy = "Write it with what is supported, or compute it in a migration policy."

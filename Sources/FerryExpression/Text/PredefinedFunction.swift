@@ -17,6 +17,13 @@ struct PredefinedFunction {
         "multiply:by:": Operator(symbol: "*", precedence: .product),
         "divide:by:": Operator(symbol: "/", precedence: .product),
         "raise:toPower:": Operator(symbol: "**", precedence: .power),
+    ].merging(
+        SetOperator.allCases.map { ($0.rawValue, Operator(symbol: $0.symbol, precedence: .sum)) },
+        uniquingKeysWith: { first, _ in first })
+
+    /// What the language has and no store has values for, with the reason.
+    static let refused = [
+        "distanceToLocation:fromLocation:": "needs locations (CLLocation), which no type of attribute holds"
     ]
 
     static let all: [String: PredefinedFunction] = Dictionary(
@@ -55,6 +62,10 @@ struct PredefinedFunction {
             PredefinedFunction(Expression.tableSelector, 2, nil),
             PredefinedFunction("random", 0, nil),
             PredefinedFunction("random:", 1, nil),
+            PredefinedFunction("randomn:", 1, nil),
+            PredefinedFunction("distanceToLocation:fromLocation:", 2, nil),
+            PredefinedFunction("plist:", 1, nil),
+            PredefinedFunction("plist:key:", 2, nil),
             PredefinedFunction("sum:", 1, nil),
             PredefinedFunction("count:", 1, nil),
             PredefinedFunction("min:", 1, nil),
@@ -64,6 +75,7 @@ struct PredefinedFunction {
             PredefinedFunction("mode:", 1, nil),
             PredefinedFunction("stddev:", 1, nil),
         ].map { ($0.selector, $0) }
+            + SetOperator.allCases.map { ($0.rawValue, PredefinedFunction($0.rawValue, 2, nil)) }
             + TypedFunction.all.values.map { ($0.selector, PredefinedFunction($0.selector, $0.arguments.count, nil)) })
 
     private init(_ selector: String, _ argumentCount: Int, _ function: String?) {

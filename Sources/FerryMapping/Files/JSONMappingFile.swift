@@ -203,7 +203,26 @@ struct JSONMappingFile {
             attributes: try members["attributes"].map(attributes) ?? [:],
             relationships: try members["relationships"].map(relationships) ?? [:], policyClassName: policy)
         mapping.unreadable = try openParts(members)
+        mapping.texts = try texts(members)
         return mapping
+    }
+
+    /// The texts of all expressions, by the part of the mapping that errors name.
+    private static func texts(
+        _ members: [String: JSONCursor]
+    ) throws(FerryError) -> [String: EntityMapping.WrittenText] {
+        var texts: [String: EntityMapping.WrittenText] = [:]
+        func add(_ part: String, _ cursor: JSONCursor?) {
+            guard let cursor, case .string(let text) = cursor.node.value else { return }
+            texts[part] = .init(text: text, line: cursor.node.line)
+        }
+        add("where", members["where"])
+        add("forEach", try members["forEach"]?.members().first?.value)
+        for (name, value) in try members["attributes"]?.members() ?? [] { add("attribute \"\(name)\"", value) }
+        for (name, value) in try members["relationships"]?.members() ?? [] where !value.isNull {
+            add("relationship \"\(name)\"", try value.members().first { $0.key == "from" }?.value)
+        }
+        return texts
     }
 
     /// What the file leaves to be written: places whose text begins with `?`.

@@ -61,6 +61,7 @@ struct XcodeMappingFile {
             do {
                 let predicate = try Predicate.parse(filter)
                 mapping.filter = predicate == .constant(true) ? nil : predicate
+                mapping.texts["where"] = .init(text: filter)
             } catch {
                 mapping.unreadable.append(.init(part: "the filter predicate", reason: error.message))
             }

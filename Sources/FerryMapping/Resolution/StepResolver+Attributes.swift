@@ -62,6 +62,7 @@ extension StepResolver {
         case .automatic: return automaticExpression(for: attribute, in: mapping)
         case .value(let given):
             let expression = given.binding(Self.names(of: mapping, attribute))
+                .drawing(at: "\(mapping.name).\(attribute.name)")
             check(expression, for: attribute, in: mapping)
             return expression
         }

@@ -47,6 +47,35 @@ extension StepResolver {
     mutating func reportExpression(_ error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping) {
         let lacksPolicy = error.code == .missingPolicy && mapping.policy == nil
         let remedy = lacksPolicy ? standIn(for: mapping.mapping, model: mapping.model) : error.remedy
-        report(error.code, "\(part): \(error.message)", mapping, property: property, remedy: remedy)
+        let written = mapping.mapping.texts[part]
+        var message = error.message
+        if let place = place(of: error, part, property, in: mapping, written) {
+            message = message.hasSuffix(".") ? "\(message.dropLast()) (\(place))." : "\(message) (\(place))"
+        }
+        report(
+            error.code, "\(part): \(message)", mapping, property: property, line: written?.line, remedy: remedy)
+    }
+
+    /// Where in its text the wrong part of an expression stands; an archived one is shown as text.
+    private func place(
+        of error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping,
+        _ written: EntityMapping.WrittenText?
+    ) -> String? {
+        guard let fault = error.cause as? ExpressionFault else { return nil }
+        let text: String
+        switch (written, part, property) {
+        case (let written?, _, _): text = written.text
+        case (nil, "where", _): text = mapping.mapping.filter?.description ?? ""
+        case (nil, _, let property?):
+            switch (mapping.mapping.attributes[property], mapping.mapping.relationships[property]) {
+            case (.value(let expression)?, _): text = expression.description
+            case (_, .destinations(_, let from)?), (_, .destinationsOfAnyMapping(let from)?): text = from.description
+            default: return nil
+            }
+        default: return nil
+        }
+        guard let place = fault.place(in: text, key: error.place.property) else { return nil }
+        let shown = text.count > 200 ? text.prefix(200) + "…" : text[...]
+        return "line \(place.line), column \(place.column) of `\(shown)`"
     }
 }

@@ -160,7 +160,8 @@ struct StepResolver {
         checkFilter(of: mapping)
         var resolved = ResolvedEntityMapping(
             position: position, mappingModel: mapping.model, name: mapping.name, source: mapping.source,
-            destination: mapping.destination, filter: mapping.mapping.filter, iteration: mapping.mapping.iteration,
+            destination: mapping.destination, filter: mapping.mapping.filter?.drawing(at: mapping.name),
+            iteration: mapping.mapping.iteration,
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
         resolved.policy = mapping.policy
@@ -202,20 +203,24 @@ struct StepResolver {
     // MARK: Reports
 
     mutating func report(
-        _ code: FerryError.Code, _ message: String, _ mapping: LiveMapping, property: String? = nil, remedy: String
+        _ code: FerryError.Code, _ message: String, _ mapping: LiveMapping, property: String? = nil, line: Int? = nil,
+        remedy: String
     ) {
-        report(code, message, mapping.mapping, model: mapping.model, property: property, remedy: remedy)
+        report(
+            code, message, mapping.mapping, model: mapping.model, property: property, line: line, remedy: remedy)
     }
 
     private mutating func report(
         _ code: FerryError.Code, _ message: String, _ mapping: EntityMapping, model: Int, property: String? = nil,
-        remedy: String
+        line: Int? = nil, remedy: String
     ) {
-        let file = fileName(of: mappingModels[model].path)
+        let path = mappingModels[model].path
+        let file = fileName(of: path) + (line.map { ":\($0)" } ?? "")
         problems.append(
             FerryError(
                 code, "\(file): entity mapping \"\(mapping.name)\": \(message)", remedy: remedy,
-                place: .init(entityMapping: mapping.name, entity: mapping.destination, property: property)))
+                place: .init(
+                    entityMapping: mapping.name, entity: mapping.destination, property: property, mappingFile: path)))
     }
 
     private mutating func reportPolicy(_ policy: String, _ mapping: EntityMapping, model: Int) {

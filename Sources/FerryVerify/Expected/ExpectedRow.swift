@@ -316,7 +316,8 @@ private struct SourceAttribute {
         case .evaluatedObject, .variable("source"): return mapping.source
         case .variable(let name):
             guard let iteration = mapping.iteration, iteration.variable == name,
-                case .keyPath(_, let steps) = iteration.elements
+                case .keyPath(let start, let steps) = iteration.elements,
+                start == .variable("source") || start == .evaluatedObject
             else { return nil }
             var entity = mapping.source
             for case .key(let name) in steps {

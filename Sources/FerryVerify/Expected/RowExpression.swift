@@ -10,7 +10,9 @@ class RowExpression {
     /// What the evaluator itself makes something of, beside ``PlainFunction``.
     private static let special: Set<String> = [
         "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
-        "join:with:", "split:by:at:", Expression.tableSelector,
+        "join:with:", "split:by:at:", "median:", "mode:", "stddev:", "random", "random:", "randomn:",
+        SetOperator.union.rawValue, SetOperator.intersect.rawValue, SetOperator.minus.rawValue,
+        Expression.tableSelector,
     ]
 
     /// - Returns: Nil where anything else is asked for than the row at hand.

@@ -3,9 +3,11 @@ internal import FerryExpression
 internal import FerryMapping
 
 extension Expression {
-    /// Whether `now()` is a part of it.
+    /// Whether `now()` is a part of it, or a number that is drawn by the run's time.
     var asksForTime: Bool {
-        if case .predefined("now", _) = self { true } else { parts.contains(where: \.asksForTime) }
+        if case .predefined("now", _) = self { return true }
+        if case .predefined(let selector, _) = self, selector.hasPrefix("random") { return true }
+        return parts.contains(where: \.asksForTime)
     }
 }
 

@@ -47,33 +47,23 @@ extension PlainEvaluator {
     private func total(
         _ name: String, of collection: Expression, in scope: PlainScope, _ value: (PlainValue) throws -> PlainValue
     ) throws -> PlainValue {
-        var count: Int64 = 0
-        var sum = 0.0
-        var extreme = PlainValue.null
-        let comparison = PlainComparison(options: "", patterns: patterns)
-        let exists = try eachMember(of: collection, in: scope) { member in
-            count += 1
-            if name == "count" { return }
-            let value = try value(member).plain
-            if value.isNull { return }
-            if name == "sum" || name == "avg" {
-                guard let number = PlainNumber(value) else { throw PlainFailure("@\(name) needs numbers") }
-                sum += number.real
-            } else if extreme.isNull {
-                extreme = value
-            } else if let order = try comparison.order(value, extreme) {
-                if name == "min" ? order < 0 : order > 0 { extreme = value }
+        var total = PlainTotal(name: name, comparison: PlainComparison(options: "", patterns: patterns))
+        let isSet = isSet(collection) && name != "min" && name != "max"
+        func walk(_ body: (PlainValue) throws -> Void) throws -> Bool {
+            func pass(_ member: PlainValue) throws { try body(name == "count" ? member : value(member).plain) }
+            return isSet
+                ? try eachOnce(of: collection, in: scope, pass) : try eachMember(of: collection, in: scope, pass)
+        }
+        if name == "median" || name == "mode" {
+            var count: Int64 = 0
+            guard try walk({ if !$0.isNull { count += 1 } }) else { return .null }
+            _ = try PlainOrder.eachDifferent(walk) { value, times in
+                try total.add(value, times: times, of: count)
             }
+            return total.value
         }
-        guard exists else { return .null }
-        switch name {
-        case "count": return .integer(count)
-        case "sum": return sum.isNaN ? .null : .real(sum)
-        case "avg":
-            let mean = count == 0 ? 0 : sum / Double(count)
-            return mean.isNaN ? .null : .real(mean)
-        default: return extreme
-        }
+        guard try walk({ try total.add($0) }) else { return .null }
+        return total.value
     }
 
     // MARK: Members
@@ -82,7 +72,9 @@ extension PlainEvaluator {
     func isCollection(_ expression: Expression, in scope: PlainScope) -> Bool {
         switch expression {
         case .list, .subquery, .fetch: return true
-        case .keyPath(let base, let steps):
+        case .predefined(let selector, _): return SetOperator(rawValue: selector) != nil
+        case .keyPath(let base, let given):
+            let steps = Self.flattened(given)
             guard var entity = entity(of: base, in: scope) else { return isCollection(base, in: scope) }
             for step in steps {
                 switch step {
@@ -123,7 +115,7 @@ extension PlainEvaluator {
             for element in elements { try body(try value(of: element, in: scope)) }
             return true
         case .subquery(let collection, let name, let condition):
-            return try eachMember(of: collection, in: scope) { member in
+            return try eachOnceOfSet(collection, in: scope) { member in
                 var inside = scope
                 inside.members.append((name, member))
                 if try holds(condition, in: inside) { try body(member) }
@@ -135,9 +127,15 @@ extension PlainEvaluator {
                 if try holds(condition, in: inside) { try body(.object(object)) }
             }
             return true
-        case .keyPath(let base, let steps):
+        case .predefined(let selector, let operands) where operands.count == 2:
+            guard let sets = SetOperator(rawValue: selector) else {
+                throw PlainFailure("a single value stands for a collection")
+            }
+            return try eachMember(of: sets, operands, in: scope, body)
+        case .keyPath(let base, let given):
+            let steps = Self.flattened(given)
             if isCollection(base, in: scope) {
-                return try eachMember(of: base, in: scope) { member in try body(try follow(steps[...], from: member)) }
+                return try eachOnceOfSet(base, in: scope) { member in try body(try follow(steps[...], from: member)) }
             }
             return try eachMember(along: steps[...], from: try value(of: base, in: scope), isCollection: false, body)
         default: throw PlainFailure("a single value stands for a collection")
@@ -190,11 +188,7 @@ extension PlainEvaluator {
         guard isCollection(comparison.right, in: scope) else {
             return try rule.holds(try value(of: comparison.right, in: scope).plain, .contains, left)
         }
-        var isThere = false
-        _ = try eachMember(of: comparison.right, in: scope) { member in
-            if try rule.holds(left, .equal, member.plain) { isThere = true }
-        }
-        return isThere
+        return try isMember(left, of: comparison.right, by: rule, in: scope)
     }
 
     // MARK: Lists
@@ -274,6 +268,8 @@ extension PlainEvaluator {
 
     func element(_ index: ElementIndex, of list: Expression, in scope: PlainScope) throws -> PlainValue {
         if let parts = try textParts(list, in: scope) { return part(index, of: parts) }
+        if case .predefined("mode:", _) = list { return try value(of: list, in: scope) }
+        if list.isWritten == false, isCollection(list, in: scope) { return try place(index, in: list, scope) }
         guard case .list(let elements) = list else { throw PlainFailure("no list stands before an index") }
         switch index {
         case .size: return .integer(Int64(elements.count))

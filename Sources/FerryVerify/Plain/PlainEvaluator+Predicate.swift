@@ -35,6 +35,10 @@ struct PlainComparison {
         case .beginsWith, .endsWith, .contains, .like: return try fits(left, comparator, right)
         default: break
         }
+        if options.contains("l"), case .text(let first) = left, case .text(let second) = right {
+            return try holds(
+                comparator, PlainPatterns.localizedOrder(of: first, second, options: options))
+        }
         let left = folded(left)
         let right = folded(right)
         switch comparator {
@@ -49,6 +53,18 @@ struct PlainComparison {
             case .greater: return order > 0
             default: return order >= 0
             }
+        default: throw PlainFailure("\(comparator.rawValue) stands where it has no meaning")
+        }
+    }
+
+    private func holds(_ comparator: Predicate.Comparison.Operator, _ order: Int) throws -> Bool {
+        switch comparator {
+        case .equal: return order == 0
+        case .notEqual: return order != 0
+        case .less: return order < 0
+        case .lessOrEqual: return order <= 0
+        case .greater: return order > 0
+        case .greaterOrEqual: return order >= 0
         default: throw PlainFailure("\(comparator.rawValue) stands where it has no meaning")
         }
     }

@@ -79,7 +79,8 @@ package struct PlainEvaluator {
                 let parts = Expression.function(
                     receiver: arguments[0], selector: "componentsSeparatedByString:", arguments: [arguments[1]])
                 return try part(index, of: parts, in: scope)
-            case "count:", "sum:", "average:", "min:", "max:":
+            case "random", "random:", "randomn:": return try drawn(selector, arguments, in: scope)
+            case "count:", "sum:", "average:", "min:", "max:", "median:", "mode:", "stddev:":
                 return try collected(selector, arguments, in: scope)
             default: break
             }
@@ -166,8 +167,15 @@ package struct PlainEvaluator {
     package func eachObject(
         of expression: Expression, in scope: PlainScope, _ body: (PlainObject) throws -> Void
     ) throws {
-        guard case .keyPath(let base, let steps) = expression else {
-            return try eachObject(try value(of: expression, in: scope), body)
+        guard case .keyPath(let base, let steps) = expression, expression.isPath else {
+            if expression.isPath || !isCollection(expression, in: scope) {
+                return try eachObject(try value(of: expression, in: scope), body)
+            }
+            // Each once, in the order of the keys.
+            _ = try PlainOrder.eachDifferent({ walk in try eachMember(of: expression, in: scope, walk) }) { object, _ in
+                try eachObject(object, body)
+            }
+            return
         }
         guard case .object(let object) = try value(of: base, in: scope) else { return }
         try eachObject(along: steps[...], from: object, body)

@@ -56,6 +56,18 @@ package final class PlainPatterns {
         return isEscaped ? pattern + "\\\\" : pattern
     }
 
+    /// The order of two texts by the rules that all languages begin with.
+    static func localizedOrder(of left: [UInt8], _ right: [UInt8], options: String) -> Int {
+        let (first, second) = (
+            NSString(string: String(decoding: left, as: UTF8.self)), String(decoding: right, as: UTF8.self)
+        )
+        var compare: NSString.CompareOptions = []
+        if options.contains("c") { compare.insert(.caseInsensitive) }
+        if options.contains("d") { compare.insert(.diacriticInsensitive) }
+        let whole = NSRange(location: 0, length: first.length)
+        return first.compare(second, options: compare, range: whole, locale: Locale(identifier: "")).rawValue
+    }
+
     /// Text without what the options `c` and `d` ignore.
     static func folded(_ text: [UInt8], options: String) -> [UInt8] {
         var compare: String.CompareOptions = []

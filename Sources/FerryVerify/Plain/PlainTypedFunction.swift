@@ -6,7 +6,7 @@ enum PlainTypedFunction {
     private static let known: Set = [
         "date:format:", "date:format:zone:", "text:format:", "text:format:zone:", "dateSince1970:", "secondsSince1970:",
         "hex:", "dataFromHex:", "base64:", "dataFromBase64:", "dataFromText:", "textFromData:", "uuid:",
-        "uuidFromName:",
+        "uuidFromName:", "plist:", "plist:key:",
     ]
 
     /// - Returns: Nil for a function that is none of these.
@@ -14,6 +14,9 @@ enum PlainTypedFunction {
         guard known.contains(selector) else { return nil }
         if arguments.contains(where: \.isNull) { return .null }
         switch selector {
+        case "plist:", "plist:key:":
+            let keys = arguments.count > 1 ? try text(arguments[1]) : ""
+            return try PlainPropertyList.value(in: arguments[0], under: keys)
         case "date:format:", "date:format:zone:": return try date(arguments)
         case "text:format:", "text:format:zone:":
             let zone = arguments.count > 2 ? try text(arguments[2]) : "GMT"
@@ -107,7 +110,7 @@ enum PlainTypedFunction {
         + "(?:Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?\\z"
 
     /// ISO 8601 by a regular expression, and Julian day numbers.
-    private static func isoSeconds(_ text: String) throws -> Double {
+    static func isoSeconds(_ text: String) throws -> Double {
         let whole = NSRange(text.startIndex..., in: text)
         guard let match = try NSRegularExpression(pattern: form).firstMatch(in: text, range: whole) else {
             throw PlainFailure("text is no date of ISO 8601")

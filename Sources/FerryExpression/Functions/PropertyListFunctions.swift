@@ -1,0 +1,206 @@
+internal import FerryBase
+internal import FerryModel
+internal import Foundation
+
+/// `plist:` and `plist:key:`: values of property lists, binary, XML or archived, in data or text.
+extension ScalarFunction {
+    static let propertyLists: [ScalarFunction] = [
+        // A property list and the keys of a path into it; a missing key and no bytes at all give nil.
+        ScalarFunction("ferry_plist_value", title: "plist:", arguments: -1) { arguments, result throws(FerryError) in
+            let bytes: UnsafeRawBufferPointer
+            switch arguments.first {
+            case nil, .null?: return
+            case .text(let given)?, .blob(let given)?: bytes = given
+            case .integer?, .real?: throw .row("plist:", "needs data or text and was given a number")
+            }
+            if bytes.isEmpty { return }
+            var value: PlistValue
+            do {
+                value = try PlistValue(Array(bytes))
+            } catch {
+                throw .row("plist:", "was given what is no property list that can be read")
+            }
+            for argument in arguments.dropFirst() {
+                guard let key = try argument.string("plist:"), let member = value.member(key) else { return }
+                value = member
+            }
+            value.read(into: &result)
+        }
+    ]
+}
+
+/// A property list as a tree, read with bounds on depth and size.
+///
+/// What an archive holds beside values of property lists (objects of classes of an app's own) is an error.
+indirect enum PlistValue {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case data([UInt8])
+    case array([PlistValue])
+    case dictionary([(key: String, value: PlistValue)])
+
+    /// Containers within each other: each costs stack wherever the tree is walked.
+    static let depthLimit = 100
+    /// Values of one list: many times what an app keeps in a row.
+    static let countLimit = 1_000_000
+
+    init(_ bytes: [UInt8]) throws(FerryError) {
+        var room = Self.countLimit
+        guard PropertyList.isBinary(bytes) else {
+            self = try PlistXML.read(bytes)
+            return
+        }
+        let list = try PropertyList(bytes)
+        if try Self.isArchive(list) {
+            self = try Self.archived(try KeyedArchive(bytes).root, depth: 0, &room)
+        } else {
+            self = try Self.plain(list, list.top, depth: 0, &room)
+        }
+    }
+
+    static var tooMuch: FerryError { FerryError(.badArchive, "A property list is too deep or too large.") }
+    private static var unknown: FerryError { FerryError(.badArchive, "A property list holds something else.") }
+
+    private static func enter(_ depth: Int, _ room: inout Int) throws(FerryError) {
+        room -= 1
+        guard depth <= depthLimit, room >= 0 else { throw tooMuch }
+    }
+
+    private static func isArchive(_ list: PropertyList) throws(FerryError) -> Bool {
+        guard case .dictionary(let keys, let values) = try list.value(at: list.top) else { return false }
+        for (key, value) in zip(keys, values) {
+            if case .string("$archiver") = try list.value(at: key),
+                case .string("NSKeyedArchiver") = try list.value(at: value)
+            {
+                return true
+            }
+        }
+        return false
+    }
+
+    private static func plain(
+        _ list: PropertyList, _ reference: Int, depth: Int, _ room: inout Int
+    ) throws(FerryError) -> PlistValue {
+        try enter(depth, &room)
+        switch try list.value(at: reference) {
+        case .null: return .null
+        case .bool(let flag): return .boolean(flag)
+        case .integer(let integer): return .integer(integer)
+        case .real(let real), .date(let real): return .real(real)
+        case .data(let bytes): return .data(bytes)
+        case .string(let text): return .text(text)
+        case .uid: throw unknown
+        case .array(let references), .set(let references):
+            var elements: [PlistValue] = []
+            for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &room)) }
+            return .array(elements)
+        case .dictionary:
+            var members: [(key: String, value: PlistValue)] = []
+            for (key, value) in try list.entries(at: reference) {
+                members.append((key, try plain(list, value, depth: depth + 1, &room)))
+            }
+            return .dictionary(members)
+        }
+    }
+
+    private static func archived(
+        _ object: ArchivedObject, depth: Int, _ room: inout Int
+    ) throws(FerryError) -> PlistValue {
+        try enter(depth, &room)
+        if try object.isNull { return .null }
+        switch object.value {
+        case .bool(let flag): return .boolean(flag)
+        case .integer(let integer): return .integer(integer)
+        case .real(let real): return .real(real)
+        default: break
+        }
+        if let text = try object.text { return .text(text) }
+        if let seconds = try object.date { return .real(seconds) }
+        if let bytes = try object.data { return .data(bytes) }
+        let classes = try object.classNames
+        if let entries = try object.entries, classes.contains("NSDictionary") {
+            var members: [(key: String, value: PlistValue)] = []
+            for (key, value) in entries {
+                guard let name = try key.text else { throw unknown }
+                members.append((name, try archived(value, depth: depth + 1, &room)))
+            }
+            return .dictionary(members)
+        }
+        let collections: Set = ["NSArray", "NSSet", "NSOrderedSet"]
+        guard !collections.isDisjoint(with: classes) else { throw unknown }
+        var elements: [PlistValue] = []
+        for element in try object.elements ?? [] { elements.append(try archived(element, depth: depth + 1, &room)) }
+        return .array(elements)
+    }
+
+    // MARK: Reading
+
+    /// The value under a key of a dictionary, or at a place of an array.
+    func member(_ key: String) -> PlistValue? {
+        switch self {
+        case .dictionary(let members): return members.last { $0.key == key }?.value
+        case .array(let elements):
+            guard let place = Int(key), elements.indices.contains(place) else { return nil }
+            return elements[place]
+        default: return nil
+        }
+    }
+
+    /// A scalar as its value (data as Base64, dates in seconds since 2001), a container as the text of JSON.
+    func read(into result: inout FunctionResult) {
+        switch self {
+        case .null: result.setNull()
+        case .boolean(let flag): result.set(flag)
+        case .integer(let integer): result.set(integer)
+        case .real(let real): result.set(real)
+        case .text(let text): result.set(text: text.utf8)
+        case .data(let bytes): result.set(text: Data(bytes).base64EncodedString().utf8)
+        case .array, .dictionary: result.setText { json(into: &$0) }
+        }
+    }
+
+    private func json(into text: inout [UInt8]) {
+        switch self {
+        case .null: text += "null".utf8
+        case .boolean(let flag): text += (flag ? "true" : "false").utf8
+        case .integer(let integer): text += String(integer).utf8
+        // JSON has no word for what is no finite number.
+        case .real(let real): text += (real.isFinite ? real.description : "null").utf8
+        case .text(let string): Self.quote(string, into: &text)
+        case .data(let bytes): Self.quote(Data(bytes).base64EncodedString(), into: &text)
+        case .array(let elements):
+            text.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                element.json(into: &text)
+            }
+            text.append(UInt8(ascii: "]"))
+        case .dictionary(let members):
+            text.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                Self.quote(member.key, into: &text)
+                text.append(UInt8(ascii: ":"))
+                member.value.json(into: &text)
+            }
+            text.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func quote(_ string: String, into text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                text += "\\u00\(digits.count == 1 ? "0" : "")\(digits)".utf8
+            default: text.append(byte)
+            }
+        }
+        text.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,238 @@
+internal import FerryBase
+internal import FerryModel
+
+/// `UNION`, `INTERSECT`, `MINUS` and distinct unions, of objects and of values; and one member by its place.
+extension ExpressionTranslation {
+    // MARK: Collections
+
+    /// The same members, each once.
+    func distinct(_ members: Members) -> Members {
+        var members = members
+        if members.value != nil {
+            members.collection.isDistinct = true
+        } else {
+            members.collection = objects(of: members.entity, [members])
+        }
+        return members
+    }
+
+    func collection(
+        _ sets: SetOperator, _ operands: [Expression], _ expression: Expression
+    ) throws(FerryError) -> Members? {
+        if sets != .union, case .predefined(SetOperator.union.rawValue, let united) = operands[0], united.count == 2 {
+            // Of each of the two, which comes to the same.
+            let sides = united.map { Expression.predefined(sets.rawValue, [$0, operands[1]]) }
+            return try collection(.union, sides, expression)
+        }
+        guard var left = try collection(operands[0]) else { return nil }
+        switch sets {
+        case .union:
+            guard let right = try collection(operands[1]) else {
+                throw FerryError(
+                    .unsupported, "`\(expression)` unites what objects have with values that are written down.",
+                    remedy: "Ask each of them by itself: x IN a OR x IN b.")
+            }
+            return try union(left, right, expression)
+        case .intersect, .minus:
+            let wanted = Predicate.Comparison(left: operands[0], comparator: .isIn, right: operands[1])
+            guard let isThere = try inside(left).contains(left.typed, in: operands[1], wanted) else {
+                throw noSet(operands[1], expression)
+            }
+            left.collection.filters.append(sets == .minus ? .not(isThere) : isThere)
+            return distinct(left)
+        }
+    }
+
+    private func union(_ left: Members, _ right: Members, _ expression: Expression) throws(FerryError) -> Members {
+        switch (left.value, right.value) {
+        case (nil, nil):
+            guard let entity = scope.model.commonAncestor(of: left.entity, right.entity) else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` unites objects of \(left.entity) and of \(right.entity).",
+                    remedy: "Unite values of theirs, as in UNION($source.books.title, $source.films.title).")
+            }
+            return Members(collection: objects(of: entity, [left, right]), entity: entity)
+        case (let first?, let second?):
+            let isAlike =
+                first.type == second.type || first.type.isInteger && second.type.isInteger
+                || first.type.isText && second.type.isText
+            guard isAlike else { throw mismatch(first.type.title, second, expression) }
+            var united = left
+            united.owner = nil
+            united.collection = CollectionComputation(
+                start: .values([left, right].map(Self.part)), hops: [], level: scope.members.count, filters: [],
+                value: first.computation, aggregate: .count, isDistinct: true)
+            return united
+        default:
+            throw FerryError(
+                .badExpression, "`\(expression)` unites objects and values.",
+                remedy: "Name an attribute of both, or of neither.")
+        }
+    }
+
+    private func objects(of entity: String, _ parts: [Members]) -> CollectionComputation {
+        CollectionComputation(
+            start: .objects(of: entity, parts.map(Self.part)), hops: [], level: scope.members.count, filters: [],
+            value: nil, aggregate: .count)
+    }
+
+    /// A collection with what a member of it is to the union: its value, or its key.
+    private static func part(_ members: Members) -> CollectionComputation {
+        var collection = members.collection
+        collection.value = members.typed.computation
+        return collection
+    }
+
+    private func noSet(_ operand: Expression, _ expression: Expression) -> FerryError {
+        FerryError(
+            .badExpression, "`\(expression)` takes `\(operand)` for a collection, which it is not.",
+            remedy: "Name a to-many relationship, or write a list in braces.")
+    }
+
+    // MARK: Membership
+
+    /// Whether a value is a member of a collection, a list, or a set made of these; nil for anything else.
+    func contains(
+        _ wanted: Typed, in operand: Expression, _ comparison: Predicate.Comparison
+    ) throws(FerryError) -> Computation? {
+        if case .predefined(let selector, let operands) = operand, operands.count == 2,
+            let sets = SetOperator(rawValue: selector)
+        {
+            guard let left = try contains(wanted, in: operands[0], comparison) else {
+                throw noSet(operands[0], operand)
+            }
+            guard let right = try contains(wanted, in: operands[1], comparison) else {
+                throw noSet(operands[1], operand)
+            }
+            switch sets {
+            case .union: return .any([left, right])
+            case .intersect: return .all([left, right])
+            case .minus: return .all([left, .not(right)])
+            }
+        }
+        if case .list(let elements) = operand {
+            var conditions: [Computation] = []
+            for element in elements { conditions.append(try equal(wanted, try value(element), comparison)) }
+            return .any(conditions)
+        }
+        guard let members = try members(of: operand) else { return nil }
+        return exists(members, try equal(wanted, members.typed, comparison))
+    }
+
+    // MARK: Lists
+
+    /// A value that is written down, and when it is there; nil for always.
+    struct ListElement {
+        var typed: Typed
+        var condition: Computation?
+    }
+
+    /// Values that a set of written ones may have: each is compared with all before it.
+    private static let setLimit = 40
+
+    /// The values of a list, or of a set made of lists, of which equal ones may come twice; nil for anything else.
+    func listElements(_ operand: Expression) throws(FerryError) -> [ListElement]? {
+        if case .list(let elements) = operand {
+            var values: [ListElement] = []
+            for element in elements { values.append(ListElement(typed: try value(element))) }
+            return values
+        }
+        guard case .predefined(let selector, let operands) = operand, operands.count == 2,
+            let sets = SetOperator(rawValue: selector), var left = try listElements(operands[0])
+        else { return nil }
+        if sets == .union {
+            guard let right = try listElements(operands[1]) else { return nil }
+            return left + right
+        }
+        for index in left.indices {
+            let comparison = Predicate.Comparison(left: operands[0], comparator: .isIn, right: operands[1])
+            guard let isThere = try contains(left[index].typed, in: operands[1], comparison) else {
+                throw noSet(operands[1], operand)
+            }
+            let condition: Computation = sets == .minus ? .not(isThere) : isThere
+            left[index].condition = left[index].condition.map { .all([$0, condition]) } ?? condition
+        }
+        return left
+    }
+
+    /// `count:` and its kin of a set made of lists.
+    func aggregate(
+        _ name: String, ofSet operand: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        guard var elements = try listElements(operand) else { throw noSet(operand, expression) }
+        guard elements.count <= Self.setLimit else {
+            throw FerryError(
+                .unsupported, "`\(expression)` makes a set of more than \(Self.setLimit) written values.",
+                remedy: "Leave out what is there twice, so that a list does.")
+        }
+        // Of equal values the first one counts.
+        let comparison = Predicate.Comparison(left: operand, comparator: .equal, right: operand)
+        for (index, element) in elements.enumerated().reversed() {
+            var earlier: [Computation] = []
+            for other in elements[..<index] {
+                let isSame = try equal(other.typed, element.typed, comparison)
+                earlier.append(other.condition.map { .all([$0, isSame]) } ?? isSame)
+            }
+            let isFirst = Computation.not(.any(earlier))
+            elements[index].condition = element.condition.map { .all([$0, isFirst]) } ?? isFirst
+        }
+        var values = elements.map(\.typed)
+        let function = name == "count" ? nil : try listFunction(name, of: &values, expression)
+        var operands: [Computation] = []
+        for (element, value) in zip(elements, values) {
+            operands += [element.condition ?? .parameter(.constant(.boolean(true))), value.computation]
+        }
+        return Typed(
+            computation: .call(ScalarFunction.setName(function?.aggregate), operands),
+            type: function?.result ?? .attribute(.integer64))
+    }
+
+    // MARK: Places
+
+    /// One of the members by its place, or what keys behind it lead to.
+    func element(
+        _ index: ElementIndex, of members: Members, _ steps: [KeyPathStep], _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        if index == .size { return count(members) }
+        guard !members.collection.isDistinct, members.collection.united.isEmpty else {
+            throw FerryError(
+                .unsupported, "`\(expression)` takes one of a set, which has no order.",
+                remedy: "Take it of an ordered relationship, or ask for @min or @max.")
+        }
+        var members = members
+        if !steps.isEmpty { members.value = try inside(members).value(.keyPath(.variable(Self.inner), steps)) }
+        var collection = members.collection
+        switch index {
+        case .at(let place): collection.aggregate = .element(place)
+        case .first, .size: collection.aggregate = .element(0)
+        case .last: collection.aggregate = .element(-1)
+        }
+        collection.value = members.typed.computation
+        return Typed(computation: .collection(collection), type: members.typed.type)
+    }
+}
+
+extension CollectionComputation {
+    /// How many subqueries stand within each other.
+    var nesting: Int { level + 1 + unionDepth }
+}
+
+extension SetOperator {
+    /// The operator of an expression that makes a set of two.
+    init?(_ expression: Expression) {
+        guard case .predefined(let selector, _) = expression else { return nil }
+        self.init(rawValue: selector)
+    }
+}
+
+extension ManagedObjectModel {
+    /// The nearest entity that both are kinds of.
+    fileprivate func commonAncestor(of first: String, _ second: String) -> String? {
+        var entity: String? = first
+        while let name = entity {
+            if isKind(second, of: name) { return name }
+            entity = entities[name]?.superentity
+        }
+        return nil
+    }
+}

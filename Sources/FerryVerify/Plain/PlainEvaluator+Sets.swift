@@ -1,0 +1,160 @@
+internal import FerryBase
+internal import FerryExpression
+
+/// Sets: what two collections have together, each member once; and numbers that are drawn.
+extension PlainEvaluator {
+    private static let distinct: Set = ["distinctUnionOfObjects", "distinctUnionOfArrays", "distinctUnionOfSets"]
+    private static let flattening: Set = ["unionOfObjects", "unionOfArrays", "unionOfSets"]
+
+    /// A path without operators that only gather what it yields.
+    static func flattened(_ steps: [KeyPathStep]) -> [KeyPathStep] {
+        steps.filter { step in
+            guard case .collectionOperator(let name) = step else { return true }
+            return !distinct.contains(name) && !flattening.contains(name)
+        }
+    }
+
+    /// Whether equal members of an expression are one.
+    func isSet(_ expression: Expression) -> Bool {
+        switch expression {
+        case .predefined(let selector, _): return SetOperator(rawValue: selector) != nil
+        case .keyPath(let base, let steps):
+            // What keys behind a set lead to is a value for each of its members.
+            let isOnlyFlattened = Self.flattened(steps).isEmpty && isSet(base)
+            return isOnlyFlattened
+                || steps.contains { step in
+                    if case .collectionOperator(let name) = step { Self.distinct.contains(name) } else { false }
+                }
+        default: return false
+        }
+    }
+
+    /// Calls the body with the members of a set operation; one that both have may come twice.
+    func eachMember(
+        of sets: SetOperator, _ operands: [Expression], in scope: PlainScope, _ body: (PlainValue) throws -> Void
+    ) throws -> Bool {
+        let rule = PlainComparison(options: "", patterns: patterns)
+        switch sets {
+        case .union:
+            _ = try eachMember(of: operands[0], in: scope, body)
+            _ = try eachMember(of: operands[1], in: scope, body)
+            return true
+        case .intersect, .minus:
+            let exists = try eachMember(of: operands[0], in: scope) { member in
+                if try isMember(member.plain, of: operands[1], by: rule, in: scope) == (sets == .intersect) {
+                    try body(member)
+                }
+            }
+            // Of a union there always is a set, however empty.
+            return exists || SetOperator.unites(operands[0])
+        }
+    }
+
+    func isMember(
+        _ value: PlainValue, of collection: Expression, by rule: PlainComparison, in scope: PlainScope
+    ) throws -> Bool {
+        var isThere = false
+        _ = try eachMember(of: collection, in: scope) { member in
+            if try rule.holds(value, .equal, member.plain) { isThere = true }
+        }
+        return isThere
+    }
+
+    /// Calls the body with each member of a set once; nil is none.
+    ///
+    /// Values that are written down come as they stand; what objects have by value, and objects by key.
+    func eachOnce(
+        of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+    ) throws -> Bool {
+        if expression.isWritten {
+            let rule = PlainComparison(options: "", patterns: patterns)
+            var told: [PlainValue] = []
+            return try eachMember(of: expression, in: scope) { member in
+                let value = member.plain
+                let isKnown = try told.contains { known in try rule.holds(known, .equal, value) }
+                if value.isNull || isKnown { return }
+                told.append(value)
+                try body(value)
+            }
+        }
+        return try PlainOrder.eachDifferent({ walk in
+            try eachMember(of: expression, in: scope) { member in try walk(member.plain) }
+        }) { value, _ in try body(value) }
+    }
+
+    /// Calls the body with each member, of a set once.
+    func eachOnceOfSet(
+        _ expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+    ) throws -> Bool {
+        isSet(expression)
+            ? try eachOnce(of: expression, in: scope, body) : try eachMember(of: expression, in: scope, body)
+    }
+
+    /// A member by its place.
+    func place(_ index: ElementIndex, in collection: Expression, _ scope: PlainScope) throws -> PlainValue {
+        var count: Int64 = 0
+        var found = PlainValue.null
+        let exists = try eachMember(of: collection, in: scope) { member in
+            switch index {
+            case .at(let place): if place == count { found = member }
+            case .first: if count == 0 { found = member }
+            case .last: found = member
+            case .size: break
+            }
+            count += 1
+        }
+        if case .size = index { return exists ? .integer(count) : .null }
+        return found
+    }
+
+    // MARK: Draws
+
+    func drawn(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+        var place: [UInt8] = []
+        if case .constant(.string(let text))? = arguments.dropFirst(selector == "random" ? 0 : 1).first {
+            place = Array(text.utf8)
+        }
+        func number(_ bits: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) } }
+        func written(_ value: PlainValue) -> [UInt8] {
+            switch value {
+            case .null, .json(.null): [0]
+            case .boolean(let flag): [1] + number(flag ? 1 : 0)
+            case .integer(let integer): [1] + number(UInt64(bitPattern: integer))
+            case .real(let real): [2] + number(real.bitPattern)
+            case .text(let bytes), .blob(let bytes): [3] + number(UInt64(bytes.count)) + bytes
+            case .object(let object): [1] + number(UInt64(bitPattern: object.key))
+            case .json: written(value.plain)
+            }
+        }
+        let element = scope.variable == nil ? PlainValue.null : scope.element
+        let parts: [PlainValue] = [.real(now), .integer(scope.source.key), element, .text(place)]
+        let bits = SHA256.hash(parts.flatMap(written))[..<8].reduce(UInt64(0)) { $0 * 256 + UInt64($1) }
+        if selector == "random" { return .real(Double(bits / 2048) / 9_007_199_254_740_992) }
+        guard let limit = arguments.first, let count = PlainNumber(try value(of: limit, in: scope).plain) else {
+            return .null
+        }
+        guard case .integer(let many) = count, many > 0 else { throw PlainFailure("random: needs a number above 0") }
+        return .integer(Int64((UInt128(bits) * UInt128(many)) >> 64))
+    }
+}
+
+extension SetOperator {
+    fileprivate static func unites(_ expression: Expression) -> Bool {
+        guard case .predefined(let selector, let operands) = expression, let sets = SetOperator(rawValue: selector)
+        else { return false }
+        return sets == .union || unites(operands[0])
+    }
+}
+
+extension Expression {
+    /// Whether it is a list, or a set whose members are taken from lists.
+    var isWritten: Bool {
+        switch self {
+        case .list: return true
+        case .predefined(let selector, let operands):
+            guard let sets = SetOperator(rawValue: selector), operands.count == 2 else { return false }
+            return operands[0].isWritten && (sets != .union || operands[1].isWritten)
+        default: return false
+        }
+    }
+}
