@@ -8,6 +8,8 @@ struct MappingRendering {
     var marks: [Mark] = []
     /// The mapping model whose entity mappings these replace, as the file names it.
     var extends: String?
+    /// What readers of the file are told beside an entity mapping, by its name.
+    var notes: [String: [String]] = [:]
 
     struct Mark {
         var entity: String
@@ -53,6 +55,10 @@ struct MappingRendering {
             ("name", .string(mapping.name)), ("source", .string(mapping.source)),
             ("destination", .string(mapping.destination)),
         ]
+        if let note = notes[mapping.name] { members.append(("note", .strings(note))) }
+        if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {
+            members.append(("where", .string("? \(filter.part) cannot be read: \(filter.reason)")))
+        }
         if let filter = mapping.filter { members.append(("where", .string("\(filter)"))) }
         if let iteration = mapping.iteration {
             members.append(("forEach", .object([(iteration.variable, .string("\(iteration.elements)"))])))
