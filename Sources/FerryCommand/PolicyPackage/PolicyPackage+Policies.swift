@@ -108,8 +108,9 @@ extension PolicyPackage {
 
     /// A line that sets an open property.
     private func setting(_ property: StandIn.Property, in part: StandIn.Part) -> String {
-        let what = "\(part.original.destination ?? "").\(property.name), \(property.openText.dropFirst(2))"
         let method = property.destinationEntity == nil ? "setValue" : property.isToMany ? "setObjects" : "setObject"
+        let what = "\(part.original.destination ?? "").\(property.name), \(property.openText.dropFirst(2))"
+            .replacing(", or null", with: ", or \(method == "setObjects" ? "[]" : "nil")")
         return "try object.\(method)(unwritten(\(SwiftText.quoted(what))), forKey: \(SwiftText.quoted(property.name)))"
     }
 
