@@ -146,6 +146,21 @@ struct FixtureMappingTests {
         #expect(count >= 44)
     }
 
+    @Test("What is read of each mapping model is what a plain count of its XML finds")
+    func counts() throws {
+        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
+        var total = PlainMappingCount()
+        while let path = files.nextObject() as? String {
+            guard path.hasSuffix(".xcmappingmodel") else { continue }
+            let counted = try PlainMappingCount(xml: "\(Fixtures.path(path))/xcmapping.xml")
+            let read = PlainMappingCount(try MappingFile.load(path: Fixtures.path(path)))
+            #expect(read == counted, "\(path)")
+            total = total + counted
+        }
+        // A count that finds nothing would agree with a reader that reads nothing.
+        #expect(total.entityMappings > 250 && total.expressions > 20 && total.filters > 5 && total.policies > 25)
+    }
+
     @Test("JSON files stand in for the policies of the book migration and the car migration")
     func standIns() throws {
         let books = Fixtures.path("objcio-bookmigration")

@@ -64,7 +64,8 @@ struct MappingCheckCommand: PolicyCommand {
             let resolution = MappingResolution.resolve(
                 source: source, destination: destination, mappingModels: [mapping], policies: known)
             problems = resolution.problems
-            warnings += resolution.step.warnings + resolution.needsRowCheck.map(\.problem.message)
+            let told = resolution.step.warnings + resolution.needsRowCheck.map(\.problem.message)
+            warnings += told.filter { !mapping.warnings.contains($0) }
             if problems.isEmpty {
                 let plan = Planner(
                     catalog: ModelCatalog(versions: [source, destination]), mappingModels: [mapping], policies: known
@@ -90,7 +91,10 @@ struct MappingCheckCommand: PolicyCommand {
             ["\(problem.code.name): \(problem.message)"] + (problem.remedy.isEmpty ? [] : ["  \(problem.wordedRemedy)"])
         }
         text += warnings.map { "warning: \($0)" }
-        text.append(problems.isEmpty ? "\(path): no problems." : "\(path): \(problems.count) \(problems.count == 1 ? "problem" : "problems").")
+        text.append(
+            problems.isEmpty
+                ? "\(path): no problems."
+                : "\(path): \(problems.count) \(problems.count == 1 ? "problem" : "problems").")
         console.result([("problems", .array(told)), ("warnings", .strings(warnings))], text: text)
     }
 

@@ -26,7 +26,8 @@ struct MappingInitCommand: Command {
             .flag("--swift", "With --extends: writes a Swift package into the folder that --output names."),
             .value(
                 "--ferry", "PATH|URL",
-                "With --swift: the package of Ferry that it depends on. Default: the one that this program was built in."),
+                "With --swift: the package of Ferry that it depends on. Default: the one that this program was built in."
+            ),
             .value("--output", "FILE", "Writes the mapping file there, and tells on standard output what is open."),
         ],
         example: "ferry mapping init App.xcdatamodeld:App App.xcdatamodeld:\"App 2\" > 1-2.json")

@@ -47,9 +47,12 @@ struct StandInFiles {
         let folder = output ?? ""
         func fromPackage(_ path: String) -> String { Self.relativePath(of: path, from: "\(folder)/Package.swift") }
         let dependency =
-            if let ferry { try FerryDependency(ferry, from: fromPackage) } else { try FerryDependency.ofThisProgram(from: fromPackage) }
+            if let ferry { try FerryDependency(ferry, from: fromPackage) } else {
+                try FerryDependency.ofThisProgram(from: fromPackage)
+            }
         let package = PolicyPackage(
-            name: FileLayer.name(of: URL(filePath: folder).standardizedFileURL.path), mapping: mapping, standIn: standIn,
+            name: FileLayer.name(of: URL(filePath: folder).standardizedFileURL.path), mapping: mapping,
+            standIn: standIn,
             ferry: dependency,
             mappingModel: fromPackage(mappingModel), models: models.map(fromPackage),
             sourceModel: fromPackage(source.path), target: destination.qualifiedName)

@@ -74,7 +74,9 @@ extension PolicyPackage {
     }
 
     private func finishing(_ part: StandIn.Part) -> String {
-        let given = part.properties.filter { !$0.isOpen }.map { "        //   \($0.name): \($0.type), \($0.given ?? "")" }
+        let given = part.properties.filter { !$0.isOpen }.map {
+            "        //   \($0.name): \($0.type), \($0.given ?? "")"
+        }
         let asking = part.properties.filter { $0.isOpen && !$0.asks.isEmpty }.map {
             "        //   \($0.name): \($0.type), by functions above"
         }

@@ -62,7 +62,9 @@ struct PolicyPackage {
             }
         }
         // The module is left out, unless two modules have a class of one name.
-        func short(_ name: String) -> String { SwiftText.identifier(name.split(separator: ".").last.map(String.init) ?? name) }
+        func short(_ name: String) -> String {
+            SwiftText.identifier(name.split(separator: ".").last.map(String.init) ?? name)
+        }
         for index in classes.indices {
             let name = short(classes[index].className)
             let isUnique = classes.count { short($0.className) == name } == 1 && name != "Policies"

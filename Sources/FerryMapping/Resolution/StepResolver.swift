@@ -16,6 +16,8 @@ struct StepResolver {
     var problems: [FerryError] = []
     var warnings: [String] = []
     var needsRowCheck: [MappingResolution.RowCheck] = []
+    /// Relationships that an entity mapping does not fill, with what was said of them.
+    var emptied: [(warning: String, mapping: String, relationship: Relationship)] = []
     private var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
     init(
@@ -37,6 +39,7 @@ struct StepResolver {
         for (position, mapping) in live.enumerated() {
             resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
         }
+        takeBackWhatInversesFill(in: resolved)
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
