@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing

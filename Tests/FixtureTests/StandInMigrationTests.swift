@@ -1,5 +1,6 @@
 import Ferry
 import FerryBase
+import FerryEngine
 import FerryGenerate
 import FerryModel
 import FerrySQLite
@@ -8,27 +9,83 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The policies of real apps whose stores are not at hand: a stand-in for each, on generated rows.
-@Suite("Stand-ins for policies without a store", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
-struct ModelsOnlyStandInTests {
+/// The policies of real apps, each with a stand-in: on a real store where there is one with rows, else on generated rows.
+@Suite("Stand-ins for real policies", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct StandInMigrationTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var family: String
         var models: String
-        var from: String
+        /// The version that a store is generated of; nil where a real store is at hand.
+        var from: String?
+        var store = "Store.sqlite"
         var to: String
-        var mapping: String
+        var mappings: [String]
         /// What the generated rows lack to be those of an app.
         var prepared: [String] = []
         /// Queries of the old store, and of the new one, that must give the same rows.
         var same: [(old: String, new: String)]
 
-        var testDescription: String { "\(family) \(mapping)" }
+        var testDescription: String { "\(family) \(mappings.joined(separator: ", "))" }
     }
 
     static let cases: [Case] = [
         Case(
-            family: "billmoss-hybrid", models: "Model.xcdatamodeld", from: "Model4", to: "Model5",
-            mapping: "Presenters.json",
+            family: "loopkit-model", models: "Model.xcdatamodeld", from: "Model", to: "Modelv4",
+            mappings: ["Carbs.json"],
+            prepared: [
+                """
+                UPDATE ZCACHEDCARBOBJECT SET ZSYNCIDENTIFIER = iif(Z_PK % 3, 'sync ' || Z_PK, NULL),
+                    ZSYNCVERSION = Z_PK % 4, ZEXTERNALID = iif(Z_PK % 2, 'external ' || Z_PK, NULL)
+                """
+            ],
+            same: [
+                (
+                    """
+                    SELECT Z_PK, ZGRAMS, ZSTARTDATE, ZUUID, ifnull(ZSYNCIDENTIFIER, ZEXTERNALID),
+                        iif(ZSYNCIDENTIFIER IS NULL AND ZEXTERNALID NOT NULL, 1, ZSYNCVERSION),
+                        iif(ZCREATEDBYCURRENTAPP AND ZSYNCIDENTIFIER NOT NULL AND ZSYNCVERSION > 1, 1, 0),
+                        iif(ZCREATEDBYCURRENTAPP, 'com.loopkit.Loop', '') FROM ZCACHEDCARBOBJECT ORDER BY 1
+                    """,
+                    """
+                    SELECT Z_PK, ZGRAMS, ZSTARTDATE, ZUUID, ZSYNCIDENTIFIER, ZSYNCVERSION, ZOPERATION,
+                        ZPROVENANCEIDENTIFIER FROM ZCACHEDCARBOBJECT WHERE ZOPERATION < 2 ORDER BY 1
+                    """
+                ),
+                (
+                    "SELECT ZEXTERNALID, 1, ZSTARTDATE, 0, 0 FROM ZDELETEDCARBOBJECT ORDER BY Z_PK",
+                    """
+                    SELECT ZSYNCIDENTIFIER, ZSYNCVERSION, ZSTARTDATE, ZCREATEDBYCURRENTAPP, ZANCHORKEY
+                    FROM ZCACHEDCARBOBJECT WHERE ZOPERATION = 2 ORDER BY Z_PK
+                    """
+                ),
+            ]),
+        Case(
+            family: "objcio-moody", models: "Moody.xcdatamodeld", store: "Moody 5.moody", to: "Moody 6",
+            mappings: ["Continents.json"],
+            same: [
+                (
+                    "SELECT Z_PK, ZISOCONTINENT FROM ZCOUNTRY ORDER BY 1",
+                    """
+                    SELECT c.Z_PK, k.ZNUMERICISO3166CODE FROM ZCOUNTRY c LEFT JOIN ZCONTINENT k ON k.Z_PK = c.ZCONTINENT
+                    ORDER BY 1
+                    """
+                )
+            ]),
+        Case(
+            family: "practical-core-data", models: "Chapter9.xcdatamodeld", store: "version1.sqlite", to: "Chapter9 5",
+            mappings: ["Chapter9v2Tov3.xcmappingmodel", "Artists.json", "Covers.json"],
+            same: [
+                (
+                    "SELECT ZTITLE, ZARTIST, NULL FROM ZALBUM ORDER BY 1",
+                    """
+                    SELECT b.ZTITLE, a.ZNAME, b.ZALBUMCOVERPATH FROM ZALBUM b JOIN ZARTIST a ON a.Z_PK = b.ZARTIST
+                    ORDER BY 1
+                    """
+                )
+            ]),
+        Case(
+            family: "models-only/billmoss-hybrid", models: "Model.xcdatamodeld", from: "Model4", to: "Model5",
+            mappings: ["Presenters.json"],
             prepared: ["UPDATE ZTOPIC SET ZPRESENTERNAME = 'Presenter ' || Z_PK % 7"],
             same: [
                 (
@@ -50,8 +107,8 @@ struct ModelsOnlyStandInTests {
                 ),
             ]),
         Case(
-            family: "corestore-evolution", models: "V1.xcdatamodeld", from: "Advanced.EvolutionDemo.V1",
-            to: "Advanced.EvolutionDemo.V2", mapping: "Creatures.json",
+            family: "models-only/corestore-evolution", models: "V1.xcdatamodeld", from: "Advanced.EvolutionDemo.V1",
+            to: "Advanced.EvolutionDemo.V2", mappings: ["Creatures.json"],
             same: [
                 (
                     """
@@ -64,8 +121,9 @@ struct ModelsOnlyStandInTests {
                 )
             ]),
         Case(
-            family: "jdspoone-example", models: "CoreDataMigration.xcdatamodeld", from: "CoreDataMigration-v1.1",
-            to: "CoreDataMigration-v1.2", mapping: "Images.json",
+            family: "models-only/jdspoone-example", models: "CoreDataMigration.xcdatamodeld",
+            from: "CoreDataMigration-v1.1",
+            to: "CoreDataMigration-v1.2", mappings: ["Images.json"],
             same: [
                 (
                     "SELECT Z_PK, ZTITLE, ZBODY, ZIMAGEDATA FROM ZNOTE ORDER BY 1",
@@ -80,8 +138,9 @@ struct ModelsOnlyStandInTests {
                 ),
             ]),
         Case(
-            family: "jdspoone-example", models: "CoreDataMigration.xcdatamodeld", from: "CoreDataMigration-v1.2",
-            to: "CoreDataMigration-v1.3", mapping: "ManyImages.json",
+            family: "models-only/jdspoone-example", models: "CoreDataMigration.xcdatamodeld",
+            from: "CoreDataMigration-v1.2",
+            to: "CoreDataMigration-v1.3", mappings: ["ManyImages.json"],
             same: [
                 (
                     "SELECT n.Z_PK, i.Z_PK, i.ZIMAGEDATA FROM ZNOTE n JOIN ZIMAGE i ON i.Z_PK = n.ZIMAGE ORDER BY 1",
@@ -89,8 +148,8 @@ struct ModelsOnlyStandInTests {
                 ), ("SELECT count(*) FROM ZIMAGE", "SELECT count(*) FROM ZIMAGE"),
             ]),
         Case(
-            family: "kodeco-uncloudnotes", models: "UnCloudNotesDataModel.xcdatamodeld",
-            from: "UnCloudNotesDataModel v3", to: "UnCloudNotesDataModel v4", mapping: "Captions.json",
+            family: "models-only/kodeco-uncloudnotes", models: "UnCloudNotesDataModel.xcdatamodeld",
+            from: "UnCloudNotesDataModel v3", to: "UnCloudNotesDataModel v4", mappings: ["Captions.json"],
             prepared: ["UPDATE ZNOTE SET ZBODY = replace(hex(zeroblob(60)), '00', 'ab ') WHERE Z_PK % 2"],
             same: [
                 (
@@ -102,8 +161,8 @@ struct ModelsOnlyStandInTests {
                 )
             ]),
         Case(
-            family: "openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase", to: "OEDatabase 0.2",
-            mapping: "Locations0.2.json",
+            family: "models-only/openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase", to: "OEDatabase 0.2",
+            mappings: ["Locations0.2.json"],
             same: [
                 (
                     "SELECT Z_PK, ZNAME, ZPATH, ZROM FROM ZSAVESTATE ORDER BY 1",
@@ -115,8 +174,9 @@ struct ModelsOnlyStandInTests {
                 ),
             ]),
         Case(
-            family: "openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase 0.5", to: "OEDatabase 1.0",
-            mapping: "Archives1.0.json",
+            family: "models-only/openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase 0.5",
+            to: "OEDatabase 1.0",
+            mappings: ["Archives1.0.json"],
             same: [
                 (
                     "SELECT Z_PK, ZMD5, ZLOCATION, NULL, ZGAME FROM ZROM ORDER BY 1",
@@ -124,8 +184,9 @@ struct ModelsOnlyStandInTests {
                 )
             ]),
         Case(
-            family: "openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase 1.1", to: "OEDatabase 1.2",
-            mapping: "Images1.2.json",
+            family: "models-only/openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase 1.1",
+            to: "OEDatabase 1.2",
+            mappings: ["Images1.2.json"],
             same: [
                 (
                     """
@@ -136,8 +197,9 @@ struct ModelsOnlyStandInTests {
                 )
             ]),
         Case(
-            family: "openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase 1.2", to: "OEDatabase 1.3",
-            mapping: "Relative1.3.json",
+            family: "models-only/openemu", models: "OEDatabase.xcdatamodeld", from: "OEDatabase 1.2",
+            to: "OEDatabase 1.3",
+            mappings: ["Relative1.3.json"],
             prepared: [
                 "UPDATE ZROM SET ZLOCATION = 'file:///Library/roms/Rom%20' || Z_PK WHERE Z_PK % 2",
                 "UPDATE ZSAVESTATE SET ZLOCATION = 'file:///Library/Save%20States/State%20' || Z_PK || '/' WHERE Z_PK % 2",
@@ -155,8 +217,8 @@ struct ModelsOnlyStandInTests {
                 ),
             ]),
         Case(
-            family: "sworm", models: "MigratableDataModel.xcdatamodeld", from: "V0", to: "V1",
-            mapping: "Identifiers1.json",
+            family: "models-only/sworm", models: "MigratableDataModel.xcdatamodeld", from: "V0", to: "V1",
+            mappings: ["Identifiers1.json"],
             same: [
                 (
                     "SELECT Z_PK, CAST(ZID AS REAL), ZNAME FROM ZA ORDER BY 1",
@@ -164,8 +226,8 @@ struct ModelsOnlyStandInTests {
                 )
             ]),
         Case(
-            family: "sworm", models: "MigratableDataModel.xcdatamodeld", from: "V1", to: "V2",
-            mapping: "Identifiers2.json",
+            family: "models-only/sworm", models: "MigratableDataModel.xcdatamodeld", from: "V1", to: "V2",
+            mappings: ["Identifiers2.json"],
             same: [
                 (
                     "SELECT Z_PK, ZIDENTIFIER * 10, ZTEXT FROM ZB ORDER BY 1",
@@ -176,15 +238,15 @@ struct ModelsOnlyStandInTests {
 
     @Test("A mapping file does what the policy did", arguments: cases)
     func migrates(_ fixture: Case) throws {
-        let family = try Family("models-only/\(fixture.family)")
-        let path = try family.generate(fixture.from, of: fixture.models, rows: 60)
-        let expected = try prepared(path, fixture.prepared) { old in
+        let family = try Family(fixture.family)
+        if let version = fixture.from { _ = try family.generate(version, of: fixture.models, rows: 60) }
+        let expected = try prepared(family.folder.file(fixture.store), fixture.prepared) { old in
             try fixture.same.map { try old.rows($0.old) }
         }
         let report = try family.migrate(
-            "Store.sqlite", models: [fixture.models], mappings: [fixture.mapping], to: fixture.to)
+            fixture.store, models: [fixture.models], mappings: fixture.mappings, to: fixture.to)
         #expect(report.verification.differences.isEmpty)
-        let store = try family.open("Store.sqlite")
+        let store = try family.open(fixture.store)
         for (queries, rows) in zip(fixture.same, expected) {
             #expect(!rows.isEmpty)
             #expect(try store.rows(queries.new) == rows, "\(queries.new)")
