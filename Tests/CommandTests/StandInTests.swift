@@ -123,7 +123,8 @@ struct StandInTests {
             .filter { $0.code == "missingPolicy" }
         let own = problems.filter { $0.message.contains("policy \(fixture.policy) exists only") }
         #expect(own.contains { $0.message.contains(fixture.shown) }, "\(own)")
-        let command = "ferry mapping init --extends \(ShellWord.quoted(fixture.path)) --models "
+        let path = try FileLayer().realPath(fixture.path)
+        let command = "ferry mapping init --extends \(ShellWord.quoted(path)) --models "
         #expect(problems.allSatisfy { $0.remedy.contains(command) }, "\(problems)")
     }
 
