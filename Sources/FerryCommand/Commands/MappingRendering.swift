@@ -55,6 +55,8 @@ struct MappingRendering {
             ("name", .string(mapping.name)), ("source", .string(mapping.source)),
             ("destination", .string(mapping.destination)),
         ]
+        // Not the last line, so that it can be removed without a comma being left over.
+        if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
         if let note = notes[mapping.name] { members.append(("note", .strings(note))) }
         if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {
             members.append(("where", .string("? \(filter.part) cannot be read: \(filter.reason)")))
@@ -70,7 +72,6 @@ struct MappingRendering {
         if !attributes.isEmpty { members.append(("attributes", .object(attributes))) }
         let relationships = relationships(of: mapping)
         if !relationships.isEmpty { members.append(("relationships", .object(relationships))) }
-        if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
         return .object(members)
     }
 

@@ -52,6 +52,8 @@ enum SwiftText {
             case "\n": literal += "\\n"
             case "\r": literal += "\\r"
             case "\t": literal += "\\t"
+            case _ where isControl(character):
+                literal += "\\u{\(String(character.value, radix: 16))}"
             default: literal.unicodeScalars.append(character)
             }
         }
@@ -68,5 +70,11 @@ enum SwiftText {
     }
 
     /// What may stand in a comment of one line.
-    static func comment(_ text: String) -> String { text.split(whereSeparator: \.isNewline).joined(separator: " ") }
+    static func comment(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? " " : $0 }))
+    }
+
+    private static func isControl(_ character: Unicode.Scalar) -> Bool {
+        character.value < 0x20 || [0x7F, 0x85, 0x2028, 0x2029].contains(character.value)
+    }
 }

@@ -8,10 +8,11 @@ extension PolicyPackage {
         let calls = calls(of: policy)
         if !calls.isEmpty { hooks.append(functions(calls)) }
         hooks += policy.parts.map(finishing)
+        hooks += policy.parts.filter { !late($0).isEmpty }.map(relatingOne)
         return """
             import Ferry
 
-            /// Stands in for the migration policy \(policy.className).
+            /// Stands in for the migration policy \(SwiftText.comment(policy.className)).
             struct \(policy.typeName): EntityMigrationPolicy {
             \(hooks.joined(separator: "\n\n"))
             }
@@ -40,10 +41,9 @@ extension PolicyPackage {
 
     private func relating(_ policy: PolicyClass) -> String {
         let parts = policy.parts.map { part in
-            let lines = late(part).map { "            \(setting($0, in: part))" }
-            return lines.isEmpty
-                ? "        case \(SwiftText.quoted(part.original.name)): break"
-                : (["        case \(SwiftText.quoted(part.original.name)):"] + lines).joined(separator: "\n")
+            let name = SwiftText.quoted(part.original.name)
+            return late(part).isEmpty
+                ? "        case \(name): break" : "        case \(name): try relate\(function(part))(object, manager)"
         }
         return """
                 // Called when all objects of all entity mappings are made.
@@ -57,6 +57,16 @@ extension PolicyPackage {
                     }
                 }
             """
+    }
+
+    private func relatingOne(_ part: StandIn.Part) -> String {
+        """
+            /// What is made of an object: manager.destinationInstances(forEntityMappingName:sourceInstances:); what it was made
+            /// of: manager.sourceInstances(forEntityMappingName:destinationInstances:).
+            private func relate\(function(part))(_ object: DestinationObject, _ manager: MigrationManager) throws {
+        \(late(part).map { "        \(setting($0, in: part))" }.joined(separator: "\n"))
+            }
+        """
     }
 
     private func functions(_ calls: [(selector: String, of: String)]) -> String {

@@ -50,6 +50,12 @@ struct PolicyPackage {
             .map { $0.text.split(separator: "unwritten(", omittingEmptySubsequences: false).count - 1 }.reduce(0, +)
     }
 
+    /// Names that the package's files mean something else by.
+    private static let takenNames: Set<String> = [
+        "Policies", "DefaultMigrationPolicy", "DestinationObject", "EntityMigrationPolicy", "FerryError",
+        "MigrationManager", "MigrationValue", "PolicyEntityMapping", "PolicyFactory", "PolicyFunction", "SourceObject",
+    ]
+
     /// In the order of the mapping model.
     var classes: [PolicyClass] {
         var classes: [PolicyClass] = []
@@ -67,7 +73,7 @@ struct PolicyPackage {
         }
         for index in classes.indices {
             let name = short(classes[index].className)
-            let isUnique = classes.count { short($0.className) == name } == 1 && name != "Policies"
+            let isUnique = classes.count { short($0.className) == name } == 1 && !Self.takenNames.contains(name)
             classes[index].typeName = isUnique ? name : SwiftText.identifier("Policy." + classes[index].className)
         }
         return classes
@@ -148,7 +154,7 @@ struct PolicyPackage {
         # \(name)
 
         Stands in for the migration policies of `\(FileLayer.name(of: mapping.path))`, which exist only as code of the app:
-        \(classes.map { "`\($0.className)`" }.joined(separator: ", ")).
+        \(classes.map { "`\(SwiftText.comment($0.className))`" }.joined(separator: ", ")).
 
         1. `swift test` builds the package, fills a store of the older version with generated rows and migrates it. The known
            issues that it tells are the places that are still to be written.
