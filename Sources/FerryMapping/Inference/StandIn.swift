@@ -72,8 +72,10 @@ package struct StandIn: Sendable {
         (standIn.attributes, standIn.relationships, standIn.userInfo) = ([:], [:], [:])
         standIn.unreadable = mapping.unreadable.filter { $0.property == nil }
         // The reader refuses the file until the line is gone: nothing else says that the code was looked at.
-        standIn.policyClassName = mapping.policyClassName.map {
-            "? \($0): say in this entity mapping, or in others, what it did, then remove this line"
+        let told = mapping.shown.filter { $0.hasPrefix("user info ") }
+        standIn.policyClassName = mapping.policyClassName.map { name in
+            "? \(([name] + told).joined(separator: ", ")): "
+                + "say in this entity mapping, or in others, what it did, then remove this line"
         }
         for attribute in destination.attributes(of: to)
         where !attribute.isTransient && !destination.isComputedByStore(attribute, of: to) {
