@@ -29,18 +29,21 @@ public struct FerryError: Error, Sendable {
         public var entity: String?
         public var property: String?
         public var primaryKey: Int64?
-        /// The path of the mapping model.
-        public var mappingFile: String?
+        /// The path of the mapping model's file.
+        public var mappingModel: String?
+        /// The paths of the files that hold the models of the step.
+        public var models: [String]
 
         public init(
             entityMapping: String? = nil, entity: String? = nil, property: String? = nil, primaryKey: Int64? = nil,
-            mappingFile: String? = nil
+            mappingModel: String? = nil, models: [String] = []
         ) {
-            self.mappingFile = mappingFile
             self.entityMapping = entityMapping
             self.entity = entity
             self.property = property
             self.primaryKey = primaryKey
+            self.mappingModel = mappingModel
+            self.models = models
         }
     }
 

@@ -120,12 +120,15 @@ package struct EntityMapping: Sendable, Hashable {
     package struct UnreadablePart: Sendable, Hashable {
         /// What it is: `the expression of attribute "name"`.
         package var part: String
+        /// The destination property that it is for; nil for any other part.
+        package var property: String?
         package var reason: String
         /// Whether it was left to be written, in a file that begins with `?` there.
         package var isOpen: Bool
 
-        package init(part: String, reason: String, isOpen: Bool = false) {
+        package init(part: String, property: String? = nil, reason: String, isOpen: Bool = false) {
             self.part = part
+            self.property = property
             self.reason = reason
             self.isOpen = isOpen
         }

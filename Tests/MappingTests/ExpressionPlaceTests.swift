@@ -44,7 +44,7 @@ import Testing
         #expect(error.message.hasPrefix("Step.json:3: entity mapping \"M\": "), "\(error)")
         #expect(error.message.contains("(\(place) of `"), "\(error)")
         #expect(error.description.contains(mention), "\(error)")
-        #expect(error.place.mappingFile == model.path)
+        #expect(error.place.mappingModel == model.path)
     }
 
     @Test("An expression that was archived is shown as text, with the place in it")

@@ -146,6 +146,53 @@ struct FixtureMappingTests {
         #expect(count >= 44)
     }
 
+    @Test("What is read of each mapping model is what a plain count of its XML finds")
+    func counts() throws {
+        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
+        var total = PlainMappingCount()
+        while let path = files.nextObject() as? String {
+            guard path.hasSuffix(".xcmappingmodel") else { continue }
+            let counted = try PlainMappingCount(xml: "\(Fixtures.path(path))/xcmapping.xml")
+            let read = PlainMappingCount(try MappingFile.load(path: Fixtures.path(path)))
+            #expect(read == counted, "\(path)")
+            total = total + counted
+        }
+        // A count that finds nothing would agree with a reader that reads nothing.
+        #expect(total.entityMappings > 180 && total.attributes > 800 && total.relationships > 400, "\(total)")
+        #expect(total.expressions > 20 && total.filters > 5 && total.policies > 25, "\(total)")
+    }
+
+    @Test("Every mapping model of the fixtures is resolved, and with its policies in code every expression is accepted")
+    func allExpressions() throws {
+        var resolved: Set<String> = []
+        for fixture in Self.cases {
+            let folder = Fixtures.path(fixture.folder)
+            let catalog = try ModelCatalog(paths: fixture.models.map { "\(folder)/\($0)" })
+            // The two methods that expressions ask of a policy; a third one would be refused by its name.
+            let methods: Set<String> = ["changeID:", "multiplyByTen:"]
+            let classes = Set(fixture.policies)
+            let policies = KnownPolicies(Dictionary(uniqueKeysWithValues: classes.map { ($0, methods) }))
+            for step in fixture.steps {
+                let models = try step.map { try MappingFile.load(path: "\(folder)/\($0).xcmappingmodel") }
+                let names =
+                    fixture.versions[step[0]]
+                    ?? (source: models[0].sourceVersion, destination: models[0].destinationVersion)
+                let problems = MappingResolution.resolve(
+                    source: try catalog.version(named: names.source),
+                    destination: try catalog.version(named: names.destination), mappingModels: models,
+                    policies: policies
+                ).problems
+                #expect(problems.isEmpty, "\(step): \(problems.map(\.message))")
+                resolved.formUnion(step.map { "\(fixture.folder)/\($0).xcmappingmodel" })
+            }
+        }
+        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
+        let found = files.compactMap { $0 as? String }.filter {
+            $0.hasSuffix(".xcmappingmodel") || $0.hasSuffix(".cdm")
+        }
+        #expect(resolved == Set(found))
+    }
+
     @Test("JSON files stand in for the policies of the book migration and the car migration")
     func standIns() throws {
         let books = Fixtures.path("objcio-bookmigration")

@@ -213,6 +213,47 @@ struct JSONMappingFileTests {
         #expect(error.message.contains(message), "\(error.message)")
     }
 
+    @Test("What is open is read, whatever it is, and refused by the resolution with its type; notes are passed over")
+    func openPlaces() throws {
+        let folder = try MappingFolder()
+        try folder.write(
+            """
+            {
+              "source": "Model1", "destination": "Model1", "note": "Begun.",
+              "entityMappings": [
+                { "source": "Book", "destination": "Book", "note": ["title: String", "shelf: to one Shelf"],
+                  "where": "? which",
+                  "attributes": { "pages": "?" },
+                  "relationships": { "shelf": { "mapping": null, "from": "? an object of Shelf" } },
+                  "policy": "? BookPolicy: what it did" },
+                { "name": "Made", "source": "? of what", "destination": "Shelf" }
+              ]
+            }
+            """, to: "Step.json")
+        let model = try folder.load("Step.json")
+        #expect(model.entityMappings[0].policyClassName == nil && model.entityMappings[1].source == nil)
+        let resolution = MappingResolution.resolve(source: library, destination: library, mappingModels: [model])
+        let open = resolution.problems.filter { $0.message.contains("is open") }
+        #expect(
+            open.map(\.message)
+                == [
+                    "the filter predicate is open: ? which (line 5).",
+                    "attribute \"pages\", Integer 64, is open: ? (line 6).",
+                    "relationship \"shelf\", to one Shelf, is open: ? an object of Shelf (line 7).",
+                    "what the policy did is open: ? BookPolicy: what it did (line 8).",
+                    "the source entity is open: ? of what (line 9).",
+                ].enumerated().map { "Step.json: entity mapping \"\($0 < 4 ? "BookToBook" : "Made")\": \($1)" })
+        #expect(open.map(\.place.property) == [nil, "pages", "shelf", nil, nil])
+        #expect(open.allSatisfy { $0.code == .badMapping && !$0.remedy.isEmpty })
+
+        try folder.write(
+            """
+            { "source": "Model1", "destination": "Model1",
+              "entityMappings": [{ "source": "Book", "destination": "Book", "note": [1] }] }
+            """, to: "Wrong.json")
+        #expect(throws: FerryError.self) { try folder.load("Wrong.json") }
+    }
+
     @Test("Bytes that are not UTF-8 are refused")
     func notUTF8() throws {
         let folder = try MappingFolder()

@@ -30,6 +30,17 @@ struct RelationshipResolutionTests {
             ])
     }
 
+    @Test("A relationship that only its inverse fills is not said to stay empty")
+    func filledByInverse() throws {
+        let shelf = try mapping(
+            "Book", "Shelf", relationships: ["books": .destinations(ofMapping: "BookToBook", from: .variable("source"))]
+        )
+        let filled = resolve([try mapping("Book", "Book"), shelf], to: library)
+        #expect(!filled.step.warnings.contains { $0.contains("Book.shelf stays empty") }, "\(filled.step.warnings)")
+        let empty = resolve([try mapping("Book", "Book"), try mapping("Book", "Shelf", name: "Bare")], to: library)
+        #expect(empty.step.warnings.contains { $0.contains("Book.shelf stays empty") }, "\(empty.step.warnings)")
+    }
+
     @Test("An ordered side is kept rather than an unordered one")
     func ordered() throws {
         var ordered = library

@@ -8,6 +8,8 @@ struct MappingRendering {
     var marks: [Mark] = []
     /// The mapping model whose entity mappings these replace, as the file names it.
     var extends: String?
+    /// What readers of the file are told beside an entity mapping, by its name.
+    var notes: [String: [String]] = [:]
 
     struct Mark {
         var entity: String
@@ -53,6 +55,12 @@ struct MappingRendering {
             ("name", .string(mapping.name)), ("source", .string(mapping.source)),
             ("destination", .string(mapping.destination)),
         ]
+        // Not the last line, so that it can be removed without a comma being left over.
+        if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
+        if let note = notes[mapping.name] { members.append(("note", .strings(note))) }
+        if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {
+            members.append(("where", .string("? \(filter.part) cannot be read: \(filter.reason)")))
+        }
         if let filter = mapping.filter { members.append(("where", .string("\(filter)"))) }
         if let iteration = mapping.iteration {
             members.append(("forEach", .object([(iteration.variable, .string("\(iteration.elements)"))])))
@@ -64,7 +72,6 @@ struct MappingRendering {
         if !attributes.isEmpty { members.append(("attributes", .object(attributes))) }
         let relationships = relationships(of: mapping)
         if !relationships.isEmpty { members.append(("relationships", .object(relationships))) }
-        if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
         return .object(members)
     }
 

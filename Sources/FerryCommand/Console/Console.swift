@@ -122,9 +122,10 @@ extension FerryError {
 
     /// The remedy, with the command that begins it.
     var wordedRemedy: String {
-        guard code == .missingPolicy, !remedy.isEmpty else { return remedy }
-        let file = place.mappingFile.map { ShellWord.quoted($0) } ?? "MAPPINGMODEL"
-        return remedy + " To begin one: ferry mapping init --extends \(file) --models PATH -o stand-in.json"
+        guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else { return remedy }
+        let models = place.models.isEmpty ? ["PATH"] : place.models.map(ShellWord.quoted)
+        return remedy + " To begin one: ferry mapping init --extends \(ShellWord.quoted(file)) --models "
+            + models.joined(separator: " ") + " --output stand-in.json, or --swift --output FOLDER for a Swift package."
     }
 
     /// Any error as the one that users meet.

@@ -63,7 +63,7 @@ struct CompiledMappingFile {
         for property in try object.elements("NSAttributeMappings") ?? [] {
             let name = try self.name(of: property)
             mapping.attributes[name] =
-                try value(of: property, "attribute \"\(name)\"", in: &mapping) {
+                try value(of: property, "attribute", name, in: &mapping) {
                     (archive) throws(FerryError) in
                     .value(try ArchivedExpression.decode(archive))
                 } ?? .empty
@@ -71,7 +71,7 @@ struct CompiledMappingFile {
         for property in try object.elements("NSRelationshipMappings") ?? [] {
             let name = try self.name(of: property)
             mapping.relationships[name] =
-                try value(of: property, "relationship \"\(name)\"", in: &mapping) {
+                try value(of: property, "relationship", name, in: &mapping) {
                     (archive) throws(FerryError) in
                     try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
                 } ?? .empty
@@ -80,14 +80,15 @@ struct CompiledMappingFile {
     }
 
     private func value<Rule>(
-        of property: ArchivedObject, _ name: String, in mapping: inout EntityMapping,
+        of property: ArchivedObject, _ kind: String, _ name: String, in mapping: inout EntityMapping,
         _ rule: (ArchivedObject) throws(FerryError) -> Rule
     ) throws(FerryError) -> Rule? {
         guard let expression = try property.object("NSValueExpression") else { return nil }
         do {
             return try rule(expression)
         } catch {
-            mapping.unreadable.append(.init(part: "the expression of \(name)", reason: error.message))
+            mapping.unreadable.append(
+                .init(part: "the expression of \(kind) \"\(name)\"", property: name, reason: error.message))
             return nil
         }
     }

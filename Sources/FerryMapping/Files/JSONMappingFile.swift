@@ -4,10 +4,10 @@ internal import FerryExpression
 /// Reads Ferry's own mapping file.
 struct JSONMappingFile {
     private static let formatVersion = 1
-    static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions", "tables"]
+    static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions", "tables", "note"]
     private static let entityMappingKeys = [
         "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
-        "relationships", "policy",
+        "relationships", "policy", "note",
     ]
     private static let relationshipKeys = ["mapping", "from"]
     /// What Core Data binds itself; an iteration cannot take these names.
@@ -47,6 +47,7 @@ struct JSONMappingFile {
             }
         }
         if base == nil, members["entityMappings"] == nil { throw root.error("the key \"entityMappings\" is missing") }
+        try note(in: members)
         let tables = try members["tables"].map(tables) ?? [:]
         let own =
             try members["entityMappings"].map { (cursor) throws(FerryError) in
@@ -170,7 +171,10 @@ struct JSONMappingFile {
 
     private static func entityMapping(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping {
         let members = try cursor.members(allowing: entityMappingKeys)
-        let policy = try members["policy"]?.name()
+        try note(in: members)
+        let policy = try members["policy"].flatMap { (cursor) throws(FerryError) in
+            cursor.openText == nil ? try cursor.name() : nil
+        }
         guard let destination = members["destination"] else {
             throw cursor.error(
                 "the key \"destination\" is missing",
@@ -178,9 +182,9 @@ struct JSONMappingFile {
         }
         let destinationName = destination.isNull ? nil : try destination.name()
         let source = try members["source"].flatMap { (cursor) throws(FerryError) in
-            cursor.isNull ? nil : try cursor.name()
+            cursor.isNull || cursor.openText != nil ? nil : try cursor.name()
         }
-        if source == nil, destinationName == nil || policy == nil {
+        if source == nil, destinationName == nil || policy == nil, members["source"]?.openText == nil {
             throw cursor.error(
                 "an entity mapping without \"source\" makes no objects",
                 remedy: "Name the source entity, or the \"policy\" that makes the objects.")
@@ -230,20 +234,32 @@ struct JSONMappingFile {
         _ members: [String: JSONCursor]
     ) throws(FerryError) -> [EntityMapping.UnreadablePart] {
         var parts: [EntityMapping.UnreadablePart] = []
-        func add(_ part: String, _ cursor: JSONCursor) {
-            guard let text = cursor.openText else { return }
-            parts.append(.init(part: part, reason: "\(text) (line \(cursor.node.line)).", isOpen: true))
+        func add(_ part: String, _ cursor: JSONCursor?, property: String? = nil) {
+            guard let cursor, let text = cursor.openText else { return }
+            parts.append(
+                .init(part: part, property: property, reason: "\(text) (line \(cursor.node.line)).", isOpen: true))
         }
-        if let filter = members["where"] { add("the filter predicate", filter) }
-        for (name, value) in try members["attributes"]?.members() ?? [] { add("attribute \"\(name)\"", value) }
+        add("the source entity", members["source"])
+        add("the filter predicate", members["where"])
+        for (name, value) in try members["attributes"]?.members() ?? [] {
+            add("attribute \"\(name)\"", value, property: name)
+        }
         for (name, value) in try members["relationships"]?.members() ?? [] where !value.isNull {
             for key in relationshipKeys {
                 if let member = try value.members().first(where: { $0.key == key })?.value {
-                    add("relationship \"\(name)\"", member)
+                    add("relationship \"\(name)\"", member, property: name)
                 }
             }
         }
+        add("what the policy did", members["policy"])
         return parts
+    }
+
+    /// Checks a note, which is for readers of the file: a text, or several lines of it.
+    private static func note(in members: [String: JSONCursor]) throws(FerryError) {
+        guard let note = members["note"] else { return }
+        if case .string = note.node.value { return }
+        for line in try note.elements() { _ = try line.string() }
     }
 
     private static func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {

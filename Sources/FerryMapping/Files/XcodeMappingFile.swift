@@ -99,7 +99,8 @@ struct XcodeMappingFile {
             guard let expression = try expression(of: object) else { return .automatic }
             return .value(expression)
         } catch {
-            mapping.unreadable.append(.init(part: "the expression of attribute \"\(name)\"", reason: error.message))
+            mapping.unreadable.append(
+                .init(part: "the expression of attribute \"\(name)\"", property: name, reason: error.message))
             return .empty
         }
     }
@@ -113,7 +114,8 @@ struct XcodeMappingFile {
             }
             return try helperFields(of: object, named: name, in: mapping) ?? .automatic
         } catch {
-            mapping.unreadable.append(.init(part: "the expression of relationship \"\(name)\"", reason: error.message))
+            mapping.unreadable.append(
+                .init(part: "the expression of relationship \"\(name)\"", property: name, reason: error.message))
             return .empty
         }
     }

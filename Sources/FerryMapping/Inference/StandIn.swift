@@ -1,104 +1,209 @@
 internal import FerryExpression
 package import FerryModel
 
-/// A mapping file to begin with, for what a mapping model leaves to migration policies.
+/// What a mapping model leaves to migration policies, entity mapping by entity mapping, with what it shows of each.
 ///
-/// Entity mappings that Ferry can run as they are stay in the mapping model, which the file extends.
+/// From it a mapping file is begun that takes their place, or a package with the policies' hooks. Entity mappings that
+/// Ferry can run as they are stay in the mapping model.
 package struct StandIn: Sendable {
-    /// What only the policy tells.
-    package struct Open: Sendable, Hashable {
-        package var entityMapping: String
-        package var property: String
-        package var isRelationship: Bool
-        /// The property's type, and what the mapping model has for it.
-        package var text: String
+    /// One entity mapping that needs a stand-in.
+    package struct Part: Sendable {
+        /// As the mapping model has it.
+        package var original: EntityMapping
+        /// What takes its place, without the properties that are open; nil where no source entity is named.
+        package var replacement: EntityMapping?
+        /// All properties of the destination entity that a mapping sets.
+        package var properties: [Property] = []
+        /// Whether no entity mapping makes objects of its destination entity: code may have.
+        package var isUnfilled = false
     }
 
-    /// Without the properties that are open.
-    package private(set) var entityMappings: [EntityMapping] = []
-    package private(set) var open: [Open] = []
+    /// One destination property of such an entity mapping.
+    package struct Property: Sendable, Hashable {
+        package var name: String
+        package var type: String
+        /// The destination entity of a relationship; nil for an attribute.
+        package var destinationEntity: String?
+        package var isToMany = false
+        /// What the mapping model gives to it; nil where that must be said.
+        package var given: String?
+        /// What must be said in place of it, after the type.
+        package var hint = ""
+        /// The selectors and keys that its expression asks of the policy.
+        package var asks: [String] = []
+
+        package var isOpen: Bool { given == nil }
+        /// What a file has in its place: it begins with a question mark.
+        package var openText: String { "? \(destinationEntity == nil ? type : objects)\(hint)" }
+
+        private var objects: String { "\(isToMany ? "objects" : "an object") of \(destinationEntity ?? "")" }
+    }
+
+    package private(set) var parts: [Part] = []
     /// What has no place in the file, one line each.
     package private(set) var notes: [String] = []
 
+    private let source: ManagedObjectModel
+    private let destination: ManagedObjectModel
+
     package init(for model: MappingModel, source: ModelVersion, destination: ModelVersion) {
+        (self.source, self.destination) = (source.model, destination.model)
         for mapping in model.entityMappings where mapping.policyClassName != nil || !mapping.unreadable.isEmpty {
-            let policy = mapping.policyClassName.map { "policy \($0)" } ?? "unreadable parts"
-            let user =
-                mapping.userInfo.isEmpty
-                ? ""
-                : ", user info \(mapping.userInfo.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", "))"
-            notes.append(
-                "\(mapping.name): \(mapping.source ?? "nothing") to \(mapping.destination ?? "nothing"), \(policy)\(user)."
-            )
-            guard let from = mapping.source, let to = mapping.destination, source.model.entities[from] != nil,
-                destination.model.entities[to] != nil
-            else {
-                notes.append("\(mapping.name): name the source entity whose objects these are made of.")
-                continue
-            }
-            var standIn = mapping
-            (standIn.policyClassName, standIn.userInfo, standIn.unreadable) = (nil, [:], [])
-            (standIn.attributes, standIn.relationships) = ([:], [:])
-            add(attributes: mapping, from, to, source.model, destination.model, to: &standIn)
-            add(relationships: mapping, from, to, source.model, destination.model, to: &standIn)
-            entityMappings.append(standIn)
+            add(mapping)
         }
+        guard parts.contains(where: { $0.original.policyClassName != nil }) else { return }
+        addUnfilled(of: model)
     }
 
-    private mutating func add(
-        attributes mapping: EntityMapping, _ from: String, _ to: String, _ source: ManagedObjectModel,
-        _ destination: ManagedObjectModel, to standIn: inout EntityMapping
-    ) {
+    // MARK: Entity mappings with a policy
+
+    private mutating func add(_ mapping: EntityMapping) {
+        let policy = mapping.policyClassName.map { "policy \($0)" } ?? "parts that cannot be read"
+        notes.append("\(mapping.name): \(policy); \(mapping.shown.joined(separator: "; ")).")
+        var part = Part(original: mapping)
+        defer { parts.append(part) }
+        guard let from = mapping.source, let to = mapping.destination, source.entities[from] != nil,
+            destination.entities[to] != nil
+        else {
+            notes.append("\(mapping.name): name the source entity whose objects these are made of.")
+            return
+        }
+        var standIn = mapping
+        (standIn.attributes, standIn.relationships, standIn.userInfo) = ([:], [:], [:])
+        standIn.unreadable = mapping.unreadable.filter { $0.property == nil }
+        // The reader refuses the file until the line is gone: nothing else says that the code was looked at.
+        let told = mapping.shown.filter { $0.hasPrefix("user info ") }
+        standIn.policyClassName = mapping.policyClassName.map { name in
+            "? \(([name] + told).joined(separator: ", ")): "
+                + "say in this entity mapping, or in others, what it did, then remove this line"
+        }
         for attribute in destination.attributes(of: to)
         where !attribute.isTransient && !destination.isComputedByStore(attribute, of: to) {
-            let type = attribute.type.sourceName
-            let own = source.attribute(attribute.name, of: from).flatMap { $0.isTransient ? nil : $0 }
-            switch mapping.attributes[attribute.name] ?? .automatic {
-            case .value(let expression) where !expression.asksPolicy:
-                standIn.attributes[attribute.name] = .value(expression)
-            case .value(let expression):
-                add(open: mapping, attribute.name, "\(type), where the policy has \(expression)")
-            case .empty, .automatic:
-                if let own, own.type.converts(to: attribute.type) {
-                    standIn.attributes[attribute.name] = .value(Expression(sourceKeys: attribute.name))
-                } else if let own {
-                    add(
-                        open: mapping, attribute.name,
-                        "\(type), of $source.\(attribute.name), which is \(own.type.sourceName)")
-                } else {
-                    add(
-                        open: mapping, attribute.name,
-                        attribute.isOptional || attribute.defaultValue != nil ? "\(type), or null" : type)
-                }
-            }
+            part.properties.append(property(attribute, mapping, from, &standIn))
         }
-    }
-
-    private mutating func add(
-        relationships mapping: EntityMapping, _ from: String, _ to: String, _ source: ManagedObjectModel,
-        _ destination: ManagedObjectModel, to standIn: inout EntityMapping
-    ) {
         for relationship in destination.relationships(of: to) where !relationship.isTransient {
-            let rule = mapping.relationships[relationship.name] ?? .automatic
-            if rule != .automatic && rule != .empty {
-                standIn.relationships[relationship.name] = rule
-            } else if source.relationship(relationship.name, of: from) == nil {
-                let count = relationship.isToMany ? "objects" : "an object"
-                open.append(
-                    Open(
-                        entityMapping: mapping.name, property: relationship.name, isRelationship: true,
-                        text: "? \(count) of \(relationship.destinationEntity), or null"))
+            part.properties.append(property(relationship, mapping, from, &standIn))
+        }
+        part.replacement = standIn
+    }
+
+    private func property(
+        _ attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ standIn: inout EntityMapping
+    ) -> Property {
+        var property = Property(name: attribute.name, type: attribute.type.sourceName)
+        let own = source.attribute(attribute.name, of: from).flatMap { $0.isTransient ? nil : $0 }
+        if let unreadable = mapping.unreadable.first(where: { $0.property == attribute.name }) {
+            property.hint = ", where the mapping model has what cannot be read: \(unreadable.reason)"
+            return property
+        }
+        switch mapping.attributes[attribute.name] ?? .automatic {
+        case .value(let expression):
+            property.asks = expression.policyCalls
+            guard !property.asks.isEmpty else {
+                standIn.attributes[attribute.name] = .value(expression)
+                property.given = "\(expression)"
+                break
             }
+            property.hint = ", where the policy has \(expression)"
+        case .empty, .automatic:
+            guard let own else {
+                property.hint = attribute.isOptional || attribute.defaultValue != nil ? ", or null" : ""
+                break
+            }
+            guard own.type.converts(to: attribute.type) else {
+                property.hint = ", of $source.\(attribute.name), which is \(own.type.sourceName)"
+                break
+            }
+            standIn.attributes[attribute.name] = .value(Expression(sourceKeys: attribute.name))
+            property.given = "$source.\(attribute.name)"
+        }
+        return property
+    }
+
+    private func property(
+        _ relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ standIn: inout EntityMapping
+    ) -> Property {
+        var property = Property(relationship)
+        if let unreadable = mapping.unreadable.first(where: { $0.property == relationship.name }) {
+            property.hint = ", where the mapping model has what cannot be read: \(unreadable.reason)"
+            return property
+        }
+        let rule = mapping.relationships[relationship.name] ?? .automatic
+        if let lookedUp = rule.lookedUp {
+            standIn.relationships[relationship.name] = rule
+            property.given = lookedUp
+        } else if source.relationship(relationship.name, of: from) != nil {
+            property.given = "$source.\(relationship.name)"
+        } else {
+            property.hint = ", or null"
+        }
+        return property
+    }
+
+    // MARK: Entities that no mapping fills
+
+    /// Entities whose objects only code can have made: those that the mapping model adds, and those that an open
+    /// relationship of a policy's mapping leads to.
+    private mutating func addUnfilled(of model: MappingModel) {
+        let filled = Set(model.entityMappings.filter { $0.source != nil }.compactMap(\.destination))
+        let added = model.entityMappings.filter { $0.source == nil && $0.policyClassName == nil }
+        let related = parts.flatMap(\.properties).filter(\.isOpen).compactMap(\.destinationEntity)
+        var told: Set<String> = []
+        for entity in added.compactMap(\.destination) + related where told.insert(entity).inserted {
+            guard destination.entities[entity]?.isAbstract == false, !filled.contains(entity) else { continue }
+            addUnfilled(entity, added.first { $0.destination == entity }?.name ?? entity)
+        }
+        let silent = destination.sortedEntityNames.filter { name in
+            destination.entities[name]?.isAbstract == false && !filled.contains(name) && !told.contains(name)
+        }
+        for name in silent {
+            notes.append("No entity mapping makes objects of \(name): it begins empty, unless one is written for it.")
         }
     }
 
-    private mutating func add(open mapping: EntityMapping, _ property: String, _ text: String) {
-        open.append(Open(entityMapping: mapping.name, property: property, isRelationship: false, text: "? \(text)"))
+    private mutating func addUnfilled(_ entity: String, _ name: String) {
+        var standIn = EntityMapping(name: name, source: nil, destination: entity)
+        standIn.source = "? the entity whose objects \(entity) is made of; remove this entity mapping if none are"
+        var part = Part(original: EntityMapping(name: name, source: nil, destination: entity), isUnfilled: true)
+        for attribute in destination.attributes(of: entity)
+        where !attribute.isTransient && !destination.isComputedByStore(attribute, of: entity) {
+            let isFree = attribute.isOptional || attribute.defaultValue != nil
+            part.properties.append(
+                Property(name: attribute.name, type: attribute.type.sourceName, hint: isFree ? ", or null" : ""))
+        }
+        // A relationship and its inverse are stored once: one side of it is asked for.
+        let asked = Set(parts.flatMap { part in part.properties.filter(\.isOpen).compactMap(\.destinationEntity) })
+        for relationship in destination.relationships(of: entity) where !relationship.isTransient {
+            var property = Property(relationship)
+            property.hint = ", or null"
+            if asked.contains(entity) { property.given = "what its inverse gives" }
+            part.properties.append(property)
+        }
+        part.replacement = standIn
+        parts.append(part)
+    }
+}
+
+extension StandIn.Property {
+    fileprivate init(_ relationship: Relationship) {
+        self.init(
+            name: relationship.name, type: relationship.typeText, destinationEntity: relationship.destinationEntity,
+            isToMany: relationship.isToMany)
     }
 }
 
 extension Expression {
-    fileprivate var asksPolicy: Bool {
-        self == .variable("entityPolicy") || parts.contains(where: \.asksPolicy)
+    /// The selectors and keys that it asks of `$entityPolicy`, each once.
+    fileprivate var policyCalls: [String] {
+        let own: [String] =
+            switch self {
+            case .function(receiver: .variable("entityPolicy"), let selector, _): [selector]
+            case .keyPath(.variable("entityPolicy"), let steps):
+                steps.first.flatMap { if case .key(let key) = $0 { [key] } else { nil } } ?? ["?"]
+            case .variable("entityPolicy"): ["?"]
+            default: []
+            }
+        let inner = parts.filter { own.isEmpty || $0 != .variable("entityPolicy") }.flatMap(\.policyCalls)
+        return (own + inner).reduce(into: []) { calls, call in if !calls.contains(call) { calls.append(call) } }
     }
 }

@@ -22,6 +22,16 @@ extension StepResolver {
         }
     }
 
+    /// A relationship that its own mapping leaves empty is filled where another one sets its inverse.
+    mutating func takeBackWhatInversesFill(in mappings: [ResolvedEntityMapping]) {
+        for (warning, name, relationship) in emptied {
+            guard let mapping = mappings.first(where: { $0.name == name }),
+                isSetByInverse(relationship, of: mapping, in: mappings)
+            else { continue }
+            warnings.removeAll { $0 == warning }
+        }
+    }
+
     private func isSetByInverse(
         _ relationship: Relationship, of mapping: ResolvedEntityMapping, in mappings: [ResolvedEntityMapping]
     ) -> Bool {

@@ -48,9 +48,11 @@ extension StepResolver {
         else { return nil }
         let mappings = carrying(sourceRelationship.destinationEntity, to: relationship)
         guard !mappings.isEmpty else {
-            warnings.append(
+            let warning =
                 "\(mapping.destination).\(relationship.name) stays empty: no entity mapping makes "
-                    + "\(relationship.destinationEntity) objects of \(sourceRelationship.destinationEntity) objects.")
+                + "\(relationship.destinationEntity) objects of \(sourceRelationship.destinationEntity) objects."
+            warnings.append(warning)
+            emptied.append((warning, mapping.name, relationship))
             return nil
         }
         return ResolvedRelationship(

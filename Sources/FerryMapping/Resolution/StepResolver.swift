@@ -16,6 +16,8 @@ struct StepResolver {
     var problems: [FerryError] = []
     var warnings: [String] = []
     var needsRowCheck: [MappingResolution.RowCheck] = []
+    /// Relationships that an entity mapping does not fill, with what was said of them.
+    var emptied: [(warning: String, mapping: String, relationship: Relationship)] = []
     private var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
     init(
@@ -37,6 +39,7 @@ struct StepResolver {
         for (position, mapping) in live.enumerated() {
             resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
         }
+        takeBackWhatInversesFill(in: resolved)
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
@@ -80,6 +83,7 @@ struct StepResolver {
 
     /// The mapping, if it makes objects and its entities fit.
     private mutating func livingMapping(_ mapping: EntityMapping, name: String, model: Int) -> LiveMapping? {
+        reportOpenParts(of: mapping, model: model)
         let problemsBefore = problems.count
         let policy = mapping.policyClassName.flatMap { policies.registeredName(of: $0) }
         if let missing = mapping.policyClassName, policy == nil { reportPolicy(missing, mapping, model: model) }
@@ -147,11 +151,6 @@ struct StepResolver {
     ) -> ResolvedEntityMapping {
         let problemsBefore = problems.count
         let checksBefore = needsRowCheck.count
-        for part in mapping.mapping.unreadable where part.isOpen {
-            report(
-                .badMapping, "\(part.part) is open: \(part.reason)", mapping,
-                remedy: "Write an expression in its place, or null.")
-        }
         for part in mapping.mapping.unreadable where !part.isOpen {
             report(
                 .unsupported, "\(part.part) cannot be used: \(part.reason)", mapping,
@@ -185,7 +184,8 @@ struct StepResolver {
         let filled = Set(live.map(\.destination))
         // That a new entity is empty goes without saying where no file claims to add anything.
         let claims = mappingModels.filter { !$0.isInferred }.flatMap(\.entityMappings)
-        for mapping in claims where mapping.source == nil && mapping.policyClassName == nil {
+        for mapping in claims
+        where mapping.source == nil && mapping.policyClassName == nil && !mapping.unreadable.contains(where: \.isOpen) {
             guard let destination = mapping.destination, !filled.contains(destination),
                 self.destination.model.entities[destination]?.isAbstract == false
             else { continue }
@@ -210,7 +210,7 @@ struct StepResolver {
             code, message, mapping.mapping, model: mapping.model, property: property, line: line, remedy: remedy)
     }
 
-    private mutating func report(
+    mutating func report(
         _ code: FerryError.Code, _ message: String, _ mapping: EntityMapping, model: Int, property: String? = nil,
         line: Int? = nil, remedy: String
     ) {
@@ -220,19 +220,7 @@ struct StepResolver {
             FerryError(
                 code, "\(file): entity mapping \"\(mapping.name)\": \(message)", remedy: remedy,
                 place: .init(
-                    entityMapping: mapping.name, entity: mapping.destination, property: property, mappingFile: path)))
-    }
-
-    private mutating func reportPolicy(_ policy: String, _ mapping: EntityMapping, model: Int) {
-        report(
-            .missingPolicy, "its migration policy \(policy) exists only in the app's code.", mapping, model: model,
-            remedy: standIn(for: mapping, model: model)
-                + " Or register a migration policy in Swift under the class name \(policy).")
-    }
-
-    /// The way out that needs no code.
-    func standIn(for mapping: EntityMapping, model: Int) -> String {
-        "Write a JSON mapping file with \"extends\": \"\(fileName(of: mappingModels[model].path))\" and an entity mapping "
-            + "named \"\(mapping.name)\", which takes its place."
+                    entityMapping: mapping.name, entity: mapping.destination, property: property,
+                    mappingModel: path.isEmpty ? nil : path, models: modelFiles)))
     }
 }

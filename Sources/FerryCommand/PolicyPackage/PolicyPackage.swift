@@ -1,0 +1,168 @@
+internal import FerryBase
+internal import FerryMapping
+
+/// A Swift package with a struct for each policy class of a mapping model, a program that migrates with them, and a test.
+///
+/// It builds as it is. What only the classes' own code tells is a call of `unwritten`, which fails the migration, so that
+/// a place that was forgotten never loses anything.
+struct PolicyPackage {
+    struct File {
+        /// Below the package's folder.
+        var path: String
+        var text: String
+    }
+
+    let name: String
+    let mapping: MappingModel
+    let standIn: StandIn
+    let ferry: FerryDependency
+    /// The way from the package to the mapping model.
+    let mappingModel: String
+    let models: [String]
+    /// The way to the one version that a store is generated of.
+    let sourceModel: String
+    let target: String
+
+    /// A policy class, and the entity mappings that it serves.
+    struct PolicyClass {
+        /// As the mapping model names it.
+        var className: String
+        /// The struct's name.
+        var typeName: String
+        var parts: [StandIn.Part]
+    }
+
+    var files: [File] {
+        [
+            File(path: "Package.swift", text: manifest), File(path: "README.md", text: readMe),
+            File(path: ".gitignore", text: ".build\n"),
+            File(path: "Sources/Policies/Policies.swift", text: registry),
+            File(path: "Sources/Migrate/main.swift", text: program),
+            File(path: "Tests/PoliciesTests/MigrationTests.swift", text: test),
+        ] + classes.map { File(path: "Sources/Policies/\($0.typeName).swift", text: source(of: $0)) }
+    }
+
+    var classNames: [String] { classes.map(\.className) }
+
+    /// How many calls of `unwritten` there are.
+    var openCount: Int {
+        files.filter { $0.path.hasPrefix("Sources/Policies/") && !$0.path.hasSuffix("/Policies.swift") }
+            .map { $0.text.split(separator: "unwritten(", omittingEmptySubsequences: false).count - 1 }.reduce(0, +)
+    }
+
+    /// Names that the package's files mean something else by.
+    private static let takenNames: Set<String> = [
+        "Policies", "DefaultMigrationPolicy", "DestinationObject", "EntityMigrationPolicy", "FerryError",
+        "MigrationManager", "MigrationValue", "PolicyEntityMapping", "PolicyFactory", "PolicyFunction", "SourceObject",
+    ]
+
+    /// In the order of the mapping model.
+    var classes: [PolicyClass] {
+        var classes: [PolicyClass] = []
+        for part in standIn.parts {
+            guard let className = part.original.policyClassName else { continue }
+            if let index = classes.firstIndex(where: { $0.className == className }) {
+                classes[index].parts.append(part)
+            } else {
+                classes.append(PolicyClass(className: className, typeName: "", parts: [part]))
+            }
+        }
+        // The module is left out, unless two modules have a class of one name.
+        func short(_ name: String) -> String {
+            SwiftText.identifier(name.split(separator: ".").last.map(String.init) ?? name)
+        }
+        for index in classes.indices {
+            let name = short(classes[index].className)
+            let isUnique = classes.count { short($0.className) == name } == 1 && !Self.takenNames.contains(name)
+            classes[index].typeName = isUnique ? name : SwiftText.identifier("Policy." + classes[index].className)
+        }
+        return classes
+    }
+
+    /// The entities whose objects only a policy can have made.
+    var unfilled: [String] { standIn.parts.filter(\.isUnfilled).compactMap(\.original.destination) }
+
+    // MARK: Texts that are the same but for names
+
+    private var manifest: String {
+        """
+        // swift-tools-version: 6.1
+        import PackageDescription
+
+        let package = Package(
+            name: \(SwiftText.quoted(name)),
+            platforms: [.macOS(.v15)],
+            products: [.executable(name: "migrate", targets: ["Migrate"])],
+            dependencies: [\(ferry.requirement)],
+            targets: [
+                .target(name: "Policies", dependencies: [.product(name: "Ferry", package: \(SwiftText.quoted(ferry.identity)))]),
+                // The whole command line of Ferry, with the policies in it.
+                .executableTarget(
+                    name: "Migrate",
+                    dependencies: ["Policies", .product(name: "FerryCommand", package: \(SwiftText.quoted(ferry.identity)))]),
+                .testTarget(
+                    name: "PoliciesTests",
+                    dependencies: [
+                        "Policies", .product(name: "Ferry", package: \(SwiftText.quoted(ferry.identity))),
+                        .product(name: "FerryCommand", package: \(SwiftText.quoted(ferry.identity))),
+                    ]),
+            ]
+        )
+
+        """
+    }
+
+    private var registry: String {
+        """
+        import Ferry
+
+        /// The policies, by the class names in the mapping model.
+        public let policies: [String: PolicyFactory] = [
+        \(classes.map { "    \(SwiftText.quoted($0.className)): { \($0.typeName)() }," }.joined(separator: "\n"))
+        ]
+
+        /// Stands where something is still to be written, and fails the migration: nothing is lost by forgetting it.
+        func unwritten<Value>(_ what: String, file: String = #fileID, line: Int = #line) throws -> Value {
+            throw FerryError(
+                .rowFailed, "\\(file):\\(line): still to be written: \\(what).",
+                remedy: "Write it in place of the call of unwritten; the store is as before.")
+        }
+
+        /// For an entity mapping that came to the mapping model later.
+        func unexpected(_ mapping: PolicyEntityMapping) -> FerryError {
+            FerryError(
+                .unsupported, "The policy does not know the entity mapping \\(mapping.name).",
+                remedy: "Write what it does for it.")
+        }
+
+        """
+    }
+
+    private var program: String {
+        """
+        import FerryCommand
+        import Foundation
+        import Policies
+
+        exit(FerryCommand.run(arguments: Array(CommandLine.arguments.dropFirst()), policies: policies))
+
+        """
+    }
+
+    private var readMe: String {
+        """
+        # \(name)
+
+        Stands in for the migration policies of `\(FileLayer.name(of: mapping.path))`, which exist only as code of the app:
+        \(classes.map { "`\(SwiftText.comment($0.className))`" }.joined(separator: ", ")).
+
+        1. `swift test` builds the package, fills a store of the older version with generated rows and migrates it. The known
+           issues that it tells are the places that are still to be written.
+        2. In `Sources/Policies`, write what the class did in place of each call of `unwritten`. Until then a migration
+           fails there, and the store stays as it was.
+        3. In `Tests/PoliciesTests`, say what must hold after the migration.
+        4. `swift run -c release migrate migrate STORE --models … --mappings …` is the whole `ferry`, with these policies.
+
+        """
+    }
+}
