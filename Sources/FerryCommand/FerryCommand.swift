@@ -25,12 +25,15 @@ public enum FerryCommand {
             SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
             MappingInitCommand.self,
             MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
-            DemoCommand.self, HelpCommand.self, VersionCommand.self,
+            DemoCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self, VersionCommand.self,
         ]
     }
 
+    /// What each command takes, in the order of help: help, completions and manual pages are made of it.
+    package static var table: [Syntax] { commands.map { $0.syntax } }
+
     /// What is typed after `ferry` for each command.
-    package static var commandNames: [String] { commands.map { $0.syntax.name } }
+    package static var commandNames: [String] { table.map(\.name) }
 
     /// Runs one command line on a console; never throws.
     package static func run(

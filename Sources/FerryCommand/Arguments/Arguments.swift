@@ -128,6 +128,9 @@ package struct Arguments {
     func choice<Choice: RawRepresentable>(
         _ name: String, among choices: [Choice]
     ) throws(FerryError) -> Choice? where Choice.RawValue == String {
+        precondition(
+            syntax.options.first { $0.name == name }?.choices == choices.map(\.rawValue),
+            "\(name) is read with other words than the syntax names")
         guard let text = value(name) else { return nil }
         if let choice = choices.first(where: { $0.rawValue == text }) { return choice }
         let known = choices.map(\.rawValue).joined(separator: ", ")

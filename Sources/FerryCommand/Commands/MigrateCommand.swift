@@ -38,7 +38,7 @@ struct MigrateCommand: PolicyCommand {
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
-            .value("--verify", "MODE", "full (default), quick, or none."),
+            .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."),
             VerifyCommand.jobs,
             .flag("--dry-run", "Only show the plan."),
             .flag(
@@ -49,6 +49,8 @@ struct MigrateCommand: PolicyCommand {
             .flag("--trace", "Every SQL statement with its time on standard error."),
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
+
+    private static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
@@ -75,8 +77,7 @@ struct MigrateCommand: PolicyCommand {
         configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
         configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
         if let limit = try arguments.bytes("--memory-limit") { configuration.memoryLimit = limit }
-        configuration.verify =
-            try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
+        configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         configuration.jobs = try VerifyCommand.jobs(arguments)
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }

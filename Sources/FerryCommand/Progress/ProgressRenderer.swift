@@ -34,8 +34,8 @@ enum ProgressForm: String, CaseIterable, Sendable {
         }
     }
 
-    static let option = Syntax.Option.value(
-        "--progress", "FORM",
+    static let option = Syntax.Option.choice(
+        "--progress", "FORM", of: ProgressForm.allCases,
         "auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), json (JSON Lines), none. "
             + "On standard error.")
 }
