@@ -51,7 +51,7 @@ struct ManualTests {
         for command in try CommandTable.read().commands {
             let page = Captured.run(["manual"] + command.words).output
             try page.write(toFile: folder.file("page"), atomically: true, encoding: .utf8)
-            let shown = try FerryBinary.run(["-Tutf8", "-Owidth=10000", "page"], in: folder.path, program: Mandoc.path)
+            let shown = try FerryBinary.run(["-Tutf8", "-Owidth=1000", "page"], in: folder.path, program: Mandoc.path)
                 .output
             // Bold and underlined characters are written over each other.
             let text = shown.replacing(/.\u{8}/, with: "").split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -10,7 +10,8 @@ enum FishCompletions {
             "end",
             "function __ferry_words_begin",
             "    set -l words (commandline -opc)",
-            "    test (count $words) -gt (count $argv); and test \"$words[2..\(indexAfterArguments)]\" = \"$argv\"",
+            "    set -l last (math (count $argv) + 1)",
+            "    test (count $words) -ge $last; and test \"$words[2..$last]\" = \"$argv\"",
             "end",
             "complete -c ferry -f",
         ]
@@ -28,8 +29,6 @@ enum FishCompletions {
         }
         return lines
     }
-
-    private static let indexAfterArguments = "(math (count $argv) + 1)"
 
     private static func command(_ syntax: Syntax) -> [String] {
         let condition = "complete -c ferry -n '__ferry_words_begin \(syntax.name)'"
