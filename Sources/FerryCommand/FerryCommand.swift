@@ -25,7 +25,8 @@ public enum FerryCommand {
             SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
             MappingInitCommand.self,
             MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
-            DemoCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self, VersionCommand.self,
+            DemoCommand.self, ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
+            VersionCommand.self,
         ]
     }
 
@@ -39,6 +40,7 @@ public enum FerryCommand {
     package static func run(
         _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
     ) -> ExitCode {
+        let console = console.colored(ColorChoice(in: words))
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 for line in HelpText.overview(commands) { console.note(line) }

@@ -58,8 +58,8 @@ struct CompletionsTests {
             source ferry.fish
             while read -l line
                 set -l words (string split \\t -- $line)
-                string join \\t -- (complete -C (string join ' ' -- $words) | string replace -r '\\t.*' '')
-                or echo
+                set -l answers (complete -C (string join ' ' -- $words) | string replace -r '\\t.*' '')
+                echo (string join \\t -- $answers)
             end < questions
             """
         let answers = try ask(questions, script, Shells.fish.path, ["--no-config", "script"])

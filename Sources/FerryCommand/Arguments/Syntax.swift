@@ -18,7 +18,7 @@ package struct Syntax: Sendable {
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.options = options + [.json, .quiet, .help]
+        self.options = options + [.json, .quiet, ColorChoice.option, .help]
         self.example = example
     }
 

@@ -230,7 +230,8 @@ struct MappingCheckCommand: PolicyCommand {
             ["\(problem.code.name): \(problem.message)"] + (problem.remedy.isEmpty ? [] : ["  \(problem.wordedRemedy)"])
         }
         text += warnings.map { "warning: \($0)" }
-        text.append(problems.isEmpty ? "\(path): no problems." : "\(path): \(problems.count) problems.")
+        text.append(
+            problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")
         console.result([("problems", .array(told)), ("warnings", .strings(warnings))], text: text)
     }
 

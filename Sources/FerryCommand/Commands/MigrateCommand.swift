@@ -40,7 +40,7 @@ struct MigrateCommand: PolicyCommand {
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
             .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."),
             VerifyCommand.jobs,
-            .flag("--dry-run", "Only show the plan."),
+            .flag("--dry-run", "Only show the plan."), PlanRendering.verbose,
             .flag(
                 "--rehearse",
                 "Do all of it beside the store, check it, tell what it took at most, and throw it away. No snapshot is taken."
@@ -63,6 +63,7 @@ struct MigrateCommand: PolicyCommand {
     private let isDryRun: Bool
     private let isRehearsal: Bool
     private let isTraced: Bool
+    private let isVerbose: Bool
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
@@ -70,6 +71,7 @@ struct MigrateCommand: PolicyCommand {
         isDryRun = arguments.has("--dry-run")
         isRehearsal = arguments.has("--rehearse")
         isTraced = arguments.has("--trace")
+        isVerbose = arguments.has(PlanRendering.verbose.name)
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         var configuration = input.configuration
         configuration.output = arguments.value("--output").map { URL(filePath: $0) }
@@ -93,7 +95,7 @@ struct MigrateCommand: PolicyCommand {
                 "--recover has no meaning with \(isDryRun ? "--dry-run" : "--rehearse"), which change no store.",
                 "Leave one of the two out.")
         }
-        let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
+        let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.isTyped($0) }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(
                 "\(snapshotOption) has no meaning with \(configuration.output == nil ? "--no-snapshot" : "--output").",
@@ -140,18 +142,22 @@ struct MigrateCommand: PolicyCommand {
         do {
             let stop = StopRequest()
             let migrator = try input.migrator(policies)
-            if isDryRun { return PlanCommand.show(try migrator.plan(configuration), on: console) }
+            if isDryRun {
+                return PlanCommand.show(
+                    try migrator.plan(configuration), isVerbose: isVerbose, config: input.configPath, on: console)
+            }
             InterruptWatch.start(stop, on: console)
             let renderer = progress.renderer(on: console)
             defer { renderer.finish() }
             var configuration = configuration
             if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
-            let memoryLimit = configuration.memoryLimit
+            let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 switch event {
                 case .planned(let plan):
                     seen.withLock { $0 = plan }
-                    renderer.plan(steps: plan.steps.count, memoryLimit: memoryLimit)
+                    renderer.plan(
+                        RunOutline(steps: plan.steps.count, memoryLimit: memoryLimit, isRehearsal: isRehearsal))
                 case .phase(let phase, let step): renderer.begin(phase, step: step)
                 case .progress(let update): renderer.show(update)
                 case .warning(let text): renderer.warn(text)
@@ -179,13 +185,14 @@ struct MigrateCommand: PolicyCommand {
         _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
     ) throws -> MigrationRendering {
         guard isRehearsal else {
-            return MigrationRendering(report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent))
+            return MigrationRendering(
+                report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent), isVerbose: isVerbose)
         }
         let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
         guard let report = rehearsal.migration else {
             throw FerryError(.internalError, "The rehearsal ended without a report.")
         }
-        return MigrationRendering(report: report, rehearsal: rehearsal)
+        return MigrationRendering(report: report, rehearsal: rehearsal, isVerbose: isVerbose)
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {

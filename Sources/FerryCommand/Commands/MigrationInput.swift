@@ -48,12 +48,15 @@ struct MigrationInput {
         .choice(
             "--executor", "WHO", of: Configuration.Executor.allCases,
             "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
+        ConfigFile.option,
     ]
     private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
 
     let store: URL
     /// With what is said about the chain, and about what the store holds beside good rows.
     let configuration: Configuration
+    /// The file that has values for options, if there is one.
+    var configPath: String? { arguments.configPath }
     private let arguments: Arguments
     private let models: [ModelSource]
     private let mappings: [MappingSource]
@@ -74,7 +77,7 @@ struct MigrationInput {
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.dropUnknown = arguments.values("--drop-unknown")
-        if !configuration.refusesLosses, !configuration.allowedLosses.isEmpty {
+        if !configuration.refusesLosses, arguments.isTyped("--lose") {
             throw arguments.wrong("--lose has no meaning without --refuse-loss.", "Give both, or neither.")
         }
         self.configuration = configuration
