@@ -25,17 +25,22 @@ public enum FerryCommand {
             SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
             MappingInitCommand.self,
             MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
-            DemoCommand.self, HelpCommand.self, VersionCommand.self,
+            DemoCommand.self, ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
+            VersionCommand.self,
         ]
     }
 
+    /// What each command takes, in the order of help: help, completions and manual pages are made of it.
+    package static var table: [Syntax] { commands.map { $0.syntax } }
+
     /// What is typed after `ferry` for each command.
-    package static var commandNames: [String] { commands.map { $0.syntax.name } }
+    package static var commandNames: [String] { table.map(\.name) }
 
     /// Runs one command line on a console; never throws.
     package static func run(
         _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
     ) -> ExitCode {
+        let console = console.colored(ColorChoice(in: words))
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 for line in HelpText.overview(commands) { console.note(line) }

@@ -19,8 +19,8 @@ package enum MirroringRefusal {
         if let strangers = try mirroring.strangers(to: source, on: connection, schema: schema) {
             return FerryError(
                 .damagedSource,
-                "\(strangers.rows) rows of \(strangers.table) are about an entity that the store does not have; under "
-                    + "its number they could come to mean another one.",
+                "\(strangers.rows.counting("row")) of \(strangers.table) \(strangers.rows == 1 ? "is" : "are") about an entity that the store does "
+                    + "not have; under its number they could come to mean another one.",
                 remedy: "Let the app clear the mirroring of this store, or migrate it.")
         }
         return nil

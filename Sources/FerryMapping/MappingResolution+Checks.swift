@@ -67,13 +67,13 @@ extension MappingResolution {
             guard isOptional else {
                 return FerryError(
                     .damagedSource,
-                    "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in \(rows) "
-                        + "rows, and \(entity).\(attribute) of version \(version) is filled from it.",
+                    "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in "
+                        + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version) is filled from it.",
                     remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
             }
             return FerryError(
                 .mandatoryValue,
-                "\(source).\(sourceAttribute) has no value in \(rows) rows, and \(entity).\(attribute), which is filled "
+                "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which is filled "
                     + "from it, is mandatory in version \(version).",
                 remedy: "Give \(attribute) an expression that stands in, in a mapping model to version \(version).",
                 place: place)
@@ -98,7 +98,7 @@ extension MappingResolution {
         package func problem(rows: Int64) -> FerryError {
             FerryError(
                 .badMapping,
-                "\(source) has \(rows) rows, but its destination entity \(destination) is abstract and has no objects.",
+                "\(source) has \(rows.counting("row")), but its destination entity \(destination) is abstract and has no objects.",
                 remedy: "Map the objects of \(source) to a subentity of \(destination) in a mapping file.",
                 place: .init(entityMapping: entityMapping, entity: destination))
         }
@@ -152,8 +152,8 @@ extension MappingResolution {
             let list = attributes.map { "\"\($0)\"" }.joined(separator: ", ")
             return FerryError(
                 .notUnique,
-                "\(entity) is to be unique by \(attributes.joined(separator: ", ")), but \(rows) rows share \(values) "
-                    + "\(values == 1 ? "value" : "values").",
+                "\(entity) is to be unique by \(attributes.joined(separator: ", ")), but \(rows.counting("row")) share "
+                    + "\(values.counting("value")).",
                 remedy:
                     "Remove the duplicates with the app, or merge them in a mapping file with \"unique\": [\(list)].",
                 place: .init(entity: entity, property: attributes.first))

@@ -50,14 +50,14 @@ struct TerminalTests {
         let screen = try Terminal.run(
             ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"], width: 60,
             in: app.folder.path)
-        #expect(screen.text.contains("\r[") && screen.text.contains(" %"), "\(screen.text)")
+        #expect(Colors.without(screen.text).contains("\r[") && screen.text.contains(" %"), "\(screen.text)")
         #expect(screen.lines.contains { $0.hasPrefix("ferry: warning: ") }, "\(screen.lines)")
         #expect(screen.lines.contains { $0.hasPrefix("Migrated") }, "\(screen.lines)")
     }
 }
 
 /// A pseudo-terminal.
-private enum Terminal {
+enum Terminal {
     static let isThere = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
 
     struct Screen {
@@ -66,18 +66,23 @@ private enum Terminal {
 
         /// What stands on each line in the end: drawing over begins at the first column.
         var lines: [String] {
-            text.replacingOccurrences(of: "\u{1b}[K", with: "").split(separator: "\r\n").map(String.init).flatMap {
+            Colors.without(text.replacingOccurrences(of: "\u{1b}[K", with: "")).split(separator: "\r\n").map(
+                String.init
+            ).flatMap {
                 // Each drawing must fit by itself.
                 $0.split(separator: "\r").map(String.init)
             }
         }
     }
 
-    static func run(_ words: [String], width: Int, in folder: String) throws -> Screen {
+    static func run(
+        _ words: [String], width: Int, in folder: String, environment: String = "TERM=xterm"
+    ) throws -> Screen {
         let program = try #require(BuiltProgram.path, "the program ferry stands beside the test bundle")
         let quoted = ([program] + words).map { "'\($0)'" }.joined(separator: " ")
         let outcome = try FerryBinary.run(
-            ["-q", "-e", "-c", "stty cols \(width) && \(quoted)", "/dev/null"], in: folder, program: "/usr/bin/script")
+            ["-q", "-e", "-c", "stty cols \(width) && env -u NO_COLOR \(environment) \(quoted)", "/dev/null"],
+            in: folder, program: "/usr/bin/script")
         return Screen(text: outcome.output)
     }
 }

@@ -145,7 +145,7 @@ struct DamageTests {
             let before = try StoreBytes(store.store)
             let error = #expect(throws: FerryError.self) { try store.migrate() }
             #expect(error?.code == .damagedSource)
-            #expect(error?.message.contains("1 rows") == true && error?.message.contains(entity) == true)
+            #expect(error?.message.contains("1 row") == true && error?.message.contains(entity) == true)
             #expect(error?.remedy.contains("--damaged") == true)
             #expect(try StoreBytes(store.store) == before)
         }

@@ -73,7 +73,7 @@ struct InferredPreflightTests {
             ),
             (
                 [#"\#(title)<attribute name="year" attributeType="Integer 16"/>"#], .mandatoryValue,
-                "has no value in 1 rows"
+                "has no value in 1 row"
             ),
             (
                 [#"\#(title)\#(year)<attribute name="isbn" attributeType="String"/>"#], .mandatoryValue, "Book.isbn"

@@ -78,7 +78,7 @@ struct LaterStepsTests {
     }
 
     private static let asked = [
-        (mandatory, FerryError.Code.mandatoryValue, "has no value in 1 rows"),
+        (mandatory, FerryError.Code.mandatoryValue, "has no value in 1 row"),
         (unique, .notUnique, "2 rows share 1 value"),
     ]
 

@@ -96,8 +96,8 @@ struct CarriedCheck {
             let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
             guard let rows, rows > 0, isLost else { continue }
             outcome.findings.warnings.append(
-                "\(leftover.name) is of an earlier version of the model and is left behind with \(rows) "
-                    + (leftover.kind == .table ? "rows." : "values."))
+                "\(leftover.name) is of an earlier version of the model and is left behind with "
+                    + "\(rows.counting(leftover.kind == .table ? "row" : "value")).")
         }
     }
 
@@ -111,7 +111,7 @@ struct CarriedCheck {
                     "SELECT count(*) FROM \(changes.quotedName) WHERE ZENTITY = ?", [.integer(number)]) ?? 0
             guard rows > 0 else { continue }
             warnings.append(
-                "The history has \(rows) changes of \(entity), whose objects do not keep their keys; they are left out."
+                "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out."
             )
         }
         return warnings

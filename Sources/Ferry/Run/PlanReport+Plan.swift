@@ -46,7 +46,10 @@ extension PlanReport {
     private static func reason(_ step: StepPlan, in plan: MigrationPlan) -> String {
         switch step.mode {
         case .none: "nothing is to be done"
-        case .copy: step.needsCopyBecause ?? "its mapping models make objects anew"
+        case .copy:
+            step.needsCopyBecause
+                ?? (step.mappingModelNames.count == 1
+                    ? "its mapping model makes objects anew" : "its mapping models make objects anew")
         case .inPlace:
             plan.isInPlace
                 ? "it is inferred, and every object keeps its row"

@@ -33,7 +33,8 @@ extension Preflight {
     // MARK: Rows of unknown entities
 
     private func treatStrangers(_ damage: StoreDamage, _ outcome: inout PreflightOutcome) throws {
-        let rows = "\(damage.rows) rows in the table of \(damage.entity) have a Z_ENT that is no entity of that table"
+        let rows =
+            "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table"
         let place = FerryError.Place(entity: damage.entity)
         switch configuration.damaged {
         case .drop:
@@ -85,7 +86,7 @@ extension Preflight {
                 outcome.healed(.missingFile, damage.entity, rows: damage.rows)
                 outcome.lost(damage.entity, damage.property, rows: damage.rows, step, "its file is not there")
                 outcome.findings.warnings.append(
-                    "\(name(of: damage)) names files that are not there in \(damage.rows) rows; it is left empty there."
+                    "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there."
                 )
             } else {
                 outcome.refusals.append(missingContents(damage, isMandatory: mandatory))
@@ -110,7 +111,7 @@ extension Preflight {
     private func missingContents(_ damage: StoreDamage, isMandatory: Bool) -> FerryError {
         FerryError(
             .damagedSource,
-            "\(damage.rows) values of \(name(of: damage)) name files that are not there, and their contents are needed "
+            "\(damage.rows.counting("value")) of \(name(of: damage)) \(damage.rows == 1 ? "names a file" : "name files") that are not there, and their contents are needed "
                 + "because the attribute does not allow external storage any more.",
             remedy: "Restore \(ExternalData.folder(forStore: store.path)), "
                 + (isMandatory
@@ -130,16 +131,17 @@ extension Preflight {
         let name = name(of: damage)
         return switch damage.kind {
         case .danglingKey:
-            "\(name) leads nowhere in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is left empty there")."
+            "\(name) leads nowhere in \(damage.rows.counting("row")); it \(isInPlace ? "stays as it is" : "is left empty there")."
         case .oneSidedInverse:
-            "The inverse of \(name) does not lead back in \(damage.rows) rows; it \(isInPlace ? "stays as it is" : "is set anew")."
+            "The inverse of \(name) does not lead back in \(damage.rows.counting("row")); it \(isInPlace ? "stays as it is" : "is set anew")."
         case .wrongEntity:
-            "\(name) names another entity in \(damage.rows) rows than that of the object there; it is set right."
+            "\(name) names another entity in \(damage.rows.counting("row")) than that of the object there; it is set right."
         case .missingOrder:
-            "\(name) lacks its position in \(damage.rows) rows; \(isInPlace ? "that stays so" : "they come first")."
+            "\(name) lacks its position in \(damage.rows.counting("row")); \(isInPlace ? "that stays so" : "they come first")."
         case .lowMaximumKey: "Z_MAX of \(name) is below its highest key; it is set anew."
-        case .missingFile: "\(name) names files that are not there in \(damage.rows) rows; they stay as they are."
-        case .missingValue, .unknownEntity: "\(name) is damaged in \(damage.rows) rows."
+        case .missingFile:
+            "\(name) names files that are not there in \(damage.rows.counting("row")); they stay as they are."
+        case .missingValue, .unknownEntity: "\(name) is damaged in \(damage.rows.counting("row"))."
         }
     }
 }

@@ -32,7 +32,7 @@ extension Preflight {
                         + "\(Connection.quoted(column)) IS NULL", [.integer(number)])
                 guard let count, count > 0 else { continue }
                 warnings.append(
-                    "\(mapping.source).\(name) leads to no object in \(count) rows, but \(mapping.destination)."
+                    "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but \(mapping.destination)."
                         + "\(value.name) is mandatory: the app must relate them before it saves them.")
             }
         }

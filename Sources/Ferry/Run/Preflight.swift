@@ -124,7 +124,7 @@ struct Preflight {
             outcome.refusals.append(value.problem(in: mapping, rows: rows))
             return
         }
-        let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows) rows"
+        let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
         switch configuration.damaged {
         case .keep:
             outcome.kept(.missingValue, mapping.source, value.source, rows: rows)

@@ -144,7 +144,7 @@ extension ResolvedStep.MandatoryValue {
         let destination = "\(mapping.destination).\(self.destination)"
         return FerryError(
             .mandatoryValue,
-            "\(mapping.source).\(source) has no value in \(rows) rows, and \(destination), which is filled from it, is "
+            "\(mapping.source).\(source) has no value in \(rows.counting("row")), and \(destination), which is filled from it, is "
                 + "mandatory.",
             remedy: "Give \(destination) an expression that stands in, or make it optional in the model.",
             place: .init(entityMapping: mapping.name, entity: mapping.destination, property: self.destination))

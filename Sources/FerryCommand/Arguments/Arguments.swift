@@ -10,8 +10,17 @@ package struct Arguments {
     package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
+    /// The options that do not stand in the words, but in a file.
+    private var fromConfig: Set<String> = []
+    /// That file.
+    private(set) var configPath: String?
 
-    package init(_ words: [String], for syntax: Syntax) throws(FerryError) {
+    /// - Parameters:
+    ///   - words: What follows the command's name.
+    ///   - syntax: The command.
+    ///   - readsConfig: Whether `ferry.json` is looked for.
+    /// - Throws: `usage` for what the syntax does not know; what reading `ferry.json` throws.
+    package init(_ words: [String], for syntax: Syntax, readsConfig: Bool = false) throws(FerryError) {
         self.syntax = syntax
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -27,6 +36,7 @@ package struct Arguments {
         }
         if flags.contains("--help") { return }
         try checkOperands()
+        if readsConfig { try takeConfig() }
         for option in syntax.options where option.isRequired && values[option.name] == nil {
             throw wrong("The option \(option.notation) is missing.")
         }
@@ -60,6 +70,19 @@ package struct Arguments {
         }
     }
 
+    /// Takes from `ferry.json` what the words leave open.
+    private mutating func takeConfig() throws(FerryError) {
+        let file = try ConfigFile.find(
+            for: syntax, config: values[ConfigFile.option.name]?.first, models: values["--models"] ?? [])
+        guard let file else { return }
+        configPath = file.path
+        for option in syntax.options where values[option.name] == nil && !flags.contains(option.name) {
+            guard let words = file.words[option.name] else { continue }
+            fromConfig.insert(option.name)
+            if option.kind == .flag { flags.insert(option.name) } else { values[option.name] = words }
+        }
+    }
+
     /// Whether a word can only be meant as an option; a value may begin with one dash.
     private func isOption(_ word: String) -> Bool { word.hasPrefix("--") || Syntax.Option.short[word] != nil }
 
@@ -84,6 +107,11 @@ package struct Arguments {
     package func has(_ flag: String) -> Bool {
         precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
         return flags.contains(flag)
+    }
+
+    /// Whether an option stands in the command line itself; one that `ferry.json` has for another command is not meant.
+    func isTyped(_ name: String) -> Bool {
+        !fromConfig.contains(name) && (flags.contains(name) || values[name] != nil)
     }
 
     /// The value of an option, or nil when it is not given.
@@ -128,6 +156,9 @@ package struct Arguments {
     func choice<Choice: RawRepresentable>(
         _ name: String, among choices: [Choice]
     ) throws(FerryError) -> Choice? where Choice.RawValue == String {
+        precondition(
+            syntax.options.first { $0.name == name }?.choices == choices.map(\.rawValue),
+            "\(name) is read with other words than the syntax names")
         guard let text = value(name) else { return nil }
         if let choice = choices.first(where: { $0.rawValue == text }) { return choice }
         let known = choices.map(\.rawValue).joined(separator: ", ")

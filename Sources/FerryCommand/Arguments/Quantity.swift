@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// Reads and writes the numbers of a command line: counts, sizes, durations.
 package enum Quantity {
     // MARK: Reading
@@ -42,15 +44,7 @@ package enum Quantity {
     // MARK: Writing
 
     /// `1,234,567`.
-    package static func grouped(_ number: Int64) -> String {
-        let digits = String(number.magnitude)
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-            text.append(digit)
-        }
-        return number < 0 ? "-" + text : text
-    }
+    package static func grouped(_ number: Int64) -> String { number.grouped }
 
     package static func sizeText(_ bytes: Int64) -> String {
         for (unit, name) in [(Int64(1) << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where bytes >= unit {

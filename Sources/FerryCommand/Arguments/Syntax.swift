@@ -18,7 +18,7 @@ package struct Syntax: Sendable {
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.options = options + [.json, .quiet, .help]
+        self.options = options + [.json, .quiet, ColorChoice.option, .help]
         self.example = example
     }
 
@@ -29,13 +29,16 @@ package struct Syntax: Sendable {
         var name: String
         var count: Count
         var summary: String
+        /// The only words that it can be; empty where that is open.
+        var choices: [String]
 
         package init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
 
-        package init(_ name: String, _ count: Count, _ summary: String) {
+        package init(_ name: String, _ count: Count, _ summary: String, among choices: [String] = []) {
             self.name = name
             self.count = count
             self.summary = summary
+            self.choices = choices
         }
 
         var notation: String {
@@ -57,13 +60,19 @@ package struct Syntax: Sendable {
         var placeholder: String
         var summary: String
         var isRequired: Bool
+        /// The only words that the value can be; empty where that is open.
+        var choices: [String]
 
-        private init(_ name: String, _ kind: Kind, _ placeholder: String, _ summary: String, isRequired: Bool = false) {
+        private init(
+            _ name: String, _ kind: Kind, _ placeholder: String, _ summary: String, isRequired: Bool = false,
+            among choices: [String] = []
+        ) {
             self.name = name
             self.kind = kind
             self.placeholder = placeholder
             self.summary = summary
             self.isRequired = isRequired
+            self.choices = choices
         }
 
         package static func flag(_ name: String, _ summary: String) -> Option { Option(name, .flag, "", summary) }
@@ -72,6 +81,13 @@ package struct Syntax: Sendable {
             -> Option
         {
             Option(name, .value, placeholder, summary, isRequired: isRequired)
+        }
+
+        /// An option whose value is one of a few words.
+        static func choice<Choice: RawRepresentable>(
+            _ name: String, _ placeholder: String, of choices: [Choice], _ summary: String
+        ) -> Option where Choice.RawValue == String {
+            Option(name, .value, placeholder, summary, among: choices.map(\.rawValue))
         }
 
         package static func repeated(
@@ -90,9 +106,10 @@ package struct Syntax: Sendable {
         ]
 
         var notation: String { kind == .flag ? name : "\(name) \(placeholder)" }
+        /// Its letter with the dash, such as `-m`.
+        var letter: String? { Self.short.first { $0.value == name }?.key }
+
         /// With its letter, for lists of options.
-        var listed: String {
-            Self.short.first { $0.value == name }.map { "\($0.key), \(notation)" } ?? "    \(notation)"
-        }
+        var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
     }
 }

@@ -10,7 +10,9 @@ internal import FerryBase
 ///
 /// One name on each line, empty lines and those that begin with `#` aside; or a JSON array of names.
 enum ChainFile {
+    /// The names in a file, or, where the path begins with a bracket, in it: as `ferry.json` has them.
     static func read(_ path: String) throws(FerryError) -> [String] {
+        if path.hasPrefix("[") { return try names(in: path, "--chain") }
         let files = FileLayer()
         guard try files.exists(path) else {
             throw FerryError(.notFound, "There is no file at \(path).", remedy: "Check the path after --chain.")

@@ -46,12 +46,14 @@ struct CommandCall {
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let arguments = try Arguments(words, for: command.syntax)
+        let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
         guard !arguments.has("--help") else {
             let text = HelpText.command(command.syntax).joined(separator: "\n")
             console.result([("help", .string(text))]) { HelpText.command(command.syntax, width: $0) }
             return .success
         }
+        // The console has it already, so that a command line that cannot be read is told in colours, too.
+        _ = try arguments.choice(ColorChoice.option.name, among: ColorChoice.allCases)
         let console = arguments.has("--quiet") ? console.quiet : console
         let instance = try command.init(from: arguments)
         if let migrating = instance as? any PolicyCommand { return try migrating.run(on: console, policies: policies) }

@@ -16,9 +16,9 @@ struct HelpCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let commands = FerryCommand.commands
         if name.isEmpty {
-            let list = commands.map { $0.syntax }
-                .map { JSON.object([("name", .string($0.name)), ("summary", .string($0.summary))]) }
-            console.result([("commands", .array(list))]) { HelpText.overview(commands, width: $0) }
+            console.result([("commands", .array(FerryCommand.table.map(\.json)))]) {
+                HelpText.overview(commands, width: $0)
+            }
             return .success
         }
         let chosen = commands.filter { $0.syntax.name == name || $0.syntax.name.hasPrefix(name + " ") }
@@ -33,5 +33,34 @@ struct HelpCommand: Command {
         }
         console.result([("help", .string(text(width: .max).joined(separator: "\n")))], text: text(width:))
         return .success
+    }
+}
+
+extension Syntax {
+    /// All that the table of commands says, for programs that wrap this one.
+    fileprivate var json: JSON {
+        .object([
+            ("name", .string(name)), ("summary", .string(summary)), ("operands", .array(operands.map(\.json))),
+            ("options", .array(options.map(\.json))),
+        ])
+    }
+}
+
+extension Syntax.Operand {
+    fileprivate var json: JSON {
+        .object([
+            ("name", .string(name)), ("summary", .string(summary)), ("isOptional", .bool(count == .optional)),
+            ("isRepeated", .bool(count == .several)), ("choices", .strings(choices)),
+        ])
+    }
+}
+
+extension Syntax.Option {
+    fileprivate var json: JSON {
+        .object([
+            ("name", .string(name)), ("letter", .string(letter)), ("summary", .string(summary)),
+            ("value", kind == .flag ? .null : .string(placeholder)), ("isRequired", .bool(isRequired)),
+            ("isRepeated", .bool(kind == .repeated)), ("choices", .strings(choices)),
+        ])
     }
 }

@@ -25,6 +25,7 @@ struct InspectCommand: Command {
                 "--models", "PATH",
                 "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated."),
             .flag("--full", "Count every row, measure every table and look for damage, whatever the store's size."),
+            ConfigFile.option,
         ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
 
     /// Reading this much takes well below a second.

@@ -92,9 +92,7 @@ struct MappingCheckCommand: PolicyCommand {
         }
         text += warnings.map { "warning: \($0)" }
         text.append(
-            problems.isEmpty
-                ? "\(path): no problems."
-                : "\(path): \(problems.count) \(problems.count == 1 ? "problem" : "problems").")
+            problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")
         console.result([("problems", .array(told)), ("warnings", .strings(warnings))], text: text)
     }
 

@@ -38,9 +38,9 @@ struct MigrateCommand: PolicyCommand {
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
             .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
-            .value("--verify", "MODE", "full (default), quick, or none."),
+            .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."),
             VerifyCommand.jobs,
-            .flag("--dry-run", "Only show the plan."),
+            .flag("--dry-run", "Only show the plan."), PlanRendering.verbose,
             .flag(
                 "--rehearse",
                 "Do all of it beside the store, check it, tell what it took at most, and throw it away. No snapshot is taken."
@@ -49,6 +49,8 @@ struct MigrateCommand: PolicyCommand {
             .flag("--trace", "Every SQL statement with its time on standard error."),
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
+
+    private static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
@@ -61,6 +63,7 @@ struct MigrateCommand: PolicyCommand {
     private let isDryRun: Bool
     private let isRehearsal: Bool
     private let isTraced: Bool
+    private let isVerbose: Bool
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
@@ -68,6 +71,7 @@ struct MigrateCommand: PolicyCommand {
         isDryRun = arguments.has("--dry-run")
         isRehearsal = arguments.has("--rehearse")
         isTraced = arguments.has("--trace")
+        isVerbose = arguments.has(PlanRendering.verbose.name)
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
         var configuration = input.configuration
         configuration.output = arguments.value("--output").map { URL(filePath: $0) }
@@ -75,8 +79,7 @@ struct MigrateCommand: PolicyCommand {
         configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
         configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
         if let limit = try arguments.bytes("--memory-limit") { configuration.memoryLimit = limit }
-        configuration.verify =
-            try arguments.choice("--verify", among: [.full, .quick, .none] as [Configuration.VerifyMode]) ?? .full
+        configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         configuration.jobs = try VerifyCommand.jobs(arguments)
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
         configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
@@ -92,7 +95,7 @@ struct MigrateCommand: PolicyCommand {
                 "--recover has no meaning with \(isDryRun ? "--dry-run" : "--rehearse"), which change no store.",
                 "Leave one of the two out.")
         }
-        let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.value($0) != nil }
+        let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.isTyped($0) }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(
                 "\(snapshotOption) has no meaning with \(configuration.output == nil ? "--no-snapshot" : "--output").",
@@ -139,18 +142,22 @@ struct MigrateCommand: PolicyCommand {
         do {
             let stop = StopRequest()
             let migrator = try input.migrator(policies)
-            if isDryRun { return PlanCommand.show(try migrator.plan(configuration), on: console) }
+            if isDryRun {
+                return PlanCommand.show(
+                    try migrator.plan(configuration), isVerbose: isVerbose, config: input.configPath, on: console)
+            }
             InterruptWatch.start(stop, on: console)
             let renderer = progress.renderer(on: console)
             defer { renderer.finish() }
             var configuration = configuration
             if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
-            let memoryLimit = configuration.memoryLimit
+            let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 switch event {
                 case .planned(let plan):
                     seen.withLock { $0 = plan }
-                    renderer.plan(steps: plan.steps.count, memoryLimit: memoryLimit)
+                    renderer.plan(
+                        RunOutline(steps: plan.steps.count, memoryLimit: memoryLimit, isRehearsal: isRehearsal))
                 case .phase(let phase, let step): renderer.begin(phase, step: step)
                 case .progress(let update): renderer.show(update)
                 case .warning(let text): renderer.warn(text)
@@ -178,13 +185,14 @@ struct MigrateCommand: PolicyCommand {
         _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
     ) throws -> MigrationRendering {
         guard isRehearsal else {
-            return MigrationRendering(report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent))
+            return MigrationRendering(
+                report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent), isVerbose: isVerbose)
         }
         let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
         guard let report = rehearsal.migration else {
             throw FerryError(.internalError, "The rehearsal ended without a report.")
         }
-        return MigrationRendering(report: report, rehearsal: rehearsal)
+        return MigrationRendering(report: report, rehearsal: rehearsal, isVerbose: isVerbose)
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {

@@ -16,8 +16,8 @@ struct MigrationFailure {
 
     func show(on console: Console) {
         guard console.isJSON else {
-            console.note(error.text)
-            for refusal in refusals.dropFirst() { console.note(refusal.text) }
+            console.note(error)
+            for refusal in refusals.dropFirst() { console.note(refusal) }
             for line in differences { console.note(line) }
             return
         }

@@ -38,19 +38,25 @@ struct MigrationInput {
         MigrationInput.like, MigrationInput.joinTable,
         .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
         .flag("--allow-downgrade", "Migrate to an older version too; what it does not know is lost."),
-        .value(
-            "--damaged", "WHAT",
+        .choice(
+            "--damaged", "WHAT", of: damagedChoices,
             "Rows of an unknown entity or without a mandatory value: refuse (default), keep them as they are where the "
                 + "migrated store can hold them, or drop them."),
         .repeated(
             "--drop-unknown", "NAME",
             "Leave out an object that is not Core Data's, such as a view that cannot be carried. May be repeated."),
-        .value("--executor", "WHO", "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
+        .choice(
+            "--executor", "WHO", of: Configuration.Executor.allCases,
+            "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
+        ConfigFile.option,
     ]
+    private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
 
     let store: URL
     /// With what is said about the chain, and about what the store holds beside good rows.
     let configuration: Configuration
+    /// The file that has values for options, if there is one.
+    var configPath: String? { arguments.configPath }
     private let arguments: Arguments
     private let models: [ModelSource]
     private let mappings: [MappingSource]
@@ -69,10 +75,9 @@ struct MigrationInput {
         configuration.allowedLosses = Set(arguments.values("--lose"))
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
-        configuration.damaged =
-            try arguments.choice("--damaged", among: [.refuse, .keep, .drop] as [Configuration.Damaged]) ?? .refuse
+        configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.dropUnknown = arguments.values("--drop-unknown")
-        if !configuration.refusesLosses, !configuration.allowedLosses.isEmpty {
+        if !configuration.refusesLosses, arguments.isTyped("--lose") {
             throw arguments.wrong("--lose has no meaning without --refuse-loss.", "Give both, or neither.")
         }
         self.configuration = configuration

@@ -6,6 +6,8 @@ struct MigrationRendering {
     let report: MigrationReport
     /// What was measured besides, where nothing was replaced.
     var rehearsal: RehearsalReport?
+    /// Whether steps that are alike are told one by one.
+    var isVerbose = false
 
     var json: [(String, JSON)] { members + rehearsed }
 
@@ -135,11 +137,11 @@ struct MigrationRendering {
                 "\(report.store.filePath) is a copy of the store, which has version \(report.to) already; \(check)."
             ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0 })
         }
-        var lines = [
+        let verdict =
             "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(report.store.filePath): "
-                + report.chain.joined(separator: " → ") + (report.resumed ? " (resumed)" : "")
-                + (rehearsal == nil ? "" : "; nothing was changed"), "",
-        ]
+            + report.chain.joined(separator: " → ") + (report.resumed ? " (resumed)" : "")
+            + (rehearsal == nil ? "" : "; nothing was changed")
+        var lines = [Emphasis.good.mark(verdict), ""]
         lines += counts(width: width)
         for unmapped in report.unmapped {
             lines.append(
@@ -150,7 +152,9 @@ struct MigrationRendering {
             lines.append(
                 "  step \(healed.step): \(healed.kind) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)")
         }
-        if !report.losses.isEmpty { lines += ["", "Lost"] + LossTable(losses: report.losses).lines(width: width) }
+        if !report.losses.isEmpty {
+            lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: report.losses).lines(width: width)
+        }
         lines += besides
         lines += ["", "Chunks        " + chunks, "Time          " + times]
         if let read = report.bytesRead, let written = report.bytesWritten {
@@ -166,7 +170,7 @@ struct MigrationRendering {
         lines.append("Verification  " + verification)
         // The table has said the losses.
         let warnings = report.warnings.filter { warning in !report.losses.contains { $0.text == warning } }
-        if !warnings.isEmpty { lines += ["", "Warnings"] + warnings.map { "  " + $0 } }
+        if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         return lines
     }
 
@@ -198,13 +202,21 @@ struct MigrationRendering {
         var table = TextTable(
             ["Step", "Entity mapping", "From", "To", "Read", "Created", "Written", "Dropped", "Merged"],
             [.right, .left, .left, .left, .right, .right, .right, .right, .right])
-        for mapping in report.entityMappings {
-            let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
-            table.add(
-                ["\(mapping.step)", mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
-                    + numbers.map { (mapping.isEstimated == true && $0 > 0 ? "~" : "") + Quantity.grouped($0) })
+        let steps = Dictionary(grouping: report.entityMappings, by: \.step).sorted { $0.key < $1.key }
+            .map { (number: $0.key, rows: $0.value.map(Self.cells)) }
+        for run in LikeRuns.of(steps, areAlike: { !isVerbose && $0.rows == $1.rows && $0.number + 1 == $1.number }) {
+            guard let first = run.first, let last = run.last else { continue }
+            let numbers = run.count > 1 ? "\(first.number)–\(last.number)" : "\(first.number)"
+            for row in first.rows { table.add([numbers] + row) }
         }
         return table.isEmpty ? [] : table.lines(width: width)
+    }
+
+    /// What is told of an entity mapping, but for its step.
+    private static func cells(_ mapping: MigrationReport.EntityMappingReport) -> [String] {
+        let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
+        return [mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
+            + numbers.map { (mapping.isEstimated == true && $0 > 0 ? "~" : "") + Quantity.grouped($0) }
     }
 
     private var chunks: String {
@@ -219,11 +231,15 @@ struct MigrationRendering {
     }
 
     private var times: String {
-        let phases = report.phases.map { "\($0.name) \(Quantity.durationText(seconds: $0.seconds))" + speed($0) }
+        let phases = report.phases.map { "\(label(of: $0)) \(Quantity.durationText(seconds: $0.seconds))" + speed($0) }
         let earlier = report.earlierSeconds
         return Quantity.durationText(seconds: report.wallSeconds)
             + (earlier > 0 ? " after \(Quantity.durationText(seconds: earlier)) of earlier calls" : "")
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
+    }
+
+    private func label(of phase: MigrationReport.PhaseTime) -> String {
+        Phase(rawValue: phase.name)?.label(inRehearsal: rehearsal != nil) ?? phase.name
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
@@ -239,7 +255,7 @@ struct MigrationRendering {
         }
         if summary.mode == .none { return "none: nothing was checked" }
         var text = "\(summary.mode.rawValue): \(Quantity.grouped(summary.checked)) rows compared, "
-        text += summary.differences.isEmpty ? "no differences" : "\(summary.differences.count) differences"
+        text += summary.differences.isEmpty ? "no differences" : Int64(summary.differences.count).counting("difference")
         if summary.notRecomputed > 0 {
             text += "; \(Quantity.grouped(summary.notRecomputed)) values not recomputed"
         }

@@ -8,29 +8,31 @@ struct PlanCommand: PolicyCommand {
             + "What cannot be done is listed as a refusal (exit 2), each with what to do about it.",
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
-            .flag("--check", "Also scan the rows, as a migration does before it starts.")
+            .flag("--check", "Also scan the rows, as a migration does before it starts."), PlanRendering.verbose,
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 
     private let input: MigrationInput
     private let checksRows: Bool
+    private let isVerbose: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
         input = try MigrationInput(from: arguments)
         checksRows = arguments.has("--check")
+        isVerbose = arguments.has(PlanRendering.verbose.name)
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         do {
             let plan = try input.migrator(policies).plan(input.configuration, checksRows: checksRows)
-            return PlanCommand.show(plan, on: console)
+            return PlanCommand.show(plan, isVerbose: isVerbose, config: input.configPath, on: console)
         } catch {
             throw input.worded(error)
         }
     }
 
-    static func show(_ plan: PlanReport, on console: Console) -> ExitCode {
-        let rendering = PlanRendering(plan: plan)
+    static func show(_ plan: PlanReport, isVerbose: Bool, config: String?, on console: Console) -> ExitCode {
+        let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: config)
         console.result(rendering.json, text: rendering.text(width:))
         return plan.refusals.isEmpty ? .success : .refused
     }

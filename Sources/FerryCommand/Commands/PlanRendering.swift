@@ -4,6 +4,13 @@ internal import FerryBase
 /// A plan as text and as JSON.
 struct PlanRendering {
     let plan: PlanReport
+    /// Whether steps that are alike are told one by one.
+    var isVerbose = false
+    /// The file that has values for options, if one was read.
+    var config: String?
+
+    static let verbose = Syntax.Option.flag(
+        "--verbose", "Tell each step and each entity mapping, also where many are alike.")
 
     var json: [(String, JSON)] {
         [
@@ -56,6 +63,7 @@ struct PlanRendering {
 
     func text(width: Int) -> [String] {
         var lines = [verdict, "", "Store    \(plan.store.filePath)"]
+        if let config { lines.append("Config   \(config)") }
         if plan.isUpToDate {
             lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
         } else if !plan.chain.isEmpty {
@@ -72,36 +80,78 @@ struct PlanRendering {
                     + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
         }
         if !plan.losses.isEmpty {
-            lines += ["", "Lost"] + LossTable(losses: plan.losses).lines(width: width)
+            lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: plan.losses).lines(width: width)
         }
         if !plan.links.isEmpty {
-            lines += ["", "Why this chain"]
-            lines += plan.links.map { "  \($0.from) → \($0.to)  \($0.reason)" } + plan.notes.map { "  " + $0 }
+            lines += ["", Emphasis.heading.mark("Why this chain")] + links + plan.notes.map { "  " + $0 }
         }
-        for (index, step) in plan.steps.enumerated() {
-            lines += ["", "Step \(index + 1)   \(step.from) → \(step.to)  (\(modeText(step)))"]
-            lines.append("  \(modeWord(step)): \(step.reason).")
-            if let passed = passed(step) { lines.append("  " + passed) }
-            if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
-            if step.mode == "copy", step.scratchBytes > 0 {
-                lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
-            }
-            lines += text(step, width: width)
+        let areAlike = { (one: PlanReport.Step, next: PlanReport.Step) in !isVerbose && Self.areAlike(one, next) }
+        for run in LikeRuns.of(plan.steps, areAlike: areAlike) {
+            lines +=
+                run.count > 1 ? text(run) : text(plan.steps[run.startIndex], number: run.startIndex + 1, width: width)
         }
         if !tellsReasonsApart {
             lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
         // The table has said the losses.
         let warnings = plan.warnings.filter { warning in !plan.losses.contains { $0.text == warning } }
-        if !warnings.isEmpty { lines += ["", "Warnings"] + warnings.map { "  " + $0 } }
+        if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         if !plan.refusals.isEmpty {
-            lines += ["", "This cannot run:"]
+            lines += ["", Emphasis.heading.mark("This cannot run:")]
             for refusal in plan.refusals {
                 lines.append("  \(refusal.message)")
                 if !refusal.remedy.isEmpty { lines.append("    \(refusal.wordedRemedy)") }
             }
         }
         return lines
+    }
+
+    private var links: [String] {
+        LikeRuns.of(plan.links) { !isVerbose && $0.reason == $1.reason && $0.to == $1.from }.map { run in
+            guard let first = run.first, let last = run.last, run.count > 1 else {
+                return run.map { "  \($0.from) → \($0.to)  \($0.reason)" }.joined()
+            }
+            return "  \(first.from) → … → \(last.to)  \(run.count) times \(first.reason)"
+        }
+    }
+
+    /// Steps that differ in their versions and rows alone.
+    private static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
+        one.mappingModels == ["inferred"] && next.mappingModels == ["inferred"] && one.mode == next.mode
+            && one.reason == next.reason && one.versions.count == 2 && next.versions.count == 2
+    }
+
+    /// A run of inferred steps, told as one.
+    private func text(_ run: ArraySlice<PlanReport.Step>) -> [String] {
+        guard let first = run.first, let last = run.last else { return [] }
+        var lines = [
+            "",
+            Emphasis.heading.mark(
+                "Steps \(run.startIndex + 1) to \(run.endIndex)   \(first.from) → … → \(last.to)  "
+                    + "(\(run.count) inferred steps)"),
+            "  \(modeWord(first)): \(first.reason).",
+        ]
+        let reasons = Set(run.dropFirst().compactMap(\.isApartBecause))
+        if let reason = reasons.first, reasons.count == 1 { lines.append("  Not one step, because \(reason).") }
+        let most = run.map(\.scratchBytes).max() ?? 0
+        if first.mode == "copy", most > 0 {
+            lines.append("  Each at most \(Quantity.sizeText(most)) beside the new store while it runs.")
+        }
+        let mappings = run.map { $0.partitions.joined().count }.reduce(0, +)
+        return lines + ["  \(Int64(mappings).counting("entity mapping")); --verbose lists them."]
+    }
+
+    private func text(_ step: PlanReport.Step, number: Int, width: Int) -> [String] {
+        var lines = [
+            "", Emphasis.heading.mark("Step \(number)   \(step.from) → \(step.to)  (\(modeText(step)))"),
+            "  \(modeWord(step)): \(step.reason).",
+        ]
+        if let passed = passed(step) { lines.append("  " + passed) }
+        if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
+        if step.mode == "copy", step.scratchBytes > 0 {
+            lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
+        }
+        return lines + text(step, width: width)
     }
 
     /// Executor to the different reasons for it.
@@ -115,13 +165,14 @@ struct PlanRendering {
 
     /// What comes of it, in one line.
     private var verdict: String {
-        if plan.isUpToDate { return "Nothing to do." }
+        if plan.isUpToDate { return Emphasis.good.mark("Nothing to do.") }
         let losses = plan.losses.isEmpty ? "Loses nothing." : LossTable(losses: plan.losses).sentence
         guard plan.refusals.isEmpty else {
-            return "Refused, for \(plan.refusals.count) reason\(plan.refusals.count == 1 ? "" : "s")."
-                + (plan.losses.isEmpty ? "" : " \(losses)")
+            return Emphasis.bad.mark(
+                "Refused, for \(plan.refusals.count) reason\(plan.refusals.count == 1 ? "" : "s")."
+                    + (plan.losses.isEmpty ? "" : " \(losses)"))
         }
-        return "Runs. \(losses)"
+        return (plan.losses.isEmpty ? Emphasis.good : .caution).mark("Runs. \(losses)")
     }
 
     private func modeWord(_ step: PlanReport.Step) -> String {

@@ -26,7 +26,7 @@ struct VerifyCommand: Command {
             .flag("--integrity", "SQLite's integrity_check instead of quick_check; takes much longer."),
             .value(
                 "--sample", "P%", "Compare the values of that part of the rows only; all are counted. Default: 100%."),
-            jobs, ProgressForm.option,
+            jobs, ProgressForm.option, ConfigFile.option,
         ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
 
@@ -66,8 +66,9 @@ struct VerifyCommand: Command {
             return
         }
         for option in ["--mappings", "--sample"] {
-            let isGiven = option == "--sample" ? arguments.value(option) != nil : !mappings.isEmpty
-            if isGiven { throw arguments.wrong("\(option) has no meaning without --source.", "Leave it out.") }
+            if arguments.isTyped(option) {
+                throw arguments.wrong("\(option) has no meaning without --source.", "Leave it out.")
+            }
         }
     }
 
@@ -112,13 +113,13 @@ struct VerifyCommand: Command {
                 return "\(store.filePath) against \(old.filePath): \(Quantity.grouped(summary.checked)) rows compared"
                     + values
             } ?? "\(store.filePath): \(Quantity.grouped(summary.checked)) rows"
-        guard !summary.differences.isEmpty else { return ["\(what), no differences."] }
+        guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] }
         var table = TextTable(["Check", "Entity", "Count", "Example"], [.left, .left, .right, .left])
         for difference in summary.differences {
             table.add([
                 difference.check, difference.entity ?? "", Quantity.grouped(difference.count), difference.example ?? "",
             ])
         }
-        return ["\(what), with differences:"] + [""] + table.lines(width: width)
+        return [Emphasis.bad.mark("\(what), with differences:"), ""] + table.lines(width: width)
     }
 }

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 struct VersionCommand: Command {

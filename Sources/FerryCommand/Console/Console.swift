@@ -15,20 +15,25 @@ package struct Console: Sendable {
     /// How long a line on standard output, and one on standard error, may be; nil where it goes to no terminal.
     private let outputWidth: @Sendable () -> Int?
     private let diagnosticsWidth: @Sendable () -> Int?
+    /// Whether lines on standard output, and on standard error, may have colours.
+    private var outputColors: Bool
+    private var diagnosticsColors: Bool
 
     /// The console of this process.
     init(isJSON: Bool) {
         self.init(
             isJSON: isJSON, isTerminal: StandardStream.error.isTerminal, output: StandardStream.output.write,
             diagnostics: StandardStream.error.write, outputWidth: { StandardStream.output.terminalWidth },
-            diagnosticsWidth: { StandardStream.error.terminalWidth })
+            diagnosticsWidth: { StandardStream.error.terminalWidth }, outputColors: StandardStream.output.showsColors,
+            diagnosticsColors: StandardStream.error.showsColors)
     }
 
     /// A console that hands its text to sinks.
     package init(
         isJSON: Bool, isTerminal: Bool, output: @escaping Sink, diagnostics: @escaping Sink,
         outputWidth: @escaping @Sendable () -> Int? = { nil },
-        diagnosticsWidth: @escaping @Sendable () -> Int? = { nil }
+        diagnosticsWidth: @escaping @Sendable () -> Int? = { nil }, outputColors: Bool = false,
+        diagnosticsColors: Bool = false
     ) {
         self.isJSON = isJSON
         self.isTerminal = isTerminal
@@ -36,6 +41,8 @@ package struct Console: Sendable {
         self.diagnostics = diagnostics
         self.outputWidth = outputWidth
         self.diagnosticsWidth = diagnosticsWidth
+        self.outputColors = outputColors
+        self.diagnosticsColors = diagnosticsColors
     }
 
     /// How long a line that is drawn again may be; asked each time, since a window changes its size.
@@ -51,19 +58,30 @@ package struct Console: Sendable {
         return console
     }
 
-    /// A line of text for people; nothing when JSON, or no text, was asked for.
-    func say(_ line: String = "") {
-        if !isJSON, !isQuiet { write(line, to: output, width: outputWidth()) }
+    /// The same console for a command that was told when to use colours.
+    func colored(_ choice: ColorChoice) -> Console {
+        var console = self
+        if choice != .auto {
+            (console.outputColors, console.diagnosticsColors) = (choice == .always, choice == .always)
+        }
+        return console
     }
 
-    private func write(_ line: String, to sink: Sink, width: Int?) {
+    /// A line of text for people; nothing when JSON, or no text, was asked for.
+    func say(_ line: String = "") {
+        if !isJSON, !isQuiet { write(line, to: output, width: outputWidth(), colors: outputColors) }
+    }
+
+    private func write(_ line: String, to sink: Sink, width: Int?, colors: Bool) {
+        let (emphasis, unmarked) = Emphasis.split(line)
+        let line = String(unmarked)
         // Within a terminal's width each line is written whole; elsewhere a line stays one, for programs that read it.
         let lines = width.map { width in
             line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
                 TextWrap.lines(String($0), width: width)
             }
         }
-        sink((lines ?? [line]).map { $0 + "\n" }.joined())
+        sink((lines ?? [line]).map { (colors ? emphasis?.painted($0) ?? $0 : $0) + "\n" }.joined())
     }
 
     /// The result: an object for machines, or a text that another program reads and that is not broken into lines.
@@ -92,9 +110,11 @@ package struct Console: Sendable {
     }
 
     /// A line on standard error, whatever the form of the result.
-    func note(_ line: String) { write(line, to: diagnostics, width: diagnosticsWidth()) }
+    func note(_ line: String) {
+        write(line, to: diagnostics, width: diagnosticsWidth(), colors: diagnosticsColors)
+    }
 
-    func warn(_ text: String) { note("ferry: warning: " + text) }
+    func warn(_ text: String) { note(Emphasis.caution.mark("ferry: warning: " + text)) }
 
     /// One JSON object on a line of standard error.
     func note(_ object: JSON) { diagnostics(object.line + "\n") }
@@ -102,13 +122,25 @@ package struct Console: Sendable {
     /// Raw text on standard error, for lines that are drawn again.
     func draw(_ text: String) { diagnostics(text) }
 
+    /// A part of a line that is drawn again, in an emphasis where standard error shows colours.
+    func painted(_ text: String, _ emphasis: Emphasis) -> String {
+        diagnosticsColors ? emphasis.painted(text) : text
+    }
+
     /// Tells why a command could not do its work, with what is known of the result all the same.
     func fail(_ error: FerryError, _ members: [(String, JSON)] = []) {
         if isJSON {
             result(members + [("error", error.json)], text: [])
         } else {
-            note(error.text)
+            note(error)
         }
+    }
+
+    /// An error on standard error; what failed stands out, what to do next does not.
+    func note(_ error: FerryError) {
+        let lines = error.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        note(Emphasis.bad.mark(lines[0]))
+        if lines.count > 1 { note(lines.dropFirst().joined(separator: "\n")) }
     }
 }
 

@@ -1,7 +1,7 @@
 internal import FerryBase
 
 /// How a command ended, for the shell.
-package enum ExitCode: Int32, Sendable {
+package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     /// Failed; the store is as before.
     case failed = 1
@@ -22,5 +22,17 @@ package enum ExitCode: Int32, Sendable {
             case .resumable: .resumable
             case .usage: .usage
             }
+    }
+
+    /// What it tells, for the manual.
+    var meaning: String {
+        switch self {
+        case .success: "Done, or nothing to do."
+        case .failed: "Failed; the store is as before."
+        case .refused: "Refused before anything changed."
+        case .differs: "Verification found differences, or a snapshot is damaged."
+        case .usage: "The command line is wrong."
+        case .resumable: "Stopped early; the same command goes on."
+        }
     }
 }

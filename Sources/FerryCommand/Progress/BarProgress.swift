@@ -13,9 +13,7 @@ final class BarProgress: ProgressRenderer {
 
     init(console: Console) { self.console = console }
 
-    func plan(steps: Int, memoryLimit: Int) {
-        state.withLock { ($0.rate.steps, $0.rate.memoryLimit) = (steps, memoryLimit) }
-    }
+    func plan(_ outline: RunOutline) { state.withLock { $0.rate.outline = outline } }
 
     func begin(_ phase: Phase, step: Int?) {
         state.withLock {
@@ -43,14 +41,20 @@ final class BarProgress: ProgressRenderer {
     private func line(_ rate: ProgressRate, _ update: ProgressUpdate) -> String {
         let width = (console.currentWidth ?? Self.usualWidth) - 1
         var parts = rate.parts(update)
+        let filled = rate.fraction.map(Self.filled) ?? 0
         if let fraction = rate.fraction { parts.insert(Self.bar(fraction), at: 0) }
         var line = String((parts.first ?? "").prefix(width))
         for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }
-        return line
+        // Behind the bracket; signs for colours are no columns, so they come last.
+        guard filled > 0, line.count > filled else { return line }
+        let done = line.dropFirst().prefix(filled)
+        return "[" + console.painted(String(done), .good) + line.dropFirst(1 + filled)
     }
 
+    private static func filled(_ fraction: Double) -> Int { min(barWidth, max(0, Int(fraction * Double(barWidth)))) }
+
     private static func bar(_ fraction: Double) -> String {
-        let filled = min(barWidth, max(0, Int(fraction * Double(barWidth))))
+        let filled = filled(fraction)
         return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: barWidth - filled) + "] "
             + Quantity.decimal(min(100, fraction * 100), places: 0) + " %"
     }

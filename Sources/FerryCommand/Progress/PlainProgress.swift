@@ -10,16 +10,15 @@ final class PlainProgress: ProgressRenderer {
 
     init(console: Console) { self.console = console }
 
-    func plan(steps: Int, memoryLimit: Int) {
-        state.withLock { ($0.rate.steps, $0.rate.memoryLimit) = (steps, memoryLimit) }
-    }
+    func plan(_ outline: RunOutline) { state.withLock { $0.rate.outline = outline } }
 
     func begin(_ phase: Phase, step: Int?) {
-        state.withLock {
-            $0.last = Clock.nanoseconds()
-            $0.rate.step = step
+        let label = state.withLock { state in
+            state.last = Clock.nanoseconds()
+            state.rate.step = step
+            return phase.label(inRehearsal: state.rate.outline?.isRehearsal == true)
         }
-        console.note(step.map { "step \($0): \(phase.label)" } ?? phase.label)
+        console.note(step.map { "step \($0): \(label)" } ?? label)
     }
 
     func show(_ update: ProgressUpdate) {

@@ -12,8 +12,7 @@ struct ProgressRate {
     /// Of the whole command; nil while it is not known.
     private(set) var fraction: Double?
     var step: Int?
-    var steps: Int?
-    var memoryLimit: Int?
+    var outline: RunOutline?
 
     /// Takes an update; a new phase or subject, or work that starts again, starts a new measurement.
     mutating func take(_ update: ProgressUpdate, at now: UInt64) {
@@ -37,8 +36,8 @@ struct ProgressRate {
     /// What one line tells, what matters most first: step and phase, speed, time left, what is at work, memory.
     func parts(_ update: ProgressUpdate) -> [String] {
         var parts: [String] = []
-        if let step, let steps, steps > 1 { parts.append("step \(step) of \(steps)") }
-        parts.append(update.phase.label)
+        if let step, let steps = outline?.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
+        parts.append(update.phase.label(inRehearsal: outline?.isRehearsal == true))
         let countsBytes = update.phase == .snapshot
         if let rate = perSecond(update).map(Quantity.whole) {
             parts.append((countsBytes ? Quantity.sizeText(rate) : "\(Quantity.grouped(rate)) rows") + "/s")
@@ -47,7 +46,7 @@ struct ProgressRate {
         if let resident = ResidentMemory.bytes() {
             parts.append(
                 "memory " + Quantity.sizeText(resident)
-                    + (memoryLimit.map { " of \(Quantity.sizeText(Int64($0)))" } ?? ""))
+                    + (outline.map { " of \(Quantity.sizeText(Int64($0.memoryLimit)))" } ?? ""))
         }
         if let subject = update.subject { parts.append(subject) }
         if let total = update.total, total > 0 {
@@ -64,5 +63,13 @@ struct ProgressRate {
 
 extension Phase {
     /// The phase in a word or two for people.
-    var label: String { self == .cleanUp ? "clean-up" : rawValue }
+    ///
+    /// A rehearsal has its swap, too, in the place of a copy: that it does not touch the store is to be seen.
+    func label(inRehearsal isRehearsal: Bool = false) -> String {
+        switch self {
+        case .cleanUp: "clean-up"
+        case .swap where isRehearsal: "swap of the copy"
+        default: rawValue
+        }
+    }
 }

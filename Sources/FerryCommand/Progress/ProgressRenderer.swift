@@ -2,8 +2,8 @@ internal import FerryBase
 
 /// Shows how far a run has come, on standard error.
 protocol ProgressRenderer: Sendable {
-    /// What is to be done is known: so many steps, within so many bytes of memory.
-    func plan(steps: Int, memoryLimit: Int)
+    /// What is to be done is known.
+    func plan(_ outline: RunOutline)
     /// A phase begins; nothing of it has been done yet. The step counts from 1.
     func begin(_ phase: Phase, step: Int?)
     /// Takes one update, on the thread that does the work.
@@ -14,8 +14,17 @@ protocol ProgressRenderer: Sendable {
     func finish()
 }
 
+/// What a run is going to do, as far as its progress tells it.
+struct RunOutline: Sendable {
+    var steps: Int
+    /// In bytes.
+    var memoryLimit: Int
+    /// Whether it all happens on a copy, and nothing is put in the store's place.
+    var isRehearsal = false
+}
+
 extension ProgressRenderer {
-    func plan(steps: Int, memoryLimit: Int) {}
+    func plan(_ outline: RunOutline) {}
     func finish() {}
 }
 
@@ -34,8 +43,8 @@ enum ProgressForm: String, CaseIterable, Sendable {
         }
     }
 
-    static let option = Syntax.Option.value(
-        "--progress", "FORM",
+    static let option = Syntax.Option.choice(
+        "--progress", "FORM", of: ProgressForm.allCases,
         "auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), json (JSON Lines), none. "
             + "On standard error.")
 }

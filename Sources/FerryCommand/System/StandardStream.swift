@@ -18,6 +18,13 @@ enum StandardStream: Int32, Sendable {
     /// How long a line may be; nil where the stream goes to no terminal.
     var terminalWidth: Int? { isTerminal ? terminalColumns(ofDescriptor: rawValue) : nil }
 
+    /// Whether the terminal, and the one who sits at it, want colours, as https://no-color.org has it.
+    var showsColors: Bool {
+        isTerminal && !Self.isSet("NO_COLOR") && getenv("TERM").map { String(cString: $0) } != "dumb"
+    }
+
+    private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
+
     /// Writes a text; what cannot be written (a closed pipe) is lost, as a reader that went away wanted it.
     @Sendable func write(_ text: String) {
         var text = text

@@ -70,8 +70,8 @@ struct CountedTargets {
                 guard counted.written == rows, rows == 0 || counted.mark == base + rows else {
                     throw FerryError(
                         .internalError,
-                        "Entity mapping \(name) made \(rows) objects with keys after \(base), where those of "
-                            + "\(counted.written) objects up to \(counted.mark) were counted.")
+                        "Entity mapping \(name) made \(rows.counting("object")) with keys after \(base), where those of "
+                            + "\(counted.written.counting("object")) up to \(counted.mark) were counted.")
                 }
             }
         }

@@ -239,7 +239,8 @@ struct InPlaceChecks {
             counts.append(count)
         }
         for (entity, rows) in after.sorted(by: { $0.key < $1.key }) where rows != expected[entity] ?? 0 {
-            throw fail("\(entity) has \(rows) rows instead of \(expected[entity] ?? 0)", entity: entity)
+            throw fail(
+                "\(entity) has \(rows.counting("row")) instead of \((expected[entity] ?? 0).grouped)", entity: entity)
         }
         return counts
     }
@@ -308,7 +309,8 @@ struct InPlaceChecks {
         let wrong = try wrongLinks(of: destination, tables: plan.touched)
         guard wrong.rows > before.wrongLinks, let side = wrong.example else { return }
         throw fail(
-            "\(wrong.rows) links of \(side.entity).\(side.property) lead to objects of another entity",
+            "\(wrong.rows.counting("link")) of \(side.entity).\(side.property) "
+                + "\(wrong.rows == 1 ? "leads to an object" : "lead to objects") of another entity",
             entity: side.entity, property: side.property)
     }
 

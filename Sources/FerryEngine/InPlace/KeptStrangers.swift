@@ -51,8 +51,8 @@ struct KeptStrangers {
     private func refusal(_ rows: Int64, _ entity: String, _ reason: String) -> FerryError {
         FerryError(
             .damagedSource,
-            "\(rows) rows in the table of \(entity) have a Z_ENT that is no entity of that table, and cannot be kept: "
-                + "\(reason).",
+            "\(rows.counting("row")) in the table of \(entity) \(rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table, and "
+                + "cannot be kept: \(reason).",
             remedy: "Leave them out with --damaged drop, or repair them with the app.", place: .init(entity: entity))
     }
 }

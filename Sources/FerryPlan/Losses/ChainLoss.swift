@@ -1,3 +1,4 @@
+internal import FerryBase
 package import FerryModel
 
 /// Something that the store's rows hold and that nothing holds after the migration.
@@ -79,8 +80,8 @@ package struct ChainLoss: Sendable {
     package var amount: String {
         let one = property == nil ? "object" : "value"
         switch count {
-        case .exactly(let number): return "\(number) \(one)\(number == 1 ? "" : "s")"
-        case .about(let number): return "about \(number) \(one)\(number == 1 ? "" : "s")"
+        case .exactly(let number): return number.counting(one)
+        case .about(let number): return "about " + number.counting(one)
         case .some: return "some \(one)s"
         case .unknown: return "an unknown number of \(one)s"
         }

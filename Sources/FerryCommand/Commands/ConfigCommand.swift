@@ -1,0 +1,77 @@
+internal import FerryBase
+
+struct ConfigInitCommand: Command {
+    static let syntax = Syntax(
+        "config init", summary: "Writes ferry.json, which says models, mappings and limits once.",
+        discussion:
+            "The file is read by inspect, plan, migrate, verify and tune: from --config, from beside the models, or "
+            + "from the current folder. Each key stands for an option, and the command line goes before it. Paths in it "
+            + "begin at its own folder. Without --models what lies in the current folder is taken.",
+        options: [
+            .repeated("--models", "PATH", "Model versions to name in it. May be repeated."),
+            .repeated("--mappings", "PATH", "Mapping models to name in it. May be repeated."),
+            .value("--to", "VERSION", "The version to migrate to. Default: none, which is the current version."),
+            .value("--output", "FILE", "Where to write it. Default: ferry.json."),
+        ],
+        example: "ferry config init --models App.xcdatamodeld --mappings Mappings")
+
+    private static let modelSuffixes = [".xcdatamodeld", ".momd", ".xcdatamodel", ".mom"]
+    private static let mappingSuffixes = [".xcmappingmodel", ".cdm"]
+
+    private let models: [String]
+    private let mappings: [String]
+    private let target: String?
+    private let output: String
+
+    init(from arguments: Arguments) throws(FerryError) {
+        models = arguments.values("--models")
+        mappings = arguments.values("--mappings")
+        target = arguments.value("--to")
+        output = arguments.value("--output") ?? ConfigFile.fileName
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        let files = FileLayer()
+        guard try !files.exists(output) else {
+            throw FerryError(
+                .outputExists, "There is a file at \(output) already.",
+                remedy: "Change that one, or name another with --output.")
+        }
+        let here = try files.list(".").map(\.name).sorted()
+        let models = models.isEmpty ? Self.first(of: Self.modelSuffixes, in: here) : models
+        let mappings =
+            mappings.isEmpty ? here.filter { name in Self.mappingSuffixes.contains { name.hasSuffix($0) } } : mappings
+        guard !models.isEmpty else {
+            throw FerryError(
+                .notFound, "There is no model in the current folder.", remedy: "Name one: --models PATH.")
+        }
+        let folder = FileLayer.parent(of: output)
+        for path in models + mappings where try !files.exists(path) {
+            throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
+        }
+        var members: [(String, JSON)] = [
+            ("ferry", .integer(ConfigFile.form)),
+            ("models", .strings(try models.map { try Self.path($0, from: folder) })),
+            ("mappings", .strings(try mappings.map { try Self.path($0, from: folder) })),
+        ]
+        if let target { members.append(("to", .string(target))) }
+        members.append(("limits", .object([("memory", .string("32MiB"))])))
+        try files.replace(output, with: Array((JSON.object(members).pretty + "\n").utf8))
+        console.result([("config", .string(output)), ("content", .object(members))], text: ["Wrote \(output)."])
+        return .success
+    }
+
+    /// The files of the first suffix of which there are any: a bundle holds the versions that may lie beside it.
+    private static func first(of suffixes: [String], in names: [String]) -> [String] {
+        for suffix in suffixes {
+            let found = names.filter { $0.hasSuffix(suffix) }
+            if !found.isEmpty { return found }
+        }
+        return []
+    }
+
+    /// A path as the file is to name it: as it was given where the file lies in the current folder, else in full.
+    private static func path(_ path: String, from folder: String) throws -> String {
+        path.hasPrefix("/") || folder == "." || folder.isEmpty ? path : try FileLayer().realPath(path)
+    }
+}

@@ -1,0 +1,65 @@
+/// What a word of a command line stands for, as far as a shell can complete it.
+enum WordKind: Equatable {
+    case file, folder
+    case oneOf([String])
+    /// A number, a name or a pattern, which no shell can know.
+    case free
+
+    /// Placeholders of help that stand for a path.
+    private static let files: Set<String> = ["FILE", "FILE.html", "MODEL", "NEW", "OLD", "PATH", "SNAPSHOT", "STORE"]
+    private static let folders: Set<String> = ["DIR"]
+
+    private init(_ placeholder: String, _ choices: [String]) {
+        if !choices.isEmpty {
+            self = .oneOf(choices)
+        } else if Self.folders.contains(placeholder) {
+            self = .folder
+        } else {
+            self = Self.files.contains(placeholder) ? .file : .free
+        }
+    }
+
+    /// The kind of an option's value.
+    init(of option: Syntax.Option) { self.init(option.placeholder, option.choices) }
+
+    init(of operand: Syntax.Operand) { self.init(operand.name, operand.choices) }
+}
+
+extension Syntax {
+    /// What the words without dashes stand for: a path where any of them is one.
+    var operandKind: WordKind {
+        let kinds = operands.map { WordKind(of: $0) }
+        return kinds.first { $0 == .file || $0 == .folder } ?? kinds.first ?? .free
+    }
+
+    /// The first word of the name, and the second one of a command that has two.
+    var nameWords: (first: String, second: String?) {
+        let words = name.split(separator: " ").map(String.init)
+        return (words[0], words.count > 1 ? words[1] : nil)
+    }
+}
+
+/// The commands in the order in which a shell meets their words.
+struct CommandWords {
+    struct Group {
+        let name: String
+        /// The commands that begin with the name: one, or those of a family such as `snapshot`.
+        let commands: [Syntax]
+
+        var isFamily: Bool { commands[0].nameWords.second != nil }
+        var summary: String {
+            guard isFamily else { return commands[0].summary }
+            return commands.compactMap { $0.nameWords.second }.joined(separator: ", ")
+        }
+    }
+
+    let groups: [Group]
+
+    init(_ table: [Syntax]) {
+        var names: [String] = []
+        for syntax in table where !names.contains(syntax.nameWords.first) { names.append(syntax.nameWords.first) }
+        groups = names.map { name in Group(name: name, commands: table.filter { $0.nameWords.first == name }) }
+    }
+
+    var families: [Group] { groups.filter(\.isFamily) }
+}

@@ -1,0 +1,126 @@
+internal import FerryBase
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// `ferry.json`: what a project says once, instead of in every command line.
+///
+/// Each of its keys stands for an option, and is passed over by a command without that option. The command line goes
+/// before it.
+struct ConfigFile {
+    static let fileName = "ferry.json"
+    /// The number of this form of the file.
+    static let form: Int64 = 1
+    /// What `--config` takes where no file is to be read.
+    private static let none = "none"
+
+    static let option = Syntax.Option.value(
+        "--config", "FILE",
+        "A file with values for options, which the command line goes before; none for no such file. Default: ferry.json "
+            + "beside the models, else in the current folder, if it is there.")
+
+    let path: String
+    /// The words for each option that the file has a value for; a flag has none.
+    let words: [String: [String]]
+
+    /// What the command line leaves to the file.
+    ///
+    /// - Parameters:
+    ///   - syntax: The command.
+    ///   - config: The value of `--config`.
+    ///   - models: The models that the command line names.
+    /// - Returns: Nil where there is no file.
+    /// - Throws: `notFound` for a file that was named and is not there, `usage` for one that cannot be used.
+    static func find(for syntax: Syntax, config: String?, models: [String]) throws(FerryError) -> ConfigFile? {
+        guard syntax.options.contains(where: { $0.name == option.name }), config != none else { return nil }
+        let files = FileLayer()
+        if let config {
+            guard try files.exists(config) else {
+                throw FerryError(
+                    .notFound, "There is no file at \(config).", remedy: "Check the path after --config.")
+            }
+            return try ConfigFile(config, files)
+        }
+        let folders = models.prefix(1).map { FileLayer.parent(of: $0) } + ["."]
+        for folder in folders {
+            let path = folder == "." ? fileName : "\(folder)/\(fileName)"
+            if try files.exists(path) { return try ConfigFile(path, files) }
+        }
+        return nil
+    }
+
+    private init(_ path: String, _ files: FileLayer) throws(FerryError) {
+        self.path = path
+        let root: ConfigValue
+        do {
+            root = try JSONDecoder().decode(ConfigValue.self, from: Data(try files.read(path, limit: 1 << 20)))
+        } catch let error as FerryError {
+            throw error
+        } catch {
+            throw FerryError(
+                .usage, "\(path) is no JSON that Ferry can read.",
+                remedy: "ferry config init writes one to begin with.",
+                cause: error)
+        }
+        let folder = FileLayer.parent(of: path)
+        var words: [String: [String]] = [:]
+        try Self.read(root, ConfigKey.all, at: "", in: path) { key, value throws(FerryError) in
+            guard let option = key.option, let found = try key.words(value, folder: folder, file: path) else { return }
+            words[option] = found
+        }
+        self.words = words
+    }
+
+    /// Goes through an object and those in it, and refuses what is not known.
+    private static func read(
+        _ value: ConfigValue, _ keys: [ConfigKey], at place: String, in path: String,
+        _ body: (ConfigKey, ConfigValue) throws(FerryError) -> Void
+    ) throws(FerryError) {
+        guard case .object(let members) = value else {
+            throw FerryError(
+                .usage, "\(path): \(place.isEmpty ? "the file" : place) holds no object.",
+                remedy: "docs/config.md describes the file.")
+        }
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            guard let key = keys.first(where: { $0.name == name }) else {
+                let nearest = NearNames.near(to: name, among: keys.map(\.name)).first
+                let known = keys.map(\.name).joined(separator: ", ")
+                throw FerryError(
+                    .usage, "\(path): unknown key \(place.isEmpty ? name : "\(place).\(name)").",
+                    remedy: nearest.map { "Did you mean \($0)?" } ?? "There are: \(known).")
+            }
+            if key.members.isEmpty {
+                try body(key, value)
+            } else {
+                try read(value, key.members, at: name, in: path, body)
+            }
+        }
+    }
+}
+
+/// A value of JSON, as the file may hold it.
+enum ConfigValue: Decodable {
+    case text(String)
+    case number(Int64)
+    case flag(Bool)
+    case list([ConfigValue])
+    case object([String: ConfigValue])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode(Bool.self) {
+            self = .flag(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode([ConfigValue].self) {
+            self = .list(value)
+        } else {
+            self = .object(try container.decode([String: ConfigValue].self))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+/// The table of commands as `ferry help --json` prints it: what completions and manual pages are compared with.
+struct CommandTable: Decodable {
+    struct Command: Decodable, CustomTestStringConvertible {
+        var name: String
+        var summary: String
+        var operands: [Operand]
+        var options: [Option]
+
+        var words: [String] { name.split(separator: " ").map(String.init) }
+        var testDescription: String { name }
+    }
+
+    struct Operand: Decodable {
+        var name: String
+        var choices: [String]
+    }
+
+    struct Option: Decodable {
+        var name: String
+        var letter: String?
+        var value: String?
+        var choices: [String]
+    }
+
+    var commands: [Command]
+
+    static func read() throws -> CommandTable {
+        let output = Captured.run(["help", "--json"], isJSON: true).output
+        return try JSONDecoder().decode(CommandTable.self, from: Data(output.utf8))
+    }
+}

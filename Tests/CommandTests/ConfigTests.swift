@@ -1,0 +1,112 @@
+import FerryCommand
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("ferry.json")
+struct ConfigTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model("App", "App", RouteFolder.entity("Book", "title"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "title", "year"))
+        try app.model("App", "App 3", RouteFolder.entity("Book", "title", "year", "pages"))
+        try app.current("App", "App 3")
+        try app.generate("App", "App", rows: 10)
+    }
+
+    private func write(_ text: String, to name: String = "ferry.json") throws {
+        try text.write(toFile: app.folder.file(name), atomically: true, encoding: .utf8)
+    }
+
+    private func run(_ words: [String], in folder: String? = nil) throws -> FerryBinary.Outcome {
+        try FerryBinary.run(words, in: folder ?? app.folder.path)
+    }
+
+    @Test("What stands in the file need not stand in the command line, which goes before it")
+    func standsIn() throws {
+        try write(#"{ "ferry": 1, "models": ["App.xcdatamodeld"], "to": "App 2", "limits": { "memory": "48MiB" } }"#)
+        let plan = try run(["plan", "App.sqlite"])
+        #expect(plan.exitCode == 0, "\(plan.diagnostics)")
+        #expect(plan.output.contains("Chain    App → App 2\n") && plan.output.contains("Config   ferry.json\n"))
+        #expect(try run(["plan", "App.sqlite", "--to", "App 3"]).output.contains("Chain    App → App 3\n"))
+        #expect(try run(["plan", "App.sqlite", "--config", "none"]).exitCode == 64)
+        // No option of this command, and so none of its business.
+        #expect(try run(["inspect", "App.sqlite"]).output.contains("App"))
+    }
+
+    @Test("The file beside the models goes before that of the current folder, and paths begin at its own")
+    func liesBesideModels() throws {
+        let elsewhere = try TemporaryFolder()
+        try #"{ "to": "nowhere" }"#.write(toFile: elsewhere.file("ferry.json"), atomically: true, encoding: .utf8)
+        try write(#"{ "to": "App 2", "mappings": ["Mappings"] }"#)
+        try FileManager.default.createDirectory(atPath: app.folder.file("Mappings"), withIntermediateDirectories: true)
+        let words = ["plan", app.folder.file("App.sqlite"), "--models", app.folder.file("App.xcdatamodeld")]
+        let plan = try run(words, in: elsewhere.path)
+        #expect(plan.output.contains("Chain    App → App 2\n"), "\(plan.diagnostics)")
+        #expect(try run(words + ["--config", "ferry.json"], in: elsewhere.path).exitCode == 2)
+        #expect(try run(words + ["--config", "gone.json"], in: elsewhere.path).exitCode == 2)
+    }
+
+    @Test("A list of versions is the chain")
+    func readsChain() throws {
+        try write(#"{ "models": "App.xcdatamodeld", "chain": ["App", "App 2", "App 3"] }"#)
+        #expect(try run(["plan", "App.sqlite"]).output.contains("Chain    App → App 2 → App 3\n"))
+    }
+
+    @Test(
+        "What is not known is refused by its name",
+        arguments: [
+            (#"{ "model": [] }"#, "unknown key model"),
+            (#"{ "limits": { "memroy": 1 } }"#, "unknown key limits.memroy"),
+            (#"{ "models": [1] }"#, "the value of models"),
+            (#"{ "refuseLosses": "yes" }"#, "the value of refuseLosses"),
+            (#"{ "limits": 5 }"#, "limits holds no object"), ("[]", "the file holds no object"), ("{", "is no JSON"),
+            (#"{ "verify": "half" }"#, "--verify cannot be"),
+        ])
+    func refusesUnknown(_ text: String, message: String) throws {
+        try write(text)
+        let outcome = try run(["migrate", "App.sqlite", "--models", "App.xcdatamodeld"])
+        #expect(outcome.exitCode == 64)
+        #expect(outcome.diagnostics.contains(message), "\(outcome.diagnostics)")
+    }
+
+    @Test("Options that a file has for another command are no contradiction")
+    func keepsToTheCommand() throws {
+        try write(
+            #"{ "models": "App.xcdatamodeld", "allowedLosses": ["Book.title"], "mappings": [], "snapshots": { "level": 3 } }"#
+        )
+        #expect(try run(["verify", "App.sqlite"]).exitCode == 0)
+        #expect(try run(["migrate", "App.sqlite", "--output", "New.sqlite"]).exitCode == 0)
+    }
+
+    @Test("ferry config init writes a file that plan reads, and never over another one")
+    func writes() throws {
+        #expect(try run(["config", "init", "--to", "App 2"]).exitCode == 0)
+        let text = try String(contentsOfFile: app.folder.file("ferry.json"), encoding: .utf8)
+        #expect(try JSONSchema("config").differences(in: text).isEmpty, "\(text)")
+        #expect(try run(["plan", "App.sqlite"]).output.contains("Chain    App → App 2\n"))
+        let again = try run(["config", "init"])
+        #expect(again.exitCode == 2 && again.diagnostics.contains("already"))
+        let empty = try TemporaryFolder()
+        #expect(try run(["config", "init"], in: empty.path).exitCode == 2)
+    }
+
+    @Test("Each key of the schema is read")
+    func knowsItsSchema() throws {
+        let path = Fixtures.packageRoot + "/docs/schemas/config.schema.json"
+        let schema = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
+        let properties = try #require((schema as? [String: Any])?["properties"] as? [String: Any])
+        // A value that no key takes: the message shows that the key is known, and what it takes.
+        for (name, rule) in properties where name != "ferry" {
+            let members = (rule as? [String: Any])?["properties"] as? [String: Any]
+            for member in members.map({ $0.keys.sorted() }) ?? [""] {
+                try write(member.isEmpty ? #"{ "\#(name)": {} }"# : #"{ "\#(name)": { "\#(member)": {} } }"#)
+                let outcome = try run(["plan", "App.sqlite"])
+                #expect(!outcome.diagnostics.contains("unknown key"), "\(name) \(member): \(outcome.diagnostics)")
+                #expect(outcome.exitCode == 64)
+            }
+        }
+    }
+}

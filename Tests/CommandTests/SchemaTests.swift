@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What commands print, against the schemas of `docs/schemas`.
+@Suite("Schemas")
+struct SchemaTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model("App", "App", RouteFolder.entity("Book", "title", "shelf"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "title", "year"))
+        try app.current("App", "App 2")
+        try app.generate("App", "App", rows: 30)
+    }
+
+    @Test("The output of each command is as its schema says")
+    func describesOutput() throws {
+        let models = ["--models", "App.xcdatamodeld"]
+        let commands: [(schema: String, words: [String], exitCode: Int32)] = [
+            ("inspect", ["inspect", "App.sqlite"] + models, 0), ("inspect", ["inspect", "App.sqlite"], 0),
+            ("diff", ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], 0),
+            ("hashes", ["hashes", "App.xcdatamodeld"], 0),
+            ("plan", ["plan", "App.sqlite"] + models, 0),
+            ("plan", ["plan", "App.sqlite", "--no-infer"] + models, 2),
+            ("status", ["status", "App.sqlite"], 0),
+            ("tune", ["tune", "App.sqlite", "--sizes", "10,20"] + models, 0),
+            ("migrate", ["migrate", "App.sqlite", "--refuse-loss"] + models, 2),
+            ("migrate", ["migrate", "App.sqlite", "--rehearse"] + models, 0),
+            ("migrate", ["migrate", "App.sqlite", "--output", "New.sqlite", "--hold-swap"] + models, 75),
+            ("status", ["status", "New.sqlite"], 0),
+            ("migrate", ["migrate", "App.sqlite", "--output", "New.sqlite"] + models, 0),
+            ("migrate", ["migrate", "App.sqlite"] + models, 0), ("migrate", ["migrate", "App.sqlite"] + models, 0),
+            ("status", ["status", "App.sqlite"], 0),
+            ("verify", ["verify", "App.sqlite"] + models, 0),
+            ("snapshot", ["snapshot", "list", "App.sqlite"], 0),
+            ("snapshot", ["snapshot", "create", "App.sqlite"], 0),
+            ("snapshot", ["snapshot", "verify", "App.sqlite"], 0),
+            ("snapshot", ["snapshot", "restore", "App.sqlite", "--to", "Old.sqlite"], 0),
+            ("snapshot-prune", ["snapshot", "prune", "App.sqlite", "--keep", "1"], 0),
+            ("verify", ["verify", "New.sqlite", "--source", "Old.sqlite"] + models, 2),
+            ("rollback", ["rollback", "App.sqlite"], 0),
+            ("mapping-init", ["mapping", "init", "App.xcdatamodeld:App", "App.xcdatamodeld"], 0),
+            ("mapping-show", ["mapping", "show", "App.json"], 0),
+            ("mapping-check", ["mapping", "check", "App.json"] + models, 2),
+            ("generate", ["generate", "App.xcdatamodeld", "--rows", "5", "--output", "G.sqlite"], 0),
+            ("help", ["help"], 0), ("help", ["help", "plan"], 0), ("version", ["version"], 0),
+            ("completions", ["completions", "fish"], 0), ("manual", ["manual", "plan"], 0),
+            ("manual", ["manual", "--output", "man1"], 0),
+            ("config-init", ["config", "init"], 0), ("error", ["inspect", "none.sqlite"], 2),
+            ("error", ["plan", "App.sqlite", "--to"], 64),
+        ]
+        try
+            #"{ "source": "App", "destination": "App 2", "entityMappings": [ { "name": "B", "source": "Book", "destination": "Book", "attributes": { "none": "1" } } ] }"#
+            .write(toFile: app.folder.file("App.json"), atomically: true, encoding: .utf8)
+        var seen: Set<String> = []
+        for command in commands {
+            let outcome = try FerryBinary.run(command.words + ["--json"], in: app.folder.path)
+            #expect(
+                outcome.exitCode == command.exitCode || command.schema == "verify",
+                "\(command.words): \(outcome.output)")
+            // A refusal is the error alone, but for what plan and migrate know.
+            let isError = outcome.output.contains("\"error\"") && !["plan", "migrate"].contains(command.schema)
+            let name = isError ? "error" : command.schema
+            let differences = try JSONSchema(name).differences(in: outcome.output)
+            #expect(differences.isEmpty, "\(command.words) and \(name): \(differences)")
+            seen.insert(name)
+        }
+        let written = try FileManager.default.contentsOfDirectory(atPath: Fixtures.packageRoot + "/docs/schemas")
+        let names = written.filter { $0.hasSuffix(".schema.json") }.map { String($0.dropLast(12)) }
+        #expect(Set(names).subtracting(seen) == ["config", "progress"], "each schema is tried by a command")
+    }
+
+    @Test("Each line of --progress json is as the schema says")
+    func describesProgress() throws {
+        let outcome = try FerryBinary.run(
+            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--json", "--progress", "json"],
+            in: app.folder.path)
+        let schema = try JSONSchema("progress")
+        let lines = outcome.diagnostics.split(separator: "\n").map(String.init)
+        #expect(lines.contains { $0.contains("\"warning\"") } && lines.count > 5)
+        for line in lines { #expect(try schema.differences(in: line).isEmpty, "\(line)") }
+    }
+
+    @Test("A schema that does not fit is told, key by key")
+    func findsDifferences() throws {
+        let schema = try JSONSchema("config")
+        #expect(try schema.differences(in: #"{ "ferry": 1, "models": ["A"], "limits": { "jobs": 2 } }"#).isEmpty)
+        for text in [
+            #"{ "ferry": 2 }"#, #"{ "models": [1] }"#, #"{ "model": [] }"#, #"{ "limits": { "jobs": true } }"#, "[]",
+            #"{ "verify": "half" }"#,
+        ] {
+            #expect(try schema.differences(in: text).count == 1, "\(text)")
+        }
+        #expect(try !JSONSchema("version").differences(in: #"{ "ferry": 1 }"#).isEmpty)
+    }
+}
