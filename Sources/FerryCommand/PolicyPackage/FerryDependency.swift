@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// The package of Ferry that a package with policies depends on.
