@@ -144,17 +144,17 @@ package struct RunEstimate {
             let elapsed = Self.seconds(from: start, to: now)
             let done = share - (firstShare ?? 0)
             // Of the phase at work, once a tenth of it tells more than what others have taken.
-            if done >= 0.1 {
-                let ownSeconds = elapsed * (1 - share) / done
-                left += ownSeconds
+            let own = done >= 0.1 ? elapsed * (1 - share) / done : nil
+            if own != nil {
                 known.seconds += elapsed
                 known.work += piece.work * done
-            } else {
-                guard known.work > 0 else { return nil }
-                let whole = piece.work * (1 - (firstShare ?? 0)) * secondsPerWork(piece.phase, known)
-                // A phase that takes longer than foreseen is told to be about to end, for nothing else is known.
-                left += max(whole - elapsed, whole / 20)
             }
+            guard known.work > 0 else { return nil }
+            let whole = piece.work * (1 - (firstShare ?? 0)) * secondsPerWork(piece.phase, known)
+            // A phase that takes longer than foreseen is told to be about to end, for nothing else is known.
+            let foreseen = max(whole - elapsed, whole / 20)
+            // Verification counts in leaps, so its count alone is no measure of its time: the middle of both.
+            left += own.map { piece.phase == .verify ? ($0 + foreseen) / 2 : $0 } ?? foreseen
             next = current + 1
         } else {
             next = pieces.count
