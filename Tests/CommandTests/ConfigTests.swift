@@ -40,11 +40,12 @@ struct ConfigTests {
     func liesBesideModels() throws {
         let elsewhere = try TemporaryFolder()
         try #"{ "to": "nowhere" }"#.write(toFile: elsewhere.file("ferry.json"), atomically: true, encoding: .utf8)
-        try write(#"{ "to": "App 2", "mappings": ["Mappings"] }"#)
-        try FileManager.default.createDirectory(atPath: app.folder.file("Mappings"), withIntermediateDirectories: true)
+        try write(#"{ "to": "App 2" }"#)
         let words = ["plan", app.folder.file("App.sqlite"), "--models", app.folder.file("App.xcdatamodeld")]
         let plan = try run(words, in: elsewhere.path)
         #expect(plan.output.contains("Chain    App → App 2\n"), "\(plan.diagnostics)")
+        try write(#"{ "mappings": ["Gone"] }"#)
+        #expect(try run(words, in: elsewhere.path).diagnostics.contains(app.folder.file("Gone")))
         #expect(try run(words + ["--config", "ferry.json"], in: elsewhere.path).exitCode == 2)
         #expect(try run(words + ["--config", "gone.json"], in: elsewhere.path).exitCode == 2)
     }

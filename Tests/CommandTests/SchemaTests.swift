@@ -51,11 +51,14 @@ struct SchemaTests {
             ("config-init", ["config", "init"], 0), ("error", ["inspect", "none.sqlite"], 2),
             ("error", ["plan", "App.sqlite", "--to"], 64),
         ]
-        try
-            #"{ "source": "App", "destination": "App 2", "entityMappings": [ { "name": "B", "source": "Book", "destination": "Book", "attributes": { "none": "1" } } ] }"#
-            .write(toFile: app.folder.file("App.json"), atomically: true, encoding: .utf8)
         var seen: Set<String> = []
         for command in commands {
+            // Only now: a mapping model beside the models would have to be given to those before.
+            if command.schema == "mapping-show" {
+                try app.write(
+                    #"{ "source": "App", "destination": "App 2", "entityMappings": [ { "name": "B", "source": "Book", "#
+                        + #""destination": "Book", "attributes": { "none": "1" } } ] }"#, to: "App.json")
+            }
             let outcome = try FerryBinary.run(command.words + ["--json"], in: app.folder.path)
             #expect(
                 outcome.exitCode == command.exitCode || command.schema == "verify",

@@ -36,13 +36,15 @@ extension MigrationRun {
 
     /// Begins to tell `status` how far the run is.
     func measure(_ plan: MigrationPlan, _ record: RunRecord, _ folder: RunFolder) {
-        let rows = plan.steps.first?.partitions.flatMap(\.entityMappings).map(\.rows).reduce(0, +) ?? 0
         relay.measure(
             by: ProgressMeter(
                 in: folder.path,
                 ProgressMeter.Extent(
-                    runID: record.id, steps: plan.steps.count, rows: rows, takesSnapshot: takesSnapshot,
-                    verifies: configuration.verify != .none, isCopy: plan.steps.map { $0.mode == .copy })))
+                    runID: record.id, steps: plan.steps.count,
+                    work: RunEstimate.Extent(
+                        rows: plan.rowsOfSteps, isCopy: plan.steps.map { $0.mode == .copy },
+                        takesSnapshot: takesSnapshot, verify: configuration.verify,
+                        swaps: place.output == nil && !plan.isInPlace))))
     }
 }
 

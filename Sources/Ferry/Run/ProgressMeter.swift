@@ -13,24 +13,10 @@ internal import Synchronization
 /// beside it, at each new phase and else at most once a second, by a rename and without a sync: it is never read to go
 /// on with a run.
 final class ProgressMeter: Sendable {
-    /// What one phase is of a run, by rule of thumb: rows of a step count 4.
-    private enum Share {
-        static let snapshot = 1.0
-        static let rows = 4.0
-        static let relationships = 1.0
-        static let indexes = 1.0
-        static let verify = 2.0
-    }
-
     struct Extent: Sendable {
         var runID: String
         var steps: Int
-        /// Rows that a step reads, as far as known.
-        var rows: Int64
-        var takesSnapshot: Bool
-        var verifies: Bool
-        /// Whether each step is a copy; one in place relates and indexes its rows as it goes.
-        var isCopy: [Bool]
+        var work: RunEstimate.Extent
     }
 
     private struct State {
@@ -41,23 +27,23 @@ final class ProgressMeter: Sendable {
         var done: [String: Int64] = [:]
         var doneAtStart: Int64?
         var phaseStart: UInt64 = 0
-        var share = 0.0
-        /// Of the run, when this call first knew it.
-        var firstFraction: Double?
-        var firstTime: UInt64 = 0
+        var estimate: RunEstimate
+        var begun: UInt64 = 0
+        /// Of the run; nil before its first phase that counts.
         var fraction: Double?
         var written: UInt64?
     }
 
     private let path: String
     private let extent: Extent
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Not the run's: a file that is written by the clock must not change the count of a run's operations.
     private let files = FileLayer()
 
     init(in folder: String, _ extent: Extent) {
         path = Self.path(in: folder)
         self.extent = extent
+        state = Mutex(State(estimate: RunEstimate(extent.work)))
     }
 
     static func path(in folder: String) -> String { folder + "/progress.json" }
@@ -78,11 +64,11 @@ final class ProgressMeter: Sendable {
             if isNew { enter(update.phase, step, &state) }
             state.subject = update.subject
             if update.phase != .verify || update.total != nil { state.done[update.subject ?? ""] = update.done }
-            if update.phase == .snapshot, let total = update.total, total > 0 {
-                state.share = Double(update.done) / Double(total)
-            } else if extent.rows > 0, [.rows, .relationships, .verify].contains(update.phase) {
-                state.share = min(1, Double(Self.sum(state.done)) / Double(extent.rows))
+            var known: Double?
+            if [.snapshot, .swap].contains(update.phase), let total = update.total, total > 0 {
+                known = Double(update.done) / Double(total)
             }
+            state.estimate.advance(rows: Self.sum(state.done), of: known)
             measure(&state)
             write(&state, isDue: isNew)
             return (state.fraction, secondsLeft(state, at: Clock.nanoseconds()))
@@ -99,54 +85,23 @@ final class ProgressMeter: Sendable {
         state.done = [:]
         state.doneAtStart = nil
         state.phaseStart = Clock.nanoseconds()
-        state.share = 0
+        if state.begun == 0 { state.begun = state.phaseStart }
+        state.estimate.begin(phase, step: step, at: state.phaseStart)
         measure(&state)
     }
 
     private func measure(_ state: inout State) {
-        let now = Clock.nanoseconds()
         if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = Self.sum(state.done) }
-        guard let fraction = fraction(state) else { return }
         // What is estimated may turn out to be more, but a run never goes backwards.
-        state.fraction = max(fraction, state.fraction ?? 0)
-        if state.firstFraction == nil { (state.firstFraction, state.firstTime) = (state.fraction, now) }
+        state.fraction = max(state.phase == .preflight ? 0 : state.estimate.fraction, state.fraction ?? 0)
     }
 
     private static func sum(_ done: [String: Int64]) -> Int64 { done.values.clampedSum }
 
-    private func fraction(_ state: State) -> Double? {
-        var total = extent.takesSnapshot ? Share.snapshot : 0
-        var before = 0.0
-        if state.phase == .preflight { return 0 }
-        if state.phase == .snapshot { before = Share.snapshot * state.share }
-        if state.phase.order > Phase.snapshot.order, extent.takesSnapshot { before = Share.snapshot }
-        let step = state.phase.order >= Phase.swap.order ? extent.steps + 1 : state.step ?? 1
-        for number in 1...max(1, extent.steps) {
-            for (phase, share) in shares(ofStep: number) {
-                total += share
-                if state.phase.order <= Phase.snapshot.order { continue }
-                if number < step || (number == step && phase.order < state.phase.order) { before += share }
-                if number == step, phase == state.phase { before += share * state.share }
-            }
-        }
-        return total > 0 ? min(1, before / total) : nil
-    }
-
-    private func shares(ofStep number: Int) -> [(Phase, Double)] {
-        var shares = [(Phase.rows, Share.rows)]
-        if extent.isCopy.indices.contains(number - 1), extent.isCopy[number - 1] {
-            shares += [(.relationships, Share.relationships), (.indexes, Share.indexes)]
-        }
-        return shares + (extent.verifies ? [(.verify, Share.verify)] : [])
-    }
-
-    /// At the speed of this call so far; nil in its first second, when it means nothing yet.
+    /// Nil in the first second of a call, when it means nothing yet.
     private func secondsLeft(_ state: State, at now: UInt64) -> Double? {
-        let inCall = Double(Clock.nanoseconds(from: state.firstTime, to: now)) / 1e9
-        guard let fraction = state.fraction, let first = state.firstFraction, fraction > first, inCall >= 1 else {
-            return nil
-        }
-        return inCall * (1 - fraction) / (fraction - first)
+        guard Clock.nanoseconds(from: state.begun, to: now) >= 1_000_000_000 else { return nil }
+        return state.estimate.secondsLeft(at: now)
     }
 
     // MARK: The file

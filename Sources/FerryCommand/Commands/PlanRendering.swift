@@ -111,7 +111,7 @@ struct PlanRendering {
             guard let first = run.first, let last = run.last, run.count > 1 else {
                 return run.map { "  \($0.from) → \($0.to)  \($0.reason)" }.joined()
             }
-            return "  \(first.from) → … → \(last.to)  \(run.count) times \(first.reason)"
+            return "  \(first.from) → … → \(last.to)  \(run.count) steps, each \(first.reason)"
         }
     }
 
