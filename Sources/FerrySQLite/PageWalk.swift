@@ -57,7 +57,8 @@ package struct PageWalk {
         isSound = rows != nil
         self.rows = rows ?? [:]
         tallies = isSound ? trees.tallies : [:]
-        connection.report("-- pages of \(schema), as by quick_check", nanoseconds: Clock.nanoseconds(since: time))
+        connection.report(
+            "-- quick_check of \(schema) of \(connection.path)", nanoseconds: Clock.nanoseconds(since: time))
     }
 }
 

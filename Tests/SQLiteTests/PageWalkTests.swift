@@ -30,7 +30,7 @@ struct PageWalkTests {
             CREATE INDEX by_title ON book (title, kind);
             CREATE TABLE link (one INTEGER, other INTEGER, PRIMARY KEY (one, other));
             CREATE TABLE gone (a, b);
-            CREATE TABLE nothing (a);
+            CREATE TABLE vacant (a);
             BEGIN;
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
             INSERT INTO book SELECT i * 3, i % 4, CASE WHEN i % 5 THEN 'title ' || (i * 7919 % 1000) END,
@@ -44,7 +44,7 @@ struct PageWalkTests {
             DELETE FROM book WHERE key % 11 = 0;
             UPDATE book SET title = 'longer than before ' || title WHERE key % 13 = 0;
             DELETE FROM gone WHERE a % 50 <> 0;
-            DROP TABLE IF EXISTS nothing;
+            DROP TABLE vacant;
             ALTER TABLE book ADD COLUMN later INTEGER;
             INSERT INTO book (key, kind, later) VALUES (-5, 9, 1), (9000000000000, 9, NULL);
             COMMIT;

@@ -57,7 +57,7 @@ extension MigrationRun {
     /// - Returns: What does not fit.
     /// - Throws: ``DatabaseError``, ``FerryError``.
     func checkPages(
-        _ store: OpenedStore, after walk: PageWalk?, _ folder: inout RunFolder?
+        _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
     ) throws -> [String] {
         let now = try store.sourceGuard.fingerprint()
         if let known = try folder.flatMap({ try PageMark.read(in: $0, of: now, files: files) }) { return known.found }
