@@ -31,10 +31,13 @@ extension Connection {
         return walk?.isSound == true ? [] : try damagedPagesBySQLite(schema: schema, limit: limit)
     }
 
-    /// The same as SQLite finds it, whatever a walk may have found.
-    package func damagedPagesBySQLite(schema: String = "main", limit: Int = 100) throws(DatabaseError) -> [String] {
+    /// The same as SQLite finds it, whatever a walk may have found; of the whole database, or of one table.
+    package func damagedPagesBySQLite(
+        schema: String = "main", limit: Int = 100, table: String? = nil
+    ) throws(DatabaseError) -> [String] {
         // Of values there may be as many findings as rows; they must not hide those of pages, which come first.
-        let statement = try prepare("PRAGMA \(Connection.quoted(schema)).quick_check(\(limit))")
+        let subject = table.map(Connection.quoted) ?? String(limit)
+        let statement = try prepare("PRAGMA \(Connection.quoted(schema)).quick_check(\(subject))")
         var found: [String] = []
         while try statement.step() {
             let finding = statement.text(0)

@@ -22,8 +22,11 @@ package struct PageWalk {
 
     /// Whether SQLite's own check would find nothing.
     package let isSound: Bool
-    /// Rows of each table.
+    /// Rows of each table that has row ids.
     package let rows: [String: Int64]
+    /// The first and the last row id of each table that has one for every number between them: which row ids there are
+    /// need not be looked up then.
+    package let wholeRanges: [String: ClosedRange<Int64>]
     /// What was counted by a column, by table; a table that could not be counted so is missing.
     package let tallies: [String: RowTally]
 
@@ -54,8 +57,15 @@ package struct PageWalk {
         var walk = TreeWalk(pages, interruption)
         defer { walk.free() }
         let rows = try walk.run(trees)
-        isSound = rows != nil
-        self.rows = rows ?? [:]
+        // Of tables without row ids SQLite also looks whether their keys are in order, which only it can compare.
+        let keyed = rows == nil ? [] : trees.trees.filter(\.isKeyed).map(\.table)
+        var areKeysSound = true
+        for table in keyed where areKeysSound {
+            areKeysSound = try connection.damagedPagesBySQLite(schema: schema, limit: 1, table: table).isEmpty
+        }
+        isSound = rows != nil && areKeysSound
+        self.rows = (rows ?? [:]).mapValues(\.count)
+        wholeRanges = (rows ?? [:]).compactMapValues(\.wholeRange)
         tallies = isSound ? trees.tallies : [:]
         connection.report(
             "-- quick_check of \(schema) of \(connection.path)", nanoseconds: Clock.nanoseconds(since: time))
@@ -67,22 +77,29 @@ private struct TreeRoots {
     struct Tree {
         var root: UInt32
         var isTable: Bool
+        /// Whether it is a table whose rows stand in the b-tree of its key.
+        var isKeyed = false
         var tally: RowTally?
         var table: String
     }
 
     var trees: [Tree] = []
 
-    /// Nil where there is a table whose rows only SQLite can check.
+    /// Nil where the schema is not as any that SQLite writes.
     init?(_ connection: Connection, schema: String, counting counted: [PageWalk.Counted]) throws(DatabaseError) {
         let master = Connection.quoted(schema) + ".sqlite_master"
         let tables = try connection.rows(
             "SELECT name, type = 'table', rootpage FROM \(master) WHERE rootpage > 0 ORDER BY rowid")
         let wanted = Dictionary(counted.map { ($0.table, $0.column) }, uniquingKeysWith: { first, _ in first })
+        let keyed = try Set(
+            connection.rows("SELECT name FROM pragma_table_list WHERE schema = ? AND wr", [.text(schema)])
+                .compactMap { $0[0].text })
         trees.append(Tree(root: 1, isTable: true, tally: nil, table: "sqlite_master"))
         for row in tables {
             guard let name = row[0].text, let root = row[2].integer, root <= UInt32.max else { return nil }
             var tree = Tree(root: UInt32(root), isTable: row[1].integer == 1, tally: nil, table: name)
+            tree.isKeyed = tree.isTable && keyed.contains(name)
+            if tree.isKeyed { tree.isTable = false }
             if tree.isTable, let column = wanted[name] {
                 tree.tally = try RowTally(of: name, by: column, on: connection, schema: schema)
             }
@@ -94,6 +111,20 @@ private struct TreeRoots {
         var tallies: [String: RowTally] = [:]
         for tree in trees { if let tally = tree.tally, tally.isWhole { tallies[tree.table] = tally } }
         return tallies
+    }
+}
+
+/// The rows of one table.
+private struct RowsOfTable {
+    var count: Int64 = 0
+    /// Nil where there are none.
+    var first: Int64?
+    var last: Int64?
+
+    var wholeRange: ClosedRange<Int64>? {
+        guard let first, let last else { return nil }
+        let (width, isTooWide) = last.subtractingReportingOverflow(first)
+        return !isTooWide && width == count - 1 ? first...last : nil
     }
 }
 
@@ -135,7 +166,7 @@ private struct TreeWalk {
     private var links: [UnsafeMutablePointer<ferry_link>] = []
     private var leafLevel: Int?
     private var walked = 0
-    private var rows: Int64 = 0
+    private var rows = RowsOfTable()
 
     init(_ pages: WalkedPages, _ interruption: Interruption) {
         self.pages = pages
@@ -154,15 +185,15 @@ private struct TreeWalk {
     }
 
     /// Rows by table; nil where something is not as it must be.
-    mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: Int64]? {
+    mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
         // SQLite never uses the page at 1 GiB, where its locks are.
         if pages.lockPage <= pages.count { _ = place(pages.lockPage) }
         let largest = trees.trees.map(\.root).max() ?? 0
         guard hasMap ? largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else { return nil }
-        var counts: [String: Int64] = [:]
+        var counts: [String: RowsOfTable] = [:]
         for tree in trees.trees {
             if hasMap, tree.root > 1, try !maps(tree.root, .root, 0) { return nil }
-            (leafLevel, rows) = (nil, 0)
+            (leafLevel, rows) = (nil, RowsOfTable())
             var low: Int64?
             guard try walk(tree.root, level: 0, of: tree.isTable, tree.tally, &low, high: .max) else { return nil }
             if tree.isTable { counts[tree.table] = rows }
@@ -179,9 +210,11 @@ private struct TreeWalk {
     ///   - tally: Counts the records of a table.
     ///   - low: The last key before; those of the page are above it, and the last of them is the next one's.
     ///   - high: The highest key that there may be.
+    ///   - run: How many pages from it on are leaves that come next.
     /// - Returns: Whether all is as it must be.
     private mutating func walk(
-        _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64
+        _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64,
+        run: UInt32 = 1
     ) throws(DatabaseError) -> Bool {
         guard level < Self.levels, place(page) else { return false }
         walked += 1
@@ -189,7 +222,7 @@ private struct TreeWalk {
         if level == links.count { links.append(.allocate(capacity: Int(usable) / 6 + 1)) }
         let links = links[level]
         var found = ferry_page()
-        guard let bytes = try pages.bytes(of: page),
+        guard let bytes = try pages.bytes(of: page, run: run),
             ferry_page_parse(
                 bytes, page == 1 ? 100 : 0, usable, tally?.pointer, &found, links) != 0,
             (found.is_table != 0) == isTable
@@ -202,23 +235,40 @@ private struct TreeWalk {
         if found.is_leaf != 0 {
             guard leafLevel ?? level == level, found.cells > 0 || level == 0 else { return false }
             leafLevel = level
-            rows += Int64(found.cells)
+            rows.count += Int64(found.cells)
             guard isTable, found.cells > 0 else { return true }
             guard low.map({ found.first > $0 }) ?? true, found.last <= high else { return false }
-            low = found.last
+            rows.first = rows.first ?? found.first
+            (rows.last, low) = (found.last, found.last)
             return true
         }
         // Each cell of an interior page leads to a child, so it has a link.
+        var run: UInt32 = 1
         for index in 0..<Int(found.links) {
             let link = links[index]
+            run = run > 1 ? run - 1 : leavesInOrder(links, from: index, count: Int(found.links), at: level + 1)
             if hasMap, try !maps(link.child, .tree, page) { return false }
             let limit = isTable ? link.key : high
             if isTable, limit > high || low.map({ limit <= $0 }) ?? false { return false }
-            guard try walk(link.child, level: level + 1, of: isTable, tally, &low, high: limit) else { return false }
+            guard try walk(link.child, level: level + 1, of: isTable, tally, &low, high: limit, run: run) else {
+                return false
+            }
             if isTable { low = limit }
         }
         if hasMap, try !maps(found.right_child, .tree, page) { return false }
         return try walk(found.right_child, level: level + 1, of: isTable, tally, &low, high: high)
+    }
+
+    /// How many leaves lie one after another in the file, as a page's cells lead to them.
+    private func leavesInOrder(
+        _ links: UnsafeMutablePointer<ferry_link>, from index: Int, count: Int, at level: Int
+    ) -> UInt32 {
+        guard leafLevel == level else { return 1 }
+        var run: UInt32 = 1
+        while run < pages.most, index + Int(run) < count, links[index + Int(run)].child == links[index].child &+ run {
+            run += 1
+        }
+        return run
     }
 
     /// Follows what of a long value does not stand in its cell.

@@ -1,10 +1,7 @@
 internal import CSQLite
 
-/// The pages of a database as a walk over its b-trees asks for them: mostly one after another, now and then from
-/// elsewhere.
-///
-/// Pages that are asked for in order are read many at a time, others alone; what was read for nothing makes the next
-/// reading shorter.
+/// The pages of a database as a walk over its b-trees asks for them: each once, and those that lie one after another
+/// many at a time.
 struct WalkedPages {
     /// What `auto_vacuum` notes of a page.
     enum Kind: UInt8 { case root = 1, free, firstOverflow, overflow, tree }
@@ -26,9 +23,8 @@ struct WalkedPages {
     private let window: UnsafeMutableRawPointer
     private var first: UInt32 = 0
     private var filled: UInt32 = 0
-    /// How many pages of the window were asked for.
-    private var used: UInt32 = 0
-    private let most: UInt32
+    /// Pages that are read at once at most.
+    let most: UInt32
     private let word: UnsafeMutableRawBufferPointer
 
     /// Pages of notes, each in the place that its number gives it.
@@ -72,19 +68,19 @@ struct WalkedPages {
     // MARK: Pages
 
     /// The bytes of a page, until the next call; nil for one that the file does not have.
-    mutating func bytes(of page: UInt32) throws(DatabaseError) -> UnsafePointer<UInt8>? {
+    ///
+    /// - Parameters:
+    ///   - page: The page.
+    ///   - run: How many pages from it on will be asked for next.
+    mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
-        if page < first || page - first >= filled { try fill(from: page) }
-        used += 1
+        if page < first || page - first >= filled {
+            let pages = max(1, min(run, most, count - page + 1))
+            filled = 0
+            try read(page, pages, into: window)
+            (first, filled) = (page, pages)
+        }
         return UnsafeRawPointer(window + Int(page - first) * pageSize).assumingMemoryBound(to: UInt8.self)
-    }
-
-    private mutating func fill(from page: UInt32) throws(DatabaseError) {
-        let wanted = used >= filled ? max(1, filled) * 2 : max(1, used)
-        let pages = min(wanted, most, count - page + 1)
-        (filled, used) = (0, 0)
-        try read(page, pages, into: window)
-        (first, filled) = (page, pages)
     }
 
     private func read(_ page: UInt32, _ pages: UInt32, into place: UnsafeMutableRawPointer) throws(DatabaseError) {

@@ -29,6 +29,7 @@ struct PageWalkTests {
             CREATE TABLE book (key INTEGER PRIMARY KEY, kind INTEGER, title TEXT, price REAL, cover BLOB);
             CREATE INDEX by_title ON book (title, kind);
             CREATE TABLE link (one INTEGER, other INTEGER, PRIMARY KEY (one, other));
+            CREATE TABLE keyed (name TEXT PRIMARY KEY, other) WITHOUT ROWID;
             CREATE TABLE gone (a, b);
             CREATE TABLE vacant (a);
             BEGIN;
@@ -41,6 +42,7 @@ struct PageWalkTests {
             INSERT INTO link SELECT i * 7919 % 104729, i FROM n;
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
             INSERT INTO gone SELECT i, randomblob(200) FROM n;
+            INSERT INTO keyed SELECT DISTINCT title, price FROM book WHERE title IS NOT NULL GROUP BY title;
             DELETE FROM book WHERE key % 11 = 0;
             UPDATE book SET title = 'longer than before ' || title WHERE key % 13 = 0;
             DELETE FROM gone WHERE a % 50 <> 0;
@@ -70,6 +72,7 @@ struct PageWalkTests {
             for table in ["book", "link", "gone"] {
                 #expect(try walk.rows[table] == connection.integer("SELECT count(*) FROM \(table)"), "\(table)")
             }
+            #expect(walk.wholeRanges["link"] == 1...700 && walk.wholeRanges["book"] == nil)
             let tally = try #require(walk.tallies["book"])
             let kinds = try connection.rows("SELECT kind, count(*) FROM book GROUP BY kind")
             #expect(tally.rows == Dictionary(uniqueKeysWithValues: kinds.map { ($0[0].integer ?? 0, $0[1].integer ?? 0) }))
@@ -105,8 +108,9 @@ struct PageWalkTests {
         try connection.execute("DELETE FROM book WHERE kind = 'text'; ALTER TABLE book ADD COLUMN b DEFAULT 7")
         found = try #require(try walk(connection))
         #expect(found.isSound && found.tallies.isEmpty)
-        try connection.execute("CREATE TABLE keyed (a PRIMARY KEY) WITHOUT ROWID")
-        #expect(try walk(connection)?.isSound != true)
+        try connection.execute("CREATE TABLE keyed (a PRIMARY KEY) WITHOUT ROWID; INSERT INTO keyed VALUES (1)")
+        found = try #require(try walk(connection))
+        #expect(found.isSound && found.rows["keyed"] == nil)
     }
 
     @Test("It needs a transaction, and a stop ends it")
