@@ -67,11 +67,13 @@ struct WalkedPages {
 
     // MARK: Pages
 
-    /// The bytes of a page, until the next call; nil for one that the file does not have.
+    /// Reads a page.
     ///
     /// - Parameters:
     ///   - page: The page.
     ///   - run: How many pages from it on will be asked for next.
+    /// - Returns: Its bytes, until the next call; nil for one that the file does not have.
+    /// - Throws: ``DatabaseError``.
     mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
         if page < first || page - first >= filled {

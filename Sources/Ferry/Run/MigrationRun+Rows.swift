@@ -34,6 +34,8 @@ extension MigrationRun {
     ///   - isPastSnapshot: Whether nothing that follows needs to know the rows.
     ///   - counted: Rows that an earlier call has counted.
     ///   - folder: The run's, where there is one.
+    /// - Returns: The plan, and what was found on the way.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
     func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
         counted: [String: Int64]?, in folder: RunFolder?

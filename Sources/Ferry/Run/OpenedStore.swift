@@ -59,6 +59,8 @@ struct OpenedStore {
     ///   - version: The store's version.
     ///   - counting: How rows are counted.
     ///   - walk: Walks over the store's pages, if that is to be done, and counts on the way.
+    /// - Returns: Both.
+    /// - Throws: ``FerryError``.
     func inspect(
         _ version: ModelVersion, counting: StoreInspection.Counting,
         _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }

@@ -20,7 +20,9 @@ struct RowChecks {
     static func areAsked(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
-            || mappingsWithoutFilter(step).contains { step.resolved.mandatoryValues(of: $0).contains(where: \.wasOptional) }
+            || mappingsWithoutFilter(step).contains { mapping in
+                step.resolved.mandatoryValues(of: mapping).contains(where: \.wasOptional)
+            }
     }
 
     private static func mappingsWithoutFilter(_ step: StepPlan) -> [ResolvedEntityMapping] {

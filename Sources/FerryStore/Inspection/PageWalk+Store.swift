@@ -1,15 +1,15 @@
-internal import FerryModel
 package import FerryBase
+internal import FerryModel
 package import FerrySQLite
 
 extension PageWalk {
-    /// Walks over the pages of a store, and counts the rows of each entity and the values that they lack.
+    /// Walks over the pages of a store, and counts the rows of each entity and the values that they lack; nil where only
+    /// SQLite can check the pages.
     ///
     /// - Parameters:
     ///   - layout: The store's actual layout.
     ///   - connection: In a transaction such as ``PageReader`` asks for.
     ///   - stop: Ends the walk as it would end a statement.
-    /// - Returns: Nil where only SQLite can check the pages.
     /// - Throws: ``DatabaseError``.
     package init?(
         of layout: StoreLayout, on connection: Connection, stop: StopRequest = StopRequest()

@@ -31,10 +31,7 @@ struct IntegrityCheck: Check {
                 OR sql LIKE '%STRICT%' OR sql LIKE 'CREATE VIRTUAL%')
             """)
         guard asksForMore == nil else { return false }
-        let isOwn = !connection.isInTransaction
-        if isOwn { try connection.execute("BEGIN") }
-        let walk = try PageWalk(connection, schema: "destination", stop: context.verification.stop)
-        if isOwn { try connection.execute("COMMIT") }
-        return walk?.isSound == true
+        let walk = { try PageWalk(connection, schema: "destination", stop: context.verification.stop) }
+        return try (connection.isInTransaction ? walk() : connection.transaction("BEGIN", walk))?.isSound == true
     }
 }
