@@ -1,11 +1,12 @@
 // SQLite for Swift: what the importer cannot see by itself, the variadic
-// configuration calls and the two special destructors; and loops over columns.
+// configuration calls and the two special destructors; loops over columns, and over the cells of pages.
 #ifndef FERRY_CSQLITE_SHIM_H
 #define FERRY_CSQLITE_SHIM_H
 
 #include <sqlite3.h>
 #include <string.h>
 
+#include "pages.h"
 #include "rows.h"
 
 /// Sets a boolean connection option (`sqlite3_db_config`).

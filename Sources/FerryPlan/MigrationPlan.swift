@@ -59,21 +59,6 @@ package struct StepPlan: Sendable {
     package var isApartBecause: String?
     /// Rows of each entity that the step reads, where they are known for certain beforehand.
     package var sourceRows: [String: Int64]?
-    /// Tables of the store whose rows were not looked at beforehand: the run finds out how many there are, and whether
-    /// all of them are of an entity, while it writes them.
-    package private(set) var uncounted: Set<String> = []
-
-    /// Leaves it to the run to count the rows of some tables.
-    package mutating func leaveUncounted(_ tables: Set<String>, of entities: Set<String>) {
-        uncounted = tables
-        for entity in entities { sourceRows?[entity] = nil }
-        for partition in partitions.indices {
-            for place in partitions[partition].entityMappings.indices
-            where entities.contains(partitions[partition].entityMappings[place].mapping.source) {
-                partitions[partition].entityMappings[place].isEstimated = true
-            }
-        }
-    }
 
     package init(
         mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan],

@@ -1,3 +1,5 @@
+package import FerryBase
+
 extension Connection {
     /// How `PRAGMA quick_check` begins what it says of values, in the versions of SQLite that say it.
     ///
@@ -10,17 +12,32 @@ extension Connection {
 
     /// Looks through all pages of the database: b-trees, overflow pages, free pages, and the order of the keys.
     ///
-    /// Reads every page, and those of tables twice. Memory: one bit per page beside the cache. Anything that a stop asks
-    /// to end throws an error that ``DatabaseError/isInterrupted``.
+    /// Reads every page once where all fit (``PageWalk``); else SQLite is asked, which reads those of tables twice.
+    /// Memory: one bit per page beside the cache. Anything that a stop asks to end throws an error that
+    /// ``DatabaseError/isInterrupted``.
     ///
     /// - Parameters:
     ///   - schema: The name under which the database is attached.
     ///   - limit: How many findings are enough.
+    ///   - walk: A walk over the pages as they are now, where there was one.
+    ///   - stop: Ends the walk.
     /// - Returns: What does not fit, in SQLite's words: tables' pages and cells, no values. Empty for a sound file.
     /// - Throws: ``DatabaseError``.
-    package func damagedPages(schema: String = "main", limit: Int = 100) throws(DatabaseError) -> [String] {
+    package func damagedPages(
+        schema: String = "main", limit: Int = 100, after walk: PageWalk? = nil, stop: StopRequest = StopRequest()
+    ) throws(DatabaseError) -> [String] {
+        var walk = walk
+        if walk == nil { walk = try PageWalk(self, schema: schema, stop: stop) }
+        return walk?.isSound == true ? [] : try damagedPagesBySQLite(schema: schema, limit: limit)
+    }
+
+    /// The same as SQLite finds it, whatever a walk may have found; of the whole database, or of one table.
+    package func damagedPagesBySQLite(
+        schema: String = "main", limit: Int = 100, table: String? = nil
+    ) throws(DatabaseError) -> [String] {
         // Of values there may be as many findings as rows; they must not hide those of pages, which come first.
-        let statement = try prepare("PRAGMA \(Connection.quoted(schema)).quick_check(\(limit))")
+        let subject = table.map(Connection.quoted) ?? String(limit)
+        let statement = try prepare("PRAGMA \(Connection.quoted(schema)).quick_check(\(subject))")
         var found: [String] = []
         while try statement.step() {
             let finding = statement.text(0)

@@ -154,7 +154,7 @@ struct DamagedPagesTests {
         var configuration = Configuration(budget: .nanoseconds(1))
         configuration.leastMarkedSeconds = 0
         configuration.trace = { event in
-            if event.text.contains("quick_check"), event.text.contains("main") { checks.withLock { $0 += 1 } }
+            if event.text == "-- quick_check of main of \(small.store)" { checks.withLock { $0 += 1 } }
         }
         let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
         #expect(error.code == .budgetSpent && checks.withLock { $0 } == 1, "\(error)")

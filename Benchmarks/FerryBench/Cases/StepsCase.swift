@@ -38,7 +38,10 @@ struct StepsCase: BenchmarkCase {
         else {
             throw FerryError(.internalError, "The migration took \(steps) steps and was \(report.mode).")
         }
-        for phase in report.phases { probe.note("\(phase.name), s", phase.seconds) }
+        for phase in report.phases {
+            probe.note("\(phase.name), s", phase.seconds)
+            if let bytes = phase.bytesRead { probe.note("\(phase.name), bytes read", Double(bytes)) }
+        }
         if let bytes = report.bytesRead { probe.note("bytes read", Double(bytes)) }
     }
 

@@ -18,6 +18,8 @@ struct LaterSteps {
     let connection: Connection
     /// Names of objects that the first step leaves out.
     let dropping: Set<String>
+    /// Has counted rows without a value.
+    let walk: PageWalk?
 
     private typealias Value = MappingResolution.UniquenessCheck.Value
     private typealias Path = [(step: Int, mapping: ResolvedEntityMapping)]
@@ -29,11 +31,11 @@ struct LaterSteps {
         for (index, step) in plan.steps.enumerated().dropFirst() {
             // What only counts of rows decide.
             if let rows = step.sourceRows {
-                let known = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
+                let known = RowChecks(connection: connection, layout: layout, rows: rows, step: step, walk: walk)
                 refusals += known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
             }
             guard let first = plan.steps.first?.sourceRows else { break }
-            let checks = RowChecks(connection: connection, layout: layout, rows: first, step: step)
+            let checks = RowChecks(connection: connection, layout: layout, rows: first, step: step, walk: walk)
             refusals += try emptyValues(of: step, index, checks)
             refusals += try valuesMissingOnTheWay(step, index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })

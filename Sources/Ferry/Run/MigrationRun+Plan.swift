@@ -3,6 +3,7 @@ internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 
 extension MigrationRun {
@@ -21,8 +22,12 @@ extension MigrationRun {
         }
         let inspection: StoreInspection
         let layout: StoreLayout
+        var walk: PageWalk?
         do {
-            (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated)
+            (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated) { layout in
+                if checksRows { walk = try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop) }
+                return walk
+            }
         } catch {
             throw FerryError.beforeRun(error, on: place.store)
         }
@@ -42,12 +47,13 @@ extension MigrationRun {
         ).find()
         guard var preflight else { return report }
         preflight.soundTables = inspection.soundTables
+        preflight.walk = walk
         if checksRows {
             let (refusals, findings) = try preflight.check()
             report.refusals += refusals
             report.refusals += try LaterSteps(
                 plan: plan, layout: layout, connection: store.sourceGuard.connection,
-                dropping: Set(configuration.dropUnknown)
+                dropping: Set(configuration.dropUnknown), walk: walk
             ).refusals()
             report.refusals += try diskNeed(plan, store, scratch: report.steps.map(\.scratchBytes)).refusals()
             report.warnings += findings.warnings

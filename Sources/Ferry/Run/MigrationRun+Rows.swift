@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 
 extension MigrationRun {
@@ -14,8 +15,8 @@ extension MigrationRun {
         var writesRows = true
         /// Tables that were seen to hold no row of an unknown entity.
         var soundTables: Set<String> = []
-        /// Tables whose rows were counted.
-        var countedTables: Set<String> = []
+        /// What was found on the way over the store's pages, where they were walked over.
+        var walk: PageWalk?
     }
 
     /// A store whose pages are looked at in no time, so that there is no reason not to.
@@ -25,9 +26,19 @@ extension MigrationRun {
     ///
     /// A step in place that writes no row (a renaming, a new attribute without default) takes as long on two million
     /// rows as on none; counting them would take longer than all the rest.
+    ///
+    /// - Parameters:
+    ///   - store: The store, under its guard.
+    ///   - version: Its version.
+    ///   - target: The version that it is to have.
+    ///   - isPastSnapshot: Whether nothing that follows needs to know the rows.
+    ///   - counted: Rows that an earlier call has counted.
+    ///   - folder: The run's, where there is one.
+    /// - Returns: The plan, and what was found on the way.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
     func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
-        counted: [String: Int64]?
+        counted: [String: Int64]?, in folder: RunFolder?
     ) throws -> Planned {
         if let counted {
             let layout = try store.inspect(version, counting: .estimated).1
@@ -37,59 +48,46 @@ extension MigrationRun {
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
             var planned = try planned(store, from: version, to: target, .estimated)
-            if let inPlace = try singleStep(planned.plan, store) {
-                planned.writesRows = !inPlace.touched.isEmpty
-                if !planned.writesRows { return planned }
-                if !countsBeforehand, !inPlace.counted.isEmpty {
-                    return try leavingUncounted(inPlace.counted, store, from: version, to: target)
-                }
+            if try writesNoRow(planned.plan, store) {
+                planned.writesRows = false
+                return planned
             }
         }
-        return try planned(store, from: version, to: target, isPastSnapshot ? .estimated : .exact)
-    }
-
-    /// The plan of a step in place whose statements count the rows of some tables, and look at them, as they write them.
-    private func leavingUncounted(
-        _ tables: Set<String>, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion
-    ) throws -> Planned {
-        var planned = try planned(store, from: version, to: target, .exactBut(tables))
-        // Of a table that is small the rows are known all the same.
-        let uncounted = tables.subtracting(planned.countedTables)
-        guard planned.plan.steps.count == 1, planned.plan.steps[0].mode == .inPlace, !uncounted.isEmpty else {
-            return planned
+        guard !isPastSnapshot else { return try planned(store, from: version, to: target, .estimated) }
+        // The pages are checked before anything else, so what is to be counted is counted on the way.
+        var walk: PageWalk?
+        var planned = try planned(store, from: version, to: target, .exact) { layout in
+            walk = try walkPages(of: store, layout, folder)
+            return walk
         }
-        let entities = planned.layout.tablesInOrder.filter { uncounted.contains($0.name) }
-            .flatMap { planned.layout.entities(inTableOf: $0.root) }
-        planned.plan.steps[0].leaveUncounted(uncounted, of: Set(entities))
-        planned.soundTables.formUnion(uncounted)
+        planned.walk = walk
         return planned
     }
 
     private func planned(
-        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting,
+        _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }
     ) throws -> Planned {
-        var isEstimated = false
-        if case .estimated = counting { isEstimated = true }
-        let (inspection, layout) = try store.inspect(version, counting: counting)
+        let (inspection, layout) = try store.inspect(version, counting: counting, walk)
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = try makePlan(from: version, to: target, store, layout, rows: rows, areRowsEstimated: isEstimated)
-        return Planned(
-            plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables,
-            countedTables: Set(inspection.entities.filter { !$0.isEstimated }.map(\.table)))
+        let plan = try makePlan(
+            from: version, to: target, store, layout, rows: rows, areRowsEstimated: counting == .estimated)
+        return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables)
     }
 
-    /// The statements of a plan that is one step in place and asks nothing of the rows; nil for every other plan.
-    private func singleStep(_ plan: MigrationPlan, _ store: OpenedStore) throws -> InPlacePlan? {
+    /// Whether a plan is one step in place that writes no row and asks nothing of any.
+    private func writesNoRow(_ plan: MigrationPlan, _ store: OpenedStore) throws -> Bool {
         guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let step = plan.steps.first,
             step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty, step.needsUniqueValues.isEmpty,
             step.needsValues.isEmpty
-        else { return nil }
+        else { return false }
         do {
             return try InPlaceRun.plan(
-                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown)
+            ).touched.isEmpty
         } catch is FerryError {
             // What stands in the way is said when the plan is made of counted rows.
-            return nil
+            return false
         }
     }
 }

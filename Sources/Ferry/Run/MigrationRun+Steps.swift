@@ -113,14 +113,17 @@ extension MigrationRun {
     ///
     /// What could be known before the run was asked in preflight; this stops where only now it can be.
     private func checkRows(_ step: StepPlan, _ path: String) throws {
+        guard RowChecks.areAsked(by: step) else { return }
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             try connection.shareCaches(configuration.memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
-            let inspection = try StoreInspection(of: layout, on: connection)
+            try connection.execute("BEGIN")
+            let walk = try PageWalk(of: layout, on: connection, stop: stop)
+            let inspection = try StoreInspection(of: layout, on: connection, walk: walk)
             let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-            let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step)
+            let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step, walk: walk)
             var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
             refusals += try checks.emptyValues() + checks.valuesMissingOnTheWay() + checks.duplicates()
             guard var first = refusals.first else { return }

@@ -24,8 +24,8 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// What keeps the target from being laid out, since no rule tells its names.
     var nameRefusals: [FerryError] = []
-    /// Whether no row may be left to be counted while it is written.
-    private(set) var countsBeforehand = false
+    /// What the walk over the store's pages took; see ``walkPages(of:_:_:)``.
+    var walkSeconds = 0.0
     /// Whether an earlier call had done a part of the work.
     var isResumed = false
     /// What the phases of earlier calls have taken.
@@ -53,17 +53,6 @@ final class MigrationRun {
     // MARK: The way of a migration
 
     func run() throws -> MigrationReport {
-        do {
-            return try begin()
-        } catch let error as FerryError where error.cause is OtherRows.NeedsCounts {
-            // Everything was rolled back. What a look at all rows beforehand finds is said as ever.
-            try RunFolder(path: place.runFolder, files: files).remove()
-            countsBeforehand = true
-            return try begin()
-        }
-    }
-
-    private func begin() throws -> MigrationReport {
         var folder: RunFolder?
         var record: RunRecord?
         if try RunFolder.exists(place.runFolder, files: files) {
@@ -127,7 +116,7 @@ final class MigrationRun {
         let planned: Planned
         do {
             planned = try self.planned(
-                store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+                store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted, in: found)
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
@@ -229,7 +218,8 @@ final class MigrationRun {
         else { return Findings() }
         preflight.writesRows = planned.writesRows
         preflight.soundTables = planned.soundTables
-        if planned.writesRows { preflight.damagedPages = try checkPages(store, &folder) }
+        preflight.walk = planned.walk
+        if planned.writesRows { preflight.damagedPages = try checkPages(store, after: planned.walk, &folder) }
         var (refusals, findings) = try preflight.check()
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
@@ -240,7 +230,7 @@ final class MigrationRun {
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try LaterSteps(
             plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
-            dropping: Set(configuration.dropUnknown)
+            dropping: Set(configuration.dropUnknown), walk: planned.walk
         ).refusals()
         refusals += try diskNeed(plan, store, scratch: scratch).refusals()
         try Self.refuse(refusals)

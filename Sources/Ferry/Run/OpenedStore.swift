@@ -54,10 +54,23 @@ struct OpenedStore {
     }
 
     /// The store's rows per entity, and its layout.
-    func inspect(_ version: ModelVersion, counting: StoreInspection.Counting) throws -> (StoreInspection, StoreLayout) {
+    ///
+    /// - Parameters:
+    ///   - version: The store's version.
+    ///   - counting: How rows are counted.
+    ///   - walk: Walks over the store's pages, if that is to be done, and counts on the way.
+    /// - Returns: Both.
+    /// - Throws: ``FerryError``.
+    func inspect(
+        _ version: ModelVersion, counting: StoreInspection.Counting,
+        _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }
+    ) throws -> (StoreInspection, StoreLayout) {
         do {
             let layout = try StoreLayout.actual(for: version.model, on: sourceGuard.connection)
-            return (try StoreInspection(of: layout, on: sourceGuard.connection, counting: counting), layout)
+            let connection = sourceGuard.connection
+            return (
+                try StoreInspection(of: layout, on: connection, counting: counting, walk: walk(layout)), layout
+            )
         } catch {
             throw FerryError.wrapping(error, on: path)
         }

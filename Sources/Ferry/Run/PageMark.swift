@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerrySQLite
+internal import FerryStore
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -36,20 +37,34 @@ struct PageMark: Codable {
 }
 
 extension MigrationRun {
+    /// Walks over the store's pages, unless an earlier call has checked them: what the plan and preflight ask of the rows
+    /// is counted on the way.
+    func walkPages(of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?) throws -> PageWalk? {
+        let now = try store.sourceGuard.fingerprint()
+        if let folder, try PageMark.read(in: folder, of: now, files: files) != nil { return nil }
+        relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
+        let time = Clock.nanoseconds()
+        defer { walkSeconds = seconds(since: time) }
+        return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
+    }
+
     /// Checks the store's pages, unless an earlier call did.
     ///
     /// - Parameters:
     ///   - store: The store, under its guard.
+    ///   - walk: The walk of this call, where there was one.
     ///   - folder: The run's, made here where the check took so long that it is worth keeping.
     /// - Returns: What does not fit.
     /// - Throws: ``DatabaseError``, ``FerryError``.
-    func checkPages(_ store: OpenedStore, _ folder: inout RunFolder?) throws -> [String] {
+    func checkPages(
+        _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
+    ) throws -> [String] {
         let now = try store.sourceGuard.fingerprint()
         if let known = try folder.flatMap({ try PageMark.read(in: $0, of: now, files: files) }) { return known.found }
-        relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
+        if walk == nil { relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store"))) }
         let time = Clock.nanoseconds()
-        let found = try store.sourceGuard.connection.damagedPages()
-        guard seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
+        let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
+        guard walkSeconds + seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
         try PageMark(store: now, found: found).save(in: place, files: files)

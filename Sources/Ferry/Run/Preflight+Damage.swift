@@ -10,7 +10,8 @@ internal import FerryStore
 extension Preflight {
     func findDamage(_ outcome: inout PreflightOutcome) throws {
         outcome.findings.damage = try StoreDamage.scan(
-            layout, on: store.sourceGuard.connection, missingValues: false, soundTables: soundTables)
+            layout, on: store.sourceGuard.connection, missingValues: false, soundTables: soundTables,
+            walk: walk)
         for damage in outcome.findings.damage {
             switch damage.kind {
             // Healed in a copy, where the run counts what of it is carried at all.

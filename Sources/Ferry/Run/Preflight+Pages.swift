@@ -8,7 +8,7 @@ extension Preflight {
 
     /// - Returns: Whether the rows can be looked at.
     func findDamagedPages(_ outcome: inout PreflightOutcome) throws -> Bool {
-        let found = try damagedPages ?? store.sourceGuard.connection.damagedPages()
+        let found = try damagedPages ?? store.sourceGuard.connection.damagedPages(after: walk)
         guard let first = found.first else { return true }
         let what =
             "The file \(store.path) is damaged: \(found.count == 1 ? first : "\(first); \(found.count - 1) more findings")"

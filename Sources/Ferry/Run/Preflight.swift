@@ -19,6 +19,8 @@ struct Preflight {
     var writesRows = true
     /// What does not fit in the store's pages, where that was looked for already.
     var damagedPages: [String]?
+    /// What was found on the way over the store's pages, where they were walked over.
+    var walk: PageWalk?
     /// Tables that hold no row of an unknown entity, as the count has shown.
     var soundTables: Set<String> = []
     /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
@@ -56,11 +58,12 @@ struct Preflight {
         do {
             var outcome = PreflightOutcome()
             if writesRows, try !findDamagedPages(&outcome) { return (outcome.refusals, outcome.findings) }
-            let checks = RowChecks(connection: store.sourceGuard.connection, layout: layout, rows: rows, step: step)
+            let checks = RowChecks(
+                connection: store.sourceGuard.connection, layout: layout, rows: rows, step: step, walk: walk)
             let values = checks.valuesWithoutSource()
             outcome.refusals += values.refusals
             outcome.findings.warnings += values.warnings
-            try findEmptyMandatoryValues(&outcome)
+            try findEmptyMandatoryValues(checks, &outcome)
             outcome.refusals += try checks.valuesMissingOnTheWay()
             try carried.check(&outcome)
             outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
@@ -77,7 +80,7 @@ struct Preflight {
     // MARK: Mandatory values
 
     /// Mandatory destination attributes that are filled from a source attribute which is NULL in some row.
-    private func findEmptyMandatoryValues(_ outcome: inout PreflightOutcome) throws {
+    private func findEmptyMandatoryValues(_ checks: RowChecks, _ outcome: inout PreflightOutcome) throws {
         for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
             guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
@@ -87,16 +90,8 @@ struct Preflight {
                 layout.column(of: value.source, in: mapping.source).map { (value: value, column: $0.name) }
             }
             guard !values.isEmpty else { continue }
-            // One scan for all of them, and for the rows in which any is damaged.
-            let empty = values.map { "\(Connection.quoted($0.column)) IS NULL" }
-            let damaged = zip(values, empty).filter { !$0.0.value.wasOptional }.map(\.1)
-            let sums = (empty + [damaged.isEmpty ? "0" : "(\(damaged.joined(separator: " OR ")))"])
-                // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
-                .map { "ifnull(sum(CASE WHEN \($0) THEN 1 ELSE 0 END), 0)" }
-            let found = try store.sourceGuard.connection.rows(
-                "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?",
-                [.integer(number)])
-            let counts = (found.first ?? []).map { $0.integer ?? 0 }
+            let damaged = values.indices.filter { !values[$0].value.wasOptional }
+            let counts = try checks.emptyRows(values.map(\.column), damaged, of: number, in: table.name)
             for (value, count) in zip(values, counts) where count > 0 {
                 treat(value.value, of: mapping, rows: count, &outcome)
             }

@@ -13,6 +13,21 @@ struct RowChecks {
     /// Rows of exactly each entity, counted.
     let rows: [String: Int64]
     let step: StepPlan
+    /// Has counted rows without a value, where the store's pages were walked over.
+    var walk: PageWalk?
+
+    /// Whether a step asks anything that the rows must answer.
+    static func areAsked(by step: StepPlan) -> Bool {
+        !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
+            || !step.needsValues.isEmpty
+            || mappingsWithoutFilter(step).contains { mapping in
+                step.resolved.mandatoryValues(of: mapping).contains(where: \.wasOptional)
+            }
+    }
+
+    private static func mappingsWithoutFilter(_ step: StepPlan) -> [ResolvedEntityMapping] {
+        step.resolved.entityMappings.filter { $0.filter == nil && $0.iteration == nil }
+    }
 
     // MARK: Mandatory values
 
@@ -34,7 +49,7 @@ struct RowChecks {
     /// Optional attributes that a mandatory one takes over and that are empty in some row.
     func emptyValues() throws -> [FerryError] {
         var refusals: [FerryError] = []
-        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
+        for mapping in Self.mappingsWithoutFilter(step) {
             for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
                 let empty = try emptyRows(value.source, of: mapping.source)
                 if empty > 0 { refusals.append(value.problem(in: mapping, rows: empty)) }
@@ -49,9 +64,38 @@ struct RowChecks {
             let number = layout.number(of: entity),
             let column = layout.column(of: attribute, in: entity)
         else { return 0 }
+        if let empty = walk?.emptyRows(column.name, of: number, in: table.name) { return empty }
         return try connection.integer(
             "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
                 + "\(Connection.quoted(column.name)) IS NULL", [.integer(number)]) ?? 0
+    }
+
+    /// Rows of one entity in which columns are empty, and last those in which some of them are.
+    ///
+    /// - Parameters:
+    ///   - columns: The columns.
+    ///   - together: Places in `columns`: of these the rows are counted in which any is empty.
+    ///   - entity: The entity's number.
+    ///   - table: Its table.
+    /// - Returns: A number for each column, and one more.
+    /// - Throws: ``DatabaseError``.
+    func emptyRows(
+        _ columns: [String], _ together: [Int], of entity: Int64, in table: String
+    ) throws -> [Int64] {
+        let counted = columns.compactMap { walk?.emptyRows($0, of: entity, in: table) }
+        if counted.count == columns.count {
+            let some = together.map { counted[$0] }.filter { $0 > 0 }
+            if some.count < 2 { return counted + [some.first ?? 0] }
+        }
+        // One scan for all of them. As the condition of a CASE, unlike as a value, a test for NULL does not read what it
+        // tests.
+        let empty = columns.map { "\(Connection.quoted($0)) IS NULL" }
+        let some = together.isEmpty ? "0" : "(\(together.map { empty[$0] }.joined(separator: " OR ")))"
+        let sums = (empty + [some]).map { "ifnull(sum(CASE WHEN \($0) THEN 1 ELSE 0 END), 0)" }
+        let found = try connection.rows(
+            "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table)) WHERE Z_ENT = ?",
+            [.integer(entity)])
+        return (found.first ?? []).map { $0.integer ?? 0 }
     }
 
     // MARK: Versions on the way
@@ -67,14 +111,9 @@ struct RowChecks {
                 layout.column(of: check.sourceAttribute, in: entity).map { (check, $0.name) }
             }
             guard !columns.isEmpty else { continue }
-            // One scan for all of them.
-            // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
-            let sums = columns.map { "sum(CASE WHEN \(Connection.quoted($0.1)) IS NULL THEN 1 ELSE 0 END)" }
-                .joined(separator: ", ")
-            let counts = try connection.rows(
-                "SELECT \(sums) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?", [.integer(number)])
-            for ((check, _), count) in zip(columns, counts.first ?? []) {
-                if let count = count.integer, count > 0 { refusals.append(check.problem(rows: count)) }
+            let counts = try emptyRows(columns.map(\.1), [], of: number, in: table.name)
+            for ((check, _), count) in zip(columns, counts) where count > 0 {
+                refusals.append(check.problem(rows: count))
             }
         }
         return refusals

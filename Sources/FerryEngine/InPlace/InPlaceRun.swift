@@ -183,23 +183,20 @@ package struct InPlaceRun {
         let checks = InPlaceChecks(
             step: step, source: source, destination: destination, plan: plan, connection: connection,
             damage: options.sourceDamage)
-        var before = try checks.before()
+        let before = try checks.before()
         report.healed += try checks.droppedHistory(schema.history)
         connection.allowSchemaWrites()
         var written: [String: Int64] = [:]
-        let others = try OtherRows(step, plan, on: connection)
         for statement in plan.statements {
             guard let entity = statement.countedEntity else {
                 try execute(statement)
                 continue
             }
             try connection.withCache(options.memory.workingCaches) {
-                try execute(others.counting(statement, into: destination))
+                try execute(statement)
                 written[entity] = connection.changes
             }
         }
-        try others.requireNone()
-        others.add(written, to: &before.rows)
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
@@ -246,7 +243,6 @@ package struct InPlaceRun {
 
     /// Takes the store through the steps that the step stands for, one by one.
     private func runParts(_ source: StoreLayout) throws -> StepReport {
-        guard step.uncounted.isEmpty else { throw OtherRows.needsCounts }
         var report = StepReport()
         let rows = try InPlaceChecks.rows(of: source, on: connection).known
         var dropped: [String: Int64] = [:]

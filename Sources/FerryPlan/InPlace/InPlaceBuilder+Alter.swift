@@ -88,7 +88,6 @@ extension InPlaceBuilder {
             }
             guard let update = updates[old.name] else { continue }
             plan.statements.append(update)
-            note(update, of: old)
             plan.touched.insert(move.destination.name)
         }
         for join in joins {

@@ -296,7 +296,6 @@ struct InPlaceBuilder {
                 guard let old = move.source else { continue }
                 guard let fill = try move.fill(from: current[old.name] ?? old.name) else { continue }
                 plan.statements.append(fill)
-                note(fill, of: old)
             case .alter, .create: break
             }
         }
@@ -319,12 +318,6 @@ struct InPlaceBuilder {
             guard case .split = move.way, let old = move.source else { continue }
             delete(move.slots.mappings.map(\.source), from: old, "their entities have a table of their own now")
         }
-    }
-
-    /// Takes note of a statement that goes over all rows of a table whose only entity it writes.
-    mutating func note(_ statement: InPlaceStatement, of table: EntityTable) {
-        let entities = source.entities(inTableOf: table.root).filter { source.model.entities[$0]?.isAbstract == false }
-        if statement.countedEntity != nil, entities.count == 1 { plan.counted.insert(table.name) }
     }
 
     private mutating func dropTables() {

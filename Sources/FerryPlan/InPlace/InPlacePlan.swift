@@ -16,8 +16,6 @@ package struct InPlacePlan: Sendable {
     package internal(set) var touched: Set<String> = []
     /// Tables of the new version to those of the store that they continue.
     package internal(set) var continued: [String: String] = [:]
-    /// Tables of the store of which one statement goes over all rows and counts those of their only entity.
-    package internal(set) var counted: Set<String> = []
     /// Tables of the store that stay as they are but for their columns, to what they are called then.
     package internal(set) var altered: [String: String] = [:]
 

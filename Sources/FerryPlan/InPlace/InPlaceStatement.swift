@@ -11,12 +11,6 @@ package struct InPlaceStatement: Sendable, Hashable {
     /// It does not number them anew, and they alone belong into their table. So the rows that it changes need not be
     /// counted again.
     package internal(set) var countedEntity: String?
-    /// The same statement for an entity that is alone in its table, which calls a function for each row that is not of it.
-    ///
-    /// - Parameter others: The function; it takes nothing and gives 0, so that these rows are left out as they are anyway.
-    /// - Returns: The SQL; nil where not every row of the table is looked at.
-    package func telling(of others: String) -> String? { countedEntity == nil ? nil : "\(sql) OR \(others)()" }
-
     /// What an ALTER TABLE is about; nil for every other statement.
     package var alteration: Alteration?
 

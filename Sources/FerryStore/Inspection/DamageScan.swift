@@ -8,6 +8,8 @@ struct DamageScan {
     let schema: String
     var looksForMissingValues = true
     var soundTables: Set<String> = []
+    /// Has seen which keys there are, where the store's pages were walked over.
+    var walk: PageWalk?
     private(set) var found: [StoreDamage] = []
 
     init(layout: StoreLayout, connection: Connection, schema: String) {
@@ -61,6 +63,9 @@ struct DamageScan {
         _ more: [(StoreDamage.Kind, String)]
     ) throws(DatabaseError) {
         guard let target = layout.table(of: entity), try hasRows(table) else { return }
+        if more.isEmpty, let range = wholeRange(of: entity, in: target.name) {
+            return append(.danglingKey, key, rows: try leadingNowhere(column, of: table, range))
+        }
         try add(
             [(.danglingKey, "b.Z_PK IS NULL")] + more, key,
             from: "\(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
@@ -81,13 +86,16 @@ struct DamageScan {
         // Each column by its own index gives the keys in order; only where something is broken are both looked at.
         var isBroken = false
         for (side, target) in [(own, ownTable), (other, otherTable)] where !isBroken {
-            let broken = try connection.integer(
-                "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
-                    + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
-                    + "WHERE a.\(side.column) IS NOT NULL")
-            let withoutKey = try connection.integer(
-                "SELECT 1 FROM \(quoted(table)) WHERE \(side.column) IS NULL LIMIT 1")
-            isBroken = (broken ?? 0) > 0 || withoutKey != nil
+            if let range = wholeRange(of: side.entity, in: target.name) {
+                isBroken = try leadingNowhere(side.column, of: table, range) > 0
+            } else {
+                let broken = try connection.integer(
+                    "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
+                        + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
+                        + "WHERE a.\(side.column) IS NOT NULL")
+                isBroken = (broken ?? 0) > 0
+            }
+            if !isBroken { isBroken = try hasNull(side.column, of: table) }
         }
         guard isBroken else { return }
         try add(
@@ -96,6 +104,28 @@ struct DamageScan {
                 + "ON b.Z_PK = a.\(own.column) AND \(isKind("b", of: own.entity)) "
                 + "LEFT JOIN \(quoted(otherTable.name)) AS c "
                 + "ON c.Z_PK = a.\(other.column) AND \(isKind("c", of: other.entity))")
+    }
+
+    private func hasNull(_ column: String, of table: String) throws(DatabaseError) -> Bool {
+        try connection.integer("SELECT 1 FROM \(quoted(table)) WHERE \(column) IS NULL LIMIT 1") != nil
+    }
+
+    /// The keys of a table whose rows are all of an entity or below it, where none is missing between the first and the
+    /// last: what leads there needs no look-up.
+    private func wholeRange(of entity: String, in table: String) -> ClosedRange<Int64>? {
+        guard let range = walk?.wholeRanges[table], let tally = walk?.tallies[table] else { return nil }
+        let family = Set(layout.model.family(of: entity).compactMap { layout.entityNumbers[$0] })
+        return family.isSuperset(of: tally.rows.keys) ? range : nil
+    }
+
+    /// Rows whose key is none of a range; their index alone is read, where there is one.
+    private func leadingNowhere(
+        _ column: String, of table: String, _ range: ClosedRange<Int64>
+    ) throws(DatabaseError) -> Int64 {
+        try connection.integer(
+            "SELECT count(*) FROM \(quoted(table)) WHERE \(column) IS NOT NULL "
+                + "AND (typeof(\(column)) <> 'integer' OR \(column) < ? OR \(column) > ?)",
+            [.integer(range.lowerBound), .integer(range.upperBound)]) ?? 0
     }
 
     /// The key on the other side of a one-to-one relationship.

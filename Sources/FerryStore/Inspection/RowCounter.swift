@@ -5,6 +5,8 @@ struct RowCounter {
     let connection: Connection
     let schema: String
     let isExact: Bool
+    /// Has counted the rows of some tables.
+    var walk: PageWalk?
 
     /// Below this range of keys a count is as quick as an estimate.
     private static let smallRange: Int64 = 20_000
@@ -21,6 +23,7 @@ struct RowCounter {
     func count(
         _ table: EntityTable, expected: [Int64] = []
     ) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
+        if let tally = walk?.tallies[table.name] { return (tally.rows, false) }
         let name = SQLName.quoted(schema, table.name)
         let range = try range(of: name)
         if isExact || range.last - range.first < RowCounter.smallRange {
@@ -49,6 +52,7 @@ struct RowCounter {
     }
 
     func count(join table: JoinTable) throws(DatabaseError) -> (rows: Int64, isEstimated: Bool) {
+        if let rows = walk?.rows[table.name] { return (rows, false) }
         let name = SQLName.quoted(schema, table.name)
         let range = try range(of: name)
         if isExact || range.last - range.first < RowCounter.smallRange {

@@ -36,15 +36,17 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     ///   - schema: The name under which the store is attached.
     ///   - missingValues: Whether mandatory attributes are looked at; not where another check does.
     ///   - soundTables: Tables whose rows are known to be all of entities that belong there.
+    ///   - walk: A walk over the pages of the store as they are now, where there was one.
     /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
     /// - Throws: ``DatabaseError``.
     package static func scan(
         _ layout: StoreLayout, on connection: Connection, schema: String = "main", missingValues: Bool = true,
-        soundTables: Set<String> = []
+        soundTables: Set<String> = [], walk: PageWalk? = nil
     ) throws(DatabaseError) -> [StoreDamage] {
         var scan = DamageScan(layout: layout, connection: connection, schema: schema)
         scan.looksForMissingValues = missingValues
         scan.soundTables = soundTables
+        scan.walk = walk
         try scan.run()
         return scan.found
     }

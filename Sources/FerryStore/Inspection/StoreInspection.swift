@@ -8,16 +8,6 @@ package struct StoreInspection: Sendable {
         case exact
         /// Reads a bounded number of rows; large tables are estimated from their range of keys.
         case estimated
-        /// Reads every table but some, which are estimated.
-        case exactBut(Set<String>)
-
-        fileprivate func isExact(_ table: String) -> Bool {
-            switch self {
-            case .exact: true
-            case .estimated: false
-            case .exactBut(let tables): !tables.contains(table)
-            }
-        }
     }
 
     package struct EntityRows: Sendable, Hashable {
@@ -58,19 +48,19 @@ package struct StoreInspection: Sendable {
     ///   - connection: An open connection.
     ///   - schema: The name under which the store is attached.
     ///   - counting: How rows are counted.
+    ///   - walk: A walk over the pages of the store as they are now: what it has counted is not counted again.
     /// - Throws: ``DatabaseError``.
     package init(
-        of layout: StoreLayout, on connection: Connection, schema: String = "main", counting: Counting = .exact
+        of layout: StoreLayout, on connection: Connection, schema: String = "main", counting: Counting = .exact,
+        walk: PageWalk? = nil
     ) throws(DatabaseError) {
         let catalog = try StoreCatalog(connection, schema: schema)
         objects = StoreObjects(catalog, layout: layout)
-        let counter = { (table: String) in
-            RowCounter(connection: connection, schema: schema, isExact: counting.isExact(table))
-        }
+        let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact, walk: walk)
         for table in layout.tablesInOrder {
             let family = layout.entities(inTableOf: table.root)
             let expected = family.compactMap { layout.entityNumbers[$0] }
-            let count = try counter(table.name).count(table, expected: expected)
+            let count = try counter.count(table, expected: expected)
             if !count.isEstimated, Set(expected).isSuperset(of: count.rows.keys) { soundTables.insert(table.name) }
             for entity in family {
                 let number = layout.entityNumbers[entity] ?? 0
@@ -81,7 +71,7 @@ package struct StoreInspection: Sendable {
             }
         }
         for table in layout.joinTables {
-            let count = try counter(table.name).count(join: table)
+            let count = try counter.count(join: table)
             joinTables.append(JoinRows(table: table.name, rows: count.rows, isEstimated: count.isEstimated))
         }
         for table in layout.tablesInOrder {

@@ -1,0 +1,197 @@
+internal import CSQLite
+
+/// The walk from page to page.
+struct TreeWalk {
+    /// As deep as SQLite's own cursors go.
+    private static let levels = 20
+
+    private var pages: WalkedPages
+    private let interruption: Interruption
+    private let usable: UInt32
+    private let hasMap: Bool
+    /// One bit per page that has a place.
+    private let placed: UnsafeMutablePointer<UInt64>
+    private let words: Int
+    /// For each level an interior page and the links of its cells; the last ones are those of leaves.
+    private var links: [UnsafeMutablePointer<ferry_link>] = []
+    private var leafLevel: Int?
+    private var walked = 0
+    private var rows = RowsOfTable()
+
+    init(_ pages: WalkedPages, _ interruption: Interruption) {
+        self.pages = pages
+        self.interruption = interruption
+        usable = pages.usable
+        hasMap = pages.largestRoot != 0
+        words = Int(pages.count) / 64 + 1
+        placed = .allocate(capacity: words)
+        placed.initialize(repeating: 0, count: words)
+    }
+
+    func free() {
+        placed.deallocate()
+        for link in links { link.deallocate() }
+        pages.free()
+    }
+
+    /// Rows by table; nil where something is not as it must be.
+    mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
+        // SQLite never uses the page at 1 GiB, where its locks are.
+        if pages.lockPage <= pages.count { _ = place(pages.lockPage) }
+        let largest = trees.trees.map(\.root).max() ?? 0
+        guard hasMap ? largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else { return nil }
+        var counts: [String: RowsOfTable] = [:]
+        for tree in trees.trees {
+            if hasMap, tree.root > 1, try !maps(tree.root, .root, 0) { return nil }
+            (leafLevel, rows) = (nil, RowsOfTable())
+            var low: Int64?
+            guard try walk(tree.root, level: 0, of: tree.isTable, tree.tally, &low, high: .max) else { return nil }
+            if tree.isTable { counts[tree.table] = rows }
+        }
+        return allArePlaced ? counts : nil
+    }
+
+    // MARK: B-trees
+
+    /// - Parameters:
+    ///   - page: The page.
+    ///   - level: 0 for the root.
+    ///   - isTable: What the b-tree must be.
+    ///   - tally: Counts the records of a table.
+    ///   - low: The last key before; those of the page are above it, and the last of them is the next one's.
+    ///   - high: The highest key that there may be.
+    ///   - run: How many pages from it on are leaves that come next.
+    /// - Returns: Whether all is as it must be.
+    /// - Throws: ``DatabaseError``.
+    private mutating func walk(
+        _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64,
+        run: UInt32 = 1
+    ) throws(DatabaseError) -> Bool {
+        guard level < Self.levels, place(page) else { return false }
+        walked += 1
+        if walked & 1023 == 0 { try interruption.check() }
+        if level == links.count { links.append(.allocate(capacity: Int(usable) / 6 + 1)) }
+        let links = links[level]
+        var found = ferry_page()
+        guard let bytes = try pages.bytes(of: page, run: run),
+            ferry_page_parse(
+                bytes, page == 1 ? 100 : 0, usable, tally?.pointer, &found, links) != 0,
+            (found.is_table != 0) == isTable
+        else { return false }
+        for index in 0..<Int(found.links) where links[index].overflow != 0 {
+            guard try follow(links[index].overflow, pages: links[index].overflow_pages, from: page) else {
+                return false
+            }
+        }
+        if found.is_leaf != 0 {
+            guard leafLevel ?? level == level, found.cells > 0 || level == 0 else { return false }
+            leafLevel = level
+            rows.count += Int64(found.cells)
+            guard isTable, found.cells > 0 else { return true }
+            guard low.map({ found.first > $0 }) ?? true, found.last <= high else { return false }
+            rows.first = rows.first ?? found.first
+            (rows.last, low) = (found.last, found.last)
+            return true
+        }
+        // Each cell of an interior page leads to a child, so it has a link.
+        var run: UInt32 = 1
+        for index in 0..<Int(found.links) {
+            let link = links[index]
+            run = run > 1 ? run - 1 : leavesInOrder(links, from: index, count: Int(found.links), at: level + 1)
+            if hasMap, try !maps(link.child, .tree, page) { return false }
+            let limit = isTable ? link.key : high
+            if isTable, limit > high || low.map({ limit <= $0 }) ?? false { return false }
+            guard try walk(link.child, level: level + 1, of: isTable, tally, &low, high: limit, run: run) else {
+                return false
+            }
+            if isTable { low = limit }
+        }
+        if hasMap, try !maps(found.right_child, .tree, page) { return false }
+        return try walk(found.right_child, level: level + 1, of: isTable, tally, &low, high: high)
+    }
+
+    /// How many leaves lie one after another in the file, as a page's cells lead to them.
+    private func leavesInOrder(
+        _ links: UnsafeMutablePointer<ferry_link>, from index: Int, count: Int, at level: Int
+    ) -> UInt32 {
+        guard leafLevel == level else { return 1 }
+        var run: UInt32 = 1
+        while run < pages.most, index + Int(run) < count, links[index + Int(run)].child == links[index].child &+ run {
+            run += 1
+        }
+        return run
+    }
+
+    /// Follows what of a long value does not stand in its cell.
+    private mutating func follow(
+        _ first: UInt32, pages count: UInt32, from cell: UInt32
+    ) throws(DatabaseError) -> Bool {
+        if hasMap, try !maps(first, .firstOverflow, cell) { return false }
+        var page = first
+        for index in 0..<count {
+            guard place(page), let next = try pages.firstNumber(of: page) else { return false }
+            walked += 1
+            if walked & 1023 == 0 { try interruption.check() }
+            if index + 1 == count { return next == 0 }
+            if hasMap, try !maps(next, .overflow, page) { return false }
+            page = next
+        }
+        return false
+    }
+
+    // MARK: Free pages
+
+    private mutating func walkFreePages() throws(DatabaseError) -> Bool {
+        var (trunk, left) = (pages.firstFree, Int64(pages.freeCount))
+        while trunk != 0 {
+            guard place(trunk) else { return false }
+            if hasMap, try !maps(trunk, .free, 0) { return false }
+            guard let bytes = try pages.bytes(of: trunk) else { return false }
+            let (next, leaves) = (ferry_four(bytes), ferry_four(bytes + 4))
+            left -= 1 + Int64(leaves)
+            guard leaves <= usable / 4 - 2, left >= 0 else { return false }
+            // Looking up what auto_vacuum notes may read another page into the place of this one.
+            let numbers = (0..<Int(leaves)).map { ferry_four(bytes + 8 + 4 * $0) }
+            for leaf in numbers {
+                guard place(leaf) else { return false }
+                if hasMap, try !maps(leaf, .free, 0) { return false }
+            }
+            try interruption.check()
+            trunk = next
+        }
+        return left == 0
+    }
+
+    // MARK: Every page has one place
+
+    /// Notes a page; false where it has a place already, or is none of the file.
+    private func place(_ page: UInt32) -> Bool {
+        guard page > 0, page <= pages.count else { return false }
+        let (word, bit) = (Int(page) >> 6, UInt64(1) << UInt64(page & 63))
+        guard placed[word] & bit == 0 else { return false }
+        placed[word] |= bit
+        return true
+    }
+
+    private var allArePlaced: Bool {
+        for word in 0..<words where placed[word] != .max {
+            for bit in 0..<64 {
+                let page = UInt64(word) << 6 | UInt64(bit)
+                guard page > 0, page <= UInt64(pages.count) else { continue }
+                let isPlaced = placed[word] & (1 << UInt64(bit)) != 0
+                let isMap = hasMap && pages.mapPage(of: UInt32(page)) == UInt32(page)
+                // A page of notes is none of a b-tree.
+                guard isPlaced != isMap else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Whether `auto_vacuum` has noted what a page is, and which one leads to it.
+    private mutating func maps(
+        _ page: UInt32, _ kind: WalkedPages.Kind, _ parent: UInt32
+    ) throws(DatabaseError) -> Bool {
+        guard let note = try pages.note(of: page) else { return false }
+        return note == (kind.rawValue, parent)
+    }
+}
