@@ -298,7 +298,7 @@ extension ExpressionTranslation {
             case .none: return .not(.any(conditions))
             }
         }
-        if case .predefined(SetOperator.union.rawValue, let operands) = operand, operands.count == 2 {
+        if case .predefined(SetOperator.union.rawValue, let operands) = Self.unionFirst(operand), operands.count == 2 {
             // Of each of the two: one that is in both is only asked twice.
             let sides = [
                 try condition(quantifier, operands[0], predicate), try condition(quantifier, operands[1], predicate),

@@ -19,11 +19,8 @@ extension ExpressionTranslation {
     func collection(
         _ sets: SetOperator, _ operands: [Expression], _ expression: Expression
     ) throws(FerryError) -> Members? {
-        if sets != .union, case .predefined(SetOperator.union.rawValue, let united) = operands[0], united.count == 2 {
-            // Of each of the two, which comes to the same.
-            let sides = united.map { Expression.predefined(sets.rawValue, [$0, operands[1]]) }
-            return try collection(.union, sides, expression)
-        }
+        let ordered = Self.unionFirst(expression)
+        if ordered != expression { return try collection(ordered) }
         guard var left = try collection(operands[0]) else { return nil }
         switch sets {
         case .union:
@@ -41,6 +38,19 @@ extension ExpressionTranslation {
             left.collection.filters.append(sets == .minus ? .not(isThere) : isThere)
             return distinct(left)
         }
+    }
+
+    /// The same set with its unions outermost: a member of `(a UNION b) MINUS c` is one of `a MINUS c` or of `b MINUS c`.
+    static func unionFirst(_ expression: Expression) -> Expression {
+        guard case .predefined(let selector, let operands) = expression, operands.count == 2,
+            let sets = SetOperator(rawValue: selector), sets != .union
+        else { return expression }
+        let left = unionFirst(operands[0])
+        guard case .predefined(SetOperator.union.rawValue, let united) = left, united.count == 2 else {
+            return .predefined(selector, [left, operands[1]])
+        }
+        return .predefined(
+            SetOperator.union.rawValue, united.map { unionFirst(.predefined(selector, [$0, operands[1]])) })
     }
 
     private func union(_ left: Members, _ right: Members, _ expression: Expression) throws(FerryError) -> Members {
