@@ -182,6 +182,7 @@ struct MappingCommandTests {
         let models = ["--models", old, "--models", new]
         let refused = Captured.run(["mapping", "check", base] + models)
         #expect(refused.exitCode == .refused && refused.output.contains("ferry mapping init --extends"))
+        #expect(refused.output.contains("--extends \(folder.file("Base.json")) "), "\(refused.output)")
 
         let file = folder.file("sub/stand-in.json")
         try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: true)
