@@ -298,7 +298,7 @@ extension ExpressionTranslation {
             case .none: return .not(.any(conditions))
             }
         }
-        if case .predefined(SetOperator.union.rawValue, let operands) = operand, operands.count == 2 {
+        if case .predefined(SetOperator.union.rawValue, let operands) = Self.unionFirst(operand), operands.count == 2 {
             // Of each of the two: one that is in both is only asked twice.
             let sides = [
                 try condition(quantifier, operands[0], predicate), try condition(quantifier, operands[1], predicate),
@@ -316,16 +316,19 @@ extension ExpressionTranslation {
         translation.member = members.typed
         let condition = try translation.condition(predicate)
         switch quantifier {
-        case .any: return exists(members, condition)
-        case .all: return .not(exists(members, .not(condition)))
-        case .none: return .not(exists(members, condition))
+        case .any: return try exists(members, condition, operand)
+        case .all: return .not(try exists(members, .not(condition), operand))
+        case .none: return .not(try exists(members, condition, operand))
         }
     }
 
-    func exists(_ members: Members, _ condition: Computation) -> Computation {
+    func exists(
+        _ members: Members, _ condition: Computation, _ expression: Expression
+    ) throws(FerryError) -> Computation {
         var collection = members.collection
         collection.aggregate = .exists
         collection.filters.append(condition)
+        if collection.nesting > Self.levelLimit { throw Self.tooDeep(expression) }
         return .collection(collection)
     }
 }

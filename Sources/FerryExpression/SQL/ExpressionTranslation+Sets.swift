@@ -19,12 +19,16 @@ extension ExpressionTranslation {
     func collection(
         _ sets: SetOperator, _ operands: [Expression], _ expression: Expression
     ) throws(FerryError) -> Members? {
-        if sets != .union, case .predefined(SetOperator.union.rawValue, let united) = operands[0], united.count == 2 {
-            // Of each of the two, which comes to the same.
-            let sides = united.map { Expression.predefined(sets.rawValue, [$0, operands[1]]) }
-            return try collection(.union, sides, expression)
-        }
+        let ordered = Self.unionFirst(expression)
+        if ordered != expression { return try collection(ordered) }
         guard var left = try collection(operands[0]) else { return nil }
+        if sets != .union, case .objects(_, let parts) = left.collection.start, parts.count == 1,
+            left.collection.filters.isEmpty
+        {
+            // Made distinct once, in the end.
+            left.collection = parts[0]
+            left.collection.value = nil
+        }
         switch sets {
         case .union:
             guard let right = try collection(operands[1]) else {
@@ -41,6 +45,19 @@ extension ExpressionTranslation {
             left.collection.filters.append(sets == .minus ? .not(isThere) : isThere)
             return distinct(left)
         }
+    }
+
+    /// The same set with its unions outermost: a member of `(a UNION b) MINUS c` is one of `a MINUS c` or of `b MINUS c`.
+    static func unionFirst(_ expression: Expression) -> Expression {
+        guard case .predefined(let selector, let operands) = expression, operands.count == 2,
+            let sets = SetOperator(rawValue: selector), sets != .union
+        else { return expression }
+        let left = unionFirst(operands[0])
+        guard case .predefined(SetOperator.union.rawValue, let united) = left, united.count == 2 else {
+            return .predefined(selector, [left, operands[1]])
+        }
+        return .predefined(
+            SetOperator.union.rawValue, united.map { unionFirst(.predefined(selector, [$0, operands[1]])) })
     }
 
     private func union(_ left: Members, _ right: Members, _ expression: Expression) throws(FerryError) -> Members {
@@ -60,7 +77,7 @@ extension ExpressionTranslation {
             var united = left
             united.owner = nil
             united.collection = CollectionComputation(
-                start: .values([left, right].map(Self.part)), hops: [], level: scope.members.count, filters: [],
+                start: .values([left, right].flatMap(Self.parts)), hops: [], level: scope.members.count, filters: [],
                 value: first.computation, aggregate: .count, isDistinct: true)
             return united
         default:
@@ -72,15 +89,20 @@ extension ExpressionTranslation {
 
     private func objects(of entity: String, _ parts: [Members]) -> CollectionComputation {
         CollectionComputation(
-            start: .objects(of: entity, parts.map(Self.part)), hops: [], level: scope.members.count, filters: [],
+            start: .objects(of: entity, parts.flatMap(Self.parts)), hops: [], level: scope.members.count, filters: [],
             value: nil, aggregate: .count)
     }
 
-    /// A collection with what a member of it is to the union: its value, or its key.
-    private static func part(_ members: Members) -> CollectionComputation {
+    /// Collections with what a member of them is to the union: its value, or its key; those of a union are its own.
+    private static func parts(_ members: Members) -> [CollectionComputation] {
         var collection = members.collection
-        collection.value = members.typed.computation
-        return collection
+        switch collection.start {
+        case .objects(_, let parts) where collection.filters.isEmpty && members.value == nil: return parts
+        case .values(let parts): return parts
+        default:
+            collection.value = members.typed.computation
+            return [collection]
+        }
     }
 
     private func noSet(_ operand: Expression, _ expression: Expression) -> FerryError {
@@ -116,7 +138,7 @@ extension ExpressionTranslation {
             return .any(conditions)
         }
         guard let members = try members(of: operand) else { return nil }
-        return exists(members, try equal(wanted, members.typed, comparison))
+        return try exists(members, try equal(wanted, members.typed, comparison), operand)
     }
 
     // MARK: Lists
@@ -213,8 +235,31 @@ extension ExpressionTranslation {
 }
 
 extension CollectionComputation {
-    /// How many subqueries stand within each other.
-    var nesting: Int { level + 1 + unionDepth }
+    /// How many subqueries stand within each other, those around it among them.
+    var nesting: Int { level + queryDepth }
+
+    fileprivate var queryDepth: Int {
+        let inner = (filters + (value.map { [$0] } ?? [])).map(\.queryDepth).max() ?? 0
+        return 1 + max(inner, united.map(\.queryDepth).max() ?? 0)
+    }
+}
+
+extension Computation {
+    /// How many subqueries stand within each other in it.
+    fileprivate var queryDepth: Int {
+        switch self {
+        case .column, .elementText, .parameter, .argument: 0
+        case .collection(let collection): collection.queryDepth
+        case .call(_, let parts), .policy(_, let parts), .all(let parts), .any(let parts):
+            parts.map(\.queryDepth).max() ?? 0
+        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
+            .precedes(let left, let right, _):
+            max(left.queryDepth, right.queryDepth)
+        case .isNull(let part, _), .not(let part): part.queryDepth
+        case .choose(let condition, let value, let other):
+            max(condition.queryDepth, value.queryDepth, other.queryDepth)
+        }
+    }
 }
 
 extension SetOperator {

@@ -135,7 +135,11 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ) throws(FerryError) -> (from: String, value: String?, order: [String]) {
         var keys: String?
         switch collection.start {
-        case .values(let parts): return ("(\(try union(of: parts)))", "v", ["v"])
+        case .values(let parts):
+            guard collection.filters.isEmpty else {
+                throw FerryError(.internalError, "A union of values has conditions of its own.")
+            }
+            return ("(\(try union(of: parts)))", "v", ["v"])
         case .objects(_, let parts): keys = try union(of: parts)
         case .object, .entity: break
         }

@@ -57,7 +57,11 @@ extension PlainEvaluator {
         if name == "median" || name == "mode" {
             var count: Int64 = 0
             guard try walk({ if !$0.isNull { count += 1 } }) else { return .null }
-            _ = try PlainOrder.eachDifferent(walk) { value, times in
+            // Numbers that are the same double are the same number here.
+            let numbers = { (body: (PlainValue) throws -> Void) in
+                try walk { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) }
+            }
+            _ = try PlainOrder.eachDifferent(numbers) { value, times in
                 try total.add(value, times: times, of: count)
             }
             return total.value
