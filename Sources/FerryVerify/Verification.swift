@@ -187,10 +187,11 @@ package struct Verification {
         in context: VerificationContext
     ) throws -> (any Error)? {
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
+        if open.isEmpty, checks.isEmpty { return nil }
         let count = min(walkers, open.count)
         // Work of its own needs as much as a walker's.
         let own = checks.isEmpty ? ownCacheBytes : memory.workingCaches / (count + 1)
-        try context.takeCaches(own)
+        if !checks.isEmpty { try context.takeCaches(own) }
         defer { context.onLook = nil }
         var isBeside = true
         return try Walkers(count: count, caches: (memory.workingCaches - own) / max(count, 1), of: context).make(open) {

@@ -42,7 +42,10 @@ extension MigrationRun {
     func walkPages(of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?) throws -> PageWalk? {
         let now = try store.sourceGuard.fingerprint()
         if let folder, try PageMark.read(in: folder, of: now, files: files) != nil { return nil }
-        relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
+        // What is over in no time need not be told, least of all before a refusal.
+        if try store.contentBytes() > Self.smallStoreBytes {
+            relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
+        }
         let time = Clock.nanoseconds()
         defer { walkSeconds = seconds(since: time) }
         return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
