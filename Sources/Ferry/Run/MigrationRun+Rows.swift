@@ -20,7 +20,7 @@ extension MigrationRun {
     }
 
     /// A store whose pages are looked at in no time, so that there is no reason not to.
-    private static let smallStoreBytes: Int64 = 16 << 20
+    static let smallStoreBytes: Int64 = 16 << 20
 
     /// The plan, made of counted rows unless none of them matters.
     ///
