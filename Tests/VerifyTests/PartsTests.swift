@@ -1,7 +1,6 @@
 import FerryBase
 import FerrySQLite
 import FerryVerify
-import Synchronization
 import TestSupport
 import Testing
 
@@ -69,10 +68,10 @@ struct PartsTests {
     @Test("Keys are compared with the rows that hold them, and nothing is looked up or written down for it")
     func comparesKeysWithRows() throws {
         let library = try Library.withMoreUsers(20, spacing: 1)
-        let statements = Mutex<[String]>([])
-        let report = try library.verify(trace: { event in statements.withLock { $0.append(event.text) } })
+        let statements = SharedList<String>()
+        let report = try library.verify(trace: { event in statements.append(event.text) })
         #expect(report.differences == [])
-        let texts = statements.withLock { $0 }
+        let texts = statements.all
         // Of files nothing is asked but their rows.
         let lookedUp = ["association_5", "SELECT ZBOOK FROM destination.ZFILE"]
         #expect(texts.filter { text in lookedUp.contains { text.contains($0) } } == [])
@@ -84,9 +83,9 @@ struct PartsTests {
     @Test("How far a part has come is told while it is made", arguments: [1, 3])
     func tellsProgress(_ jobs: Int) throws {
         let library = try Library.withMoreBooks(9_000)
-        let told = Mutex<[ProgressUpdate]>([])
-        _ = try library.verify(jobs: jobs, progress: { update in told.withLock { $0.append(update) } })
-        let books = told.withLock { $0.filter { $0.subject == "ZBOOK" && $0.total == 9_004 } }
+        let told = SharedList<ProgressUpdate>()
+        _ = try library.verify(jobs: jobs, progress: { update in told.append(update) })
+        let books = told.all.filter { $0.subject == "ZBOOK" && $0.total == 9_004 }
         // All in one part, with a look at every 4096 rows.
         #expect(books.contains { (1..<9_004).contains($0.done) })
         #expect(books.last?.done == 9_004)
@@ -111,11 +110,11 @@ struct PartsTests {
     func merges(_ change: Change) throws {
         let library = try library()
         try library.change(library.source, change.source)
-        let statements = Mutex<[String]>([])
-        let report = try library.verify(trace: { event in statements.withLock { $0.append(event.text) } })
+        let statements = SharedList<String>()
+        let report = try library.verify(trace: { event in statements.append(event.text) })
         #expect(report.differences == [])
         // Neither those of tags, nor those of authors, which were found or made of the books themselves.
-        let sorted = statements.withLock { $0.filter { $0.hasPrefix("SELECT DISTINCT") } }
+        let sorted = statements.all.filter { $0.hasPrefix("SELECT DISTINCT") }
         #expect(sorted.filter { $0.contains("FROM destination.Z_") } == [])
     }
 
