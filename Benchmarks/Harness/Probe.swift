@@ -1,6 +1,5 @@
 internal import CFloor
 package import FerryBase
-internal import Synchronization
 
 /// Measures the one piece of work of a sample.
 package final class Probe: Sendable {
@@ -8,8 +7,8 @@ package final class Probe: Sendable {
     package let isCounting: Bool
     /// The released program, where whole commands are to be measured with it.
     package let tool: String?
-    private let statements = Mutex(0)
-    private let result = Mutex<Sample?>(nil)
+    private let statements = Locked(0)
+    private let result = Locked<Sample?>(nil)
 
     package init(isCounting: Bool, tool: String? = nil) {
         self.isCounting = isCounting

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Counts every operation that can fail and, in fault tests, makes the n-th one fail or ends the process there.
 ///
 /// One plan is shared by the file layer and the SQLite VFS wrapper of a run, so "the n-th operation" has one meaning.
@@ -19,7 +17,7 @@ package final class FaultPlan: Sendable {
         var bytesRead: [String: Int64] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
     private let keepsNames: Bool
     private let witness: DiskWitness?
     /// What every volume says that it has free; nil leaves that to the disk.
@@ -38,7 +36,7 @@ package final class FaultPlan: Sendable {
         trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
         freeBytes: Int64? = nil, hasLinks: Bool = true
     ) {
-        state = Mutex(State(trigger: trigger, outcome: outcome))
+        state = Locked(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
         self.witness = witness
         self.freeBytes = freeBytes

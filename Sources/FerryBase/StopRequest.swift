@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Synchronization
 
 /// A request to stop after the current unit: a cancelled task, a spent budget, Ctrl-C.
 public final class StopRequest: Sendable {
@@ -33,7 +32,7 @@ public final class StopRequest: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let queue = DispatchQueue(label: "ferry.stop")
     /// The request that this one follows, and the token there.
     private let followed: (request: StopRequest, token: Int)?
@@ -143,7 +142,7 @@ public final class StopRequest: Sendable {
 
     /// What a followed request holds of its follower.
     private final class Relay: Sendable {
-        private let target = Mutex<Weak>(Weak())
+        private let target = Locked<Weak>(Weak())
         private struct Weak { weak var request: StopRequest? }
         var request: StopRequest? {
             get { target.withLock { $0.request } }

@@ -1,6 +1,6 @@
 internal import Dispatch
+internal import FerryBase
 internal import Foundation
-internal import Synchronization
 
 /// Slots that go round between two threads: the caller's fills them, a second one takes what they hold.
 ///
@@ -16,7 +16,7 @@ final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private var nextFree = 0
     private var isEnding = false
-    private let problem = Mutex<(any Error)?>(nil)
+    private let problem = Locked<(any Error)?>(nil)
 
     init(_ slots: [Slot]) {
         self.slots = slots

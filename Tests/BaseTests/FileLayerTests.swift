@@ -1,5 +1,4 @@
 import FerryBase
-import Synchronization
 import TestSupport
 import Testing
 
@@ -197,7 +196,7 @@ struct FileLayerTests {
 
 /// Texts that a hook has collected.
 private final class Collected: Sendable {
-    private let storage = Mutex<[String]>([])
+    private let storage = Locked<[String]>([])
 
     func add(_ text: String) { storage.withLock { $0.append(text) } }
     var texts: [String] { storage.withLock { $0 } }

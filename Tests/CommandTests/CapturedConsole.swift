@@ -1,6 +1,6 @@
 internal import Ferry
+internal import FerryBase
 internal import FerryCommand
-internal import Synchronization
 
 /// What a command wrote, kept for assertions.
 struct Captured {
@@ -22,7 +22,7 @@ struct Captured {
     }
 
     private final class Texts: Sendable {
-        let output = Mutex("")
-        let diagnostics = Mutex("")
+        let output = Locked("")
+        let diagnostics = Locked("")
     }
 }

@@ -5,7 +5,6 @@ import FerryModel
 import FerryPlan
 import FerrySQLite
 import FerryStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -41,8 +40,8 @@ struct TracedStep {
         if let refusal = plan.refusals.first { throw refusal }
         let folder = store.folder.file("run")
         try FileLayer().createDirectory(folder)
-        let trace = Mutex<[String]>([])
-        let progress = Mutex<[Int64]>([])
+        let trace = Locked<[String]>([])
+        let progress = Locked<[Int64]>([])
         var options = EngineOptions(chunkSize: .rows(chunk), now: 0)
         options.sourceDamage = damage
         options.vfs = vfs

@@ -1,6 +1,6 @@
 internal import CSQLite
+internal import FerryBase
 internal import Foundation
-internal import Synchronization
 
 /// A client of SQLite that knows nothing of Ferry and writes to its own table whenever it likes.
 final class HostileClient {
@@ -12,7 +12,7 @@ final class HostileClient {
             /// Answers of SQLite that no sound store gives.
             var failures: [String] = []
         }
-        let state = Mutex(State())
+        let state = Locked(State())
 
         func number() -> Int64 {
             state.withLock { state in

@@ -2,7 +2,6 @@ internal import FerryBase
 internal import FerryGenerate
 internal import FerrySQLite
 internal import Foundation
-internal import Synchronization
 internal import TestSupport
 internal import Testing
 
@@ -153,7 +152,7 @@ private final class HostileRace {
 /// Threads with connections of every habit.
 private final class Clients {
     private final class Flag: Sendable {
-        let isSet = Mutex(false)
+        let isSet = Locked(false)
     }
 
     private let isOver = Flag()

@@ -4,7 +4,6 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -30,7 +29,7 @@ struct ChainChoiceTests {
     @Test("A closure of the app's is asked for each version, and nil leaves the rest to Ferry")
     func closure() throws {
         let mixed = try MixedMigration()
-        let asked = Mutex<[VersionQuestion]>([])
+        let asked = Locked<[VersionQuestion]>([])
         var configuration = Configuration()
         configuration.chain = .next { question in
             asked.withLock { $0.append(question) }
@@ -54,7 +53,7 @@ struct ChainChoiceTests {
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.losses.map(\.property) == ["pages"] && plan.losses.map(\.rows) == [12])
         #expect(plan.warnings.first == "Book.pages is lost, 12 values: App 4 does not have it.")
-        let warnings = Mutex<[String]>([])
+        let warnings = Locked<[String]>([])
         let report = try mixed.migrator().migrate(configuration) { event in
             if case .warning(let text) = event { warnings.withLock { $0.append(text) } }
         }

@@ -2,7 +2,6 @@ import Ferry
 import FerryBase
 import FerrySQLite
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -150,7 +149,7 @@ struct DamagedPagesTests {
     @Test("The pages are not read again by the next call, whatever stopped the first")
     func isMarked() throws {
         let small = try SmallMigration()
-        let checks = Mutex(0)
+        let checks = Locked(0)
         var configuration = Configuration(budget: .nanoseconds(1))
         configuration.leastMarkedSeconds = 0
         configuration.trace = { event in
@@ -183,7 +182,7 @@ struct DamagedPagesTests {
         _ = try migration.migrator().migrate(Configuration(target: "App 2", takesSnapshot: false))
         try Connection(path: migration.store, mode: .readWrite)
             .execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
-        let checks = Mutex(0)
+        let checks = Locked(0)
         var configuration = Configuration(takesSnapshot: false)
         configuration.trace = { event in
             if event.text.contains("quick_check") { checks.withLock { $0 += 1 } }

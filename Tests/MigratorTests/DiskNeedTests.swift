@@ -1,7 +1,6 @@
 import Ferry
 import FerryBase
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,7 +14,7 @@ struct DiskNeedTests {
         }
 
         private let name: String
-        private let state = Mutex(State())
+        private let state = Locked(State())
 
         init(_ name: String) { self.name = name }
 

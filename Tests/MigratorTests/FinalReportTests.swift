@@ -1,7 +1,6 @@
 import Ferry
 import FerryBase
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -47,7 +46,7 @@ struct FinalReportTests {
         let small = try SmallMigration(rows: 200)
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
         let stop = StopRequest()
-        let refusals = Mutex<[FerryError.Code]>([])
+        let refusals = Locked<[FerryError.Code]>([])
         let onEvent: @Sendable (MigrationEvent) -> Void = { event in
             guard case .progress(let update) = event, update.phase == .rows, update.done > 0 else { return }
             do {

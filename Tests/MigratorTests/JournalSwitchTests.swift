@@ -36,32 +36,24 @@ struct JournalSwitchTests {
     private func operations(_ form: TinyStore.Form) throws -> (first: Int, last: Int, all: Int) {
         let small = try InferredMigration(form: form)
         let faults = FaultPlan()
-        let counts = Counts()
+        let counts = SharedList<Int>()
         let trace: TraceHook = { event in
-            if event.text.contains("journal_mode") { counts.add(faults.count) }
+            if event.text.contains("journal_mode") { counts.append(faults.count) }
         }
         _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration(trace))
-        let found = counts.found
+        let found = counts.all
         try #require(found.count >= 2)
         return (found[0], found[found.count - 1], faults.count)
-    }
-
-    // Unchecked, because the lock is held whenever the list is touched.
-    private final class Counts: @unchecked Sendable {
-        private let lock = NSLock()
-        private var counts: [Int] = []
-        func add(_ count: Int) { lock.withLock { counts.append(count) } }
-        var found: [Int] { lock.withLock { counts } }
     }
 
     @Test("Leaves WAL mode for its one transaction and has it again, with nothing beside it", arguments: logged)
     func comesBack(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
-        let modes = Texts()
+        let modes = SharedList<String>()
         let report = try small.migrator().migrate(
-            configuration { event in if event.text.contains("journal_mode") { modes.add(event.text) } })
+            configuration { event in if event.text.contains("journal_mode") { modes.append(event.text) } })
         #expect(report.outcome == .migrated && report.warnings.isEmpty)
-        #expect(modes.found.contains { $0.hasSuffix("= TRUNCATE") } && modes.found.contains { $0.hasSuffix("= WAL") })
+        #expect(modes.all.contains { $0.hasSuffix("= TRUNCATE") } && modes.all.contains { $0.hasSuffix("= WAL") })
         for side in ["-journal", "-shm"] { #expect(try !FileLayer().exists(small.store + side)) }
         #expect(try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode") == .text("wal"))
         let plain = try InferredMigration(form: form)
@@ -69,24 +61,16 @@ struct JournalSwitchTests {
         #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(plain.store))
     }
 
-    // Unchecked, because the lock is held whenever the list is touched.
-    private final class Texts: @unchecked Sendable {
-        private let lock = NSLock()
-        private var texts: [String] = []
-        func add(_ text: String) { lock.withLock { texts.append(text) } }
-        var found: [String] { lock.withLock { texts } }
-    }
-
     @Test("Stays in WAL mode while another program has it open, and says so")
     func staysInLog() throws {
         let small = try InferredMigration(form: .closedLog)
         let app = try Connection(path: small.store, mode: .readWrite)
         #expect(try app.integer("SELECT count(*) FROM ZBOOK") == 30)
-        let modes = Texts()
-        let report = try small.migrator().migrate(configuration { modes.add($0.text) })
+        let modes = SharedList<String>()
+        let report = try small.migrator().migrate(configuration { modes.append($0.text) })
         #expect(report.outcome == .migrated)
         #expect(report.warnings.contains { $0.contains("is open in another program") })
-        #expect(!modes.found.contains { $0.hasSuffix("= TRUNCATE") })
+        #expect(!modes.all.contains { $0.hasSuffix("= TRUNCATE") })
         #expect(try app.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2") == 30)
     }
 

@@ -2,7 +2,6 @@ import Ferry
 import FerryBase
 import FerrySQLite
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ struct MemoryLimitTests {
     func sharesCaches(_ mebibytes: Int) throws {
         let small = try SmallMigration()
         let budget = MemoryBudget(limit: mebibytes << 20)
-        let settings = Mutex<[(schema: String, kibibytes: Int)]>([])
+        let settings = Locked<[(schema: String, kibibytes: Int)]>([])
         var configuration = Configuration(memoryLimit: budget.limit, takesSnapshot: true)
         // Walkers divide one share, whatever their number.
         configuration.jobs = 1

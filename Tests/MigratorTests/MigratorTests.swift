@@ -4,7 +4,6 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,7 +14,7 @@ struct MigratorTests {
     @Test("It takes a store over two steps and says what it did", arguments: TinyStore.Form.allCases)
     func migrates(_ form: TinyStore.Form) throws {
         let small = try SmallMigration(form: form)
-        let events = Mutex<[MigrationEvent]>([])
+        let events = Locked<[MigrationEvent]>([])
         let report = try small.migrator().migrate(quick) { event in events.withLock { $0.append(event) } }
         #expect(report.outcome == .migrated)
         #expect(report.chain == ["App 1", "App 2", "App 3"])

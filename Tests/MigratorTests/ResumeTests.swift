@@ -2,7 +2,6 @@ import Ferry
 import FerryBase
 import FerrySQLite
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -197,7 +196,7 @@ struct ResumeTests {
         let files = StoreFiles(URL(fileURLWithPath: small.store))
         #expect(try files.status().state == .none)
         let stop = StopRequest()
-        let seen = Mutex<[RunStatus]>([])
+        let seen = Locked<[RunStatus]>([])
         let error = #expect(throws: FerryError.self) {
             try small.migrator().migrate(quick, stop: stop) { event in
                 if case .phase(.indexes, step: 2) = event { stop.request(FerryError(.interrupted, "Stopped.")) }

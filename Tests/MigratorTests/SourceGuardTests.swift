@@ -2,7 +2,6 @@ import Ferry
 import FerryBase
 import FerrySQLite
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -128,7 +127,7 @@ struct SourceGuardTests {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
         try TinyStore.make(path, title: "old")
-        let isOver = Mutex(false)
+        let isOver = Locked(false)
         let group = DispatchGroup()
         group.enter()
         Thread.detachNewThread {

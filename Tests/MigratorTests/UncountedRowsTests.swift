@@ -2,7 +2,6 @@ import Ferry
 import FerryBase
 import FerrySQLite
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -32,7 +31,7 @@ struct UncountedRowsTests {
 
         /// - Returns: The report, and the statements that ran.
         func migrate(to target: String) throws -> (MigrationReport, [String]) {
-            let statements = Mutex<[String]>([])
+            let statements = Locked<[String]>([])
             var configuration = Configuration(target: target, takesSnapshot: false)
             configuration.trace = { event in statements.withLock { $0.append(event.text) } }
             let report = try Migrator(

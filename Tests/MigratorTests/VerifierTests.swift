@@ -3,7 +3,6 @@ import FerryBase
 import FerrySQLite
 import FerryStore
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -62,7 +61,7 @@ struct VerifierTests {
         let stage = try Stage()
         let connection = try Connection(path: stage.output, mode: .readWrite)
         _ = try connection.setPragma("journal_mode", to: "WAL")
-        let failed = Mutex<(any Error)?>(nil)
+        let failed = Locked<(any Error)?>(nil)
         let path = stage.output
         let error = #expect(throws: FerryError.self) {
             try stage.verify { _ in

@@ -3,7 +3,6 @@ import FerryExpression
 import FerryMapping
 import FerryModel
 import FerryPlan
-import Synchronization
 import Testing
 
 @Suite("The choice of a chain's versions")
@@ -66,7 +65,7 @@ struct ChainRouteTests {
 
     @Test("Is asked for each version with what can follow, and may leave the rest to the search")
     func asks() throws {
-        let asked = Mutex<[ChainRoute.Question]>([])
+        let asked = Locked<[ChainRoute.Question]>([])
         let route = ChainRoute(
             choice: .ask { question in
                 asked.withLock { $0.append(question) }

@@ -2,7 +2,6 @@ import FerryBase
 import FerrySQLite
 import FerrySnapshot
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -294,7 +293,7 @@ struct SnapshotStoreTests {
         let source = MemorySource(count: 300_000)
         var options = options()
         let stop = StopRequest()
-        let seen = Mutex<[Int64]>([])
+        let seen = Locked<[Int64]>([])
         options.stop = stop
         options.progress = { update in
             seen.withLock { $0.append(update.done) }

@@ -1,15 +1,12 @@
-internal import Foundation
+internal import FerryBase
 
 /// What several threads add to while a test runs.
-///
-/// The thread sanitizer does not see a `Mutex` on Linux, and takes what it protects for a race.
-package final class SharedList<Element: Sendable>: @unchecked Sendable {
-    private var elements: [Element] = []
-    private let lock = NSLock()
+package final class SharedList<Element: Sendable>: Sendable {
+    private let elements = Locked<[Element]>([])
 
     package init() {}
 
-    package func append(_ element: Element) { lock.withLock { elements.append(element) } }
+    package func append(_ element: Element) { elements.withLock { $0.append(element) } }
 
-    package var all: [Element] { lock.withLock { elements } }
+    package var all: [Element] { elements.withLock { $0 } }
 }

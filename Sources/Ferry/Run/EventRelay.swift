@@ -1,12 +1,11 @@
 internal import FerryBase
-internal import Synchronization
 
 /// Turns what the rooms below report into the events of a migration.
 final class EventRelay: Sendable {
     private let onEvent: @Sendable (MigrationEvent) -> Void
-    private let last = Mutex<(phase: Phase?, step: Int?)>((nil, nil))
-    private let clock = Mutex(PhaseClock())
-    private let meter = Mutex<ProgressMeter?>(nil)
+    private let last = Locked<(phase: Phase?, step: Int?)>((nil, nil))
+    private let clock = Locked(PhaseClock())
+    private let meter = Locked<ProgressMeter?>(nil)
 
     init(_ onEvent: @escaping @Sendable (MigrationEvent) -> Void) { self.onEvent = onEvent }
 

@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import Synchronization
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -36,14 +35,14 @@ final class ProgressMeter: Sendable {
 
     private let path: String
     private let extent: Extent
-    private let state: Mutex<State>
+    private let state: Locked<State>
     /// Not the run's: a file that is written by the clock must not change the count of a run's operations.
     private let files = FileLayer()
 
     init(in folder: String, _ extent: Extent) {
         path = Self.path(in: folder)
         self.extent = extent
-        state = Mutex(State(estimate: RunEstimate(extent.work)))
+        state = Locked(State(estimate: RunEstimate(extent.work)))
     }
 
     static func path(in folder: String) -> String { folder + "/progress.json" }

@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import Synchronization
 
 /// Measures a rehearsal by what the migration tells, and ends it after a sample.
 final class RehearsalWatch: Sendable {
@@ -20,7 +19,7 @@ final class RehearsalWatch: Sendable {
     private let files: FileLayer
     private let sample: Int64?
     private let stop: StopRequest
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(folder: String, files: FileLayer, sample: Int64?, stop: StopRequest) {
         self.folder = folder

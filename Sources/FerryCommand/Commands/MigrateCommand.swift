@@ -1,6 +1,5 @@
 internal import Ferry
 internal import FerryBase
-internal import Synchronization
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -138,7 +137,7 @@ struct MigrateCommand: PolicyCommand {
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         // The version that the plan found is told also when the run fails later.
-        let seen = Mutex<PlanReport?>(nil)
+        let seen = Locked<PlanReport?>(nil)
         do {
             let stop = StopRequest()
             let migrator = try input.migrator(policies)

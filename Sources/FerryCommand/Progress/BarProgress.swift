@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import Synchronization
 
 /// One line that is drawn again in place, ten times a second at most: a bar over the whole command, and what is at work.
 final class BarProgress: ProgressRenderer {
@@ -9,7 +8,7 @@ final class BarProgress: ProgressRenderer {
     private static let usualWidth = 80
 
     private let console: Console
-    private let state = Mutex<(rate: ProgressRate, last: UInt64, isDrawn: Bool)>((ProgressRate(), 0, false))
+    private let state = Locked<(rate: ProgressRate, last: UInt64, isDrawn: Bool)>((ProgressRate(), 0, false))
 
     init(console: Console) { self.console = console }
 

@@ -1,10 +1,9 @@
 internal import FerryBase
-internal import Synchronization
 
 /// JSON Lines: the start of every phase and every update, at once, each in one write.
 final class JSONProgress: ProgressRenderer {
     private let console: Console
-    private let step = Mutex<Int?>(nil)
+    private let step = Locked<Int?>(nil)
 
     init(console: Console) { self.console = console }
 

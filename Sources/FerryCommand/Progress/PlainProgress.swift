@@ -1,12 +1,11 @@
 internal import FerryBase
-internal import Synchronization
 
 /// Lines for a log: one when a phase starts, then one every ten seconds.
 final class PlainProgress: ProgressRenderer {
     private static let interval: UInt64 = 10_000_000_000
 
     private let console: Console
-    private let state = Mutex<(rate: ProgressRate, last: UInt64)>((ProgressRate(), 0))
+    private let state = Locked<(rate: ProgressRate, last: UInt64)>((ProgressRate(), 0))
 
     init(console: Console) { self.console = console }
 

@@ -2,7 +2,6 @@ internal import Dispatch
 internal import FerryBase
 internal import FerrySQLite
 internal import Foundation
-internal import Synchronization
 
 /// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the one who writes them.
 ///
@@ -48,7 +47,7 @@ final class RowThread: @unchecked Sendable {
     private let slots: [Slot]
     private var nextFree = 0
     private var nextFilled = 0
-    private let isAbandoned = Mutex(false)
+    private let isAbandoned = Locked(false)
     private var hasStarted = false
 
     /// Nil when the rows need more than the source: then only the writer's connection can read them.

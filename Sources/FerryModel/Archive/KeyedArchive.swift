@@ -1,5 +1,4 @@
 package import FerryBase
-internal import Synchronization
 
 /// An archive written by `NSKeyedArchiver`, read object by object as it is asked for.
 ///
@@ -20,11 +19,16 @@ package struct KeyedArchive: Sendable {
     /// An archive's objects may be shared, classes and operators of predicates always are, so that each can be kept a
     /// few times over; objects that share others without end could be made to unfold.
     private final class Kept: Sendable {
-        private let left: Atomic<Int>
+        private let left: Locked<Int>
 
-        init(_ count: Int) { left = Atomic(count) }
+        init(_ count: Int) { left = Locked(count) }
 
-        func take() -> Bool { left.subtract(1, ordering: .relaxed).newValue >= 0 }
+        func take() -> Bool {
+            left.withLock {
+                $0 -= 1
+                return $0 >= 0
+            }
+        }
     }
 
     /// Opens an archive.

@@ -1,5 +1,4 @@
 package import FerryBase
-internal import Synchronization
 
 /// A binary property list (`bplist00`), read object by object as it is asked for.
 ///
@@ -20,11 +19,16 @@ package struct PropertyList: Sendable {
     ///
     /// Objects may be shared, so a small list could be made to unfold without end.
     private final class Allowance: Sendable {
-        private let left: Atomic<Int>
+        private let left: Locked<Int>
 
-        init(_ bytes: Int) { left = Atomic(bytes) }
+        init(_ bytes: Int) { left = Locked(bytes) }
 
-        func spend(_ bytes: Int) -> Bool { left.subtract(bytes, ordering: .relaxed).newValue >= 0 }
+        func spend(_ bytes: Int) -> Bool {
+            left.withLock {
+                $0 -= bytes
+                return $0 >= 0
+            }
+        }
     }
 
     /// Whether the bytes begin as a binary property list does.

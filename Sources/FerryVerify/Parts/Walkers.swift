@@ -77,8 +77,7 @@ struct Walkers {
 
 /// The parts that are still to be made, and the outcomes on their way to the thread that waits for them.
 ///
-/// Unchecked, because `condition` is held whenever `state` is touched. The thread sanitizer, which looks at this in CI, does
-/// not see a `Mutex` on Linux.
+/// Unchecked, because `condition` is held whenever `state` is touched.
 private final class PartQueue: @unchecked Sendable {
     private struct State {
         var next = 0

@@ -2,7 +2,6 @@ import FerryBase
 import FerryModel
 import FerryPlan
 import FerrySQLite
-import Synchronization
 import TestSupport
 import Testing
 
@@ -21,7 +20,7 @@ struct CompositionStatementsTests {
 
     /// Statements that read or write rows of an entity's table.
     private func rowStatements(steps: Int, composes: Bool) throws -> [String] {
-        let texts = Mutex<[String]>([])
+        let texts = Locked<[String]>([])
         let chain = try ComposedChain(
             models(steps),
             rows: [

@@ -5,7 +5,6 @@ import FerryModel
 import FerryPlan
 import FerrySQLite
 import FerryStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -39,7 +38,7 @@ struct InPlaceStatementsTests {
         for rows in [200, 20_000] {
             var step = try step(rows: rows)
             let path = step.store.path
-            let trace = Mutex<[String]>([])
+            let trace = Locked<[String]>([])
             let connection = try Connection(path: path, mode: .readWrite) { event in
                 trace.withLock { $0.append(event.text) }
             }
@@ -64,7 +63,7 @@ struct InPlaceStatementsTests {
         let step = try InPlaceStep(
             Self.before, after,
             rows: ["INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b')"])
-        let trace = Mutex<[String]>([])
+        let trace = Locked<[String]>([])
         let connection = try Connection(path: step.store.path, mode: .readWrite) { event in
             trace.withLock { $0.append(event.text) }
         }

@@ -7,7 +7,6 @@ import FerrySQLite
 import FerryStore
 import FerryVerify
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -162,7 +161,7 @@ struct LinkCopyTests {
     private func run(
         _ step: StepPlan, _ store: StoreBuilder, damage: [StoreDamage]?
     ) throws -> (path: String, statements: [String]) {
-        let statements = Mutex<[String]>([])
+        let statements = Locked<[String]>([])
         let folder = store.folder.file("run-\(UUID().uuidString)")
         try FileLayer().createDirectory(folder)
         var options = EngineOptions(chunkSize: .rows(2), now: 700_000_000)

@@ -6,7 +6,6 @@ import FerrySQLite
 import FerryStore
 import FerryVerify
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -104,7 +103,7 @@ struct SoundLinksTests {
     private func verify(
         _ step: TracedStep, of store: StoreBuilder, _ mode: Verification.Mode = .full, jobs: Int = 2
     ) throws -> (report: VerificationReport, lookUps: [String]) {
-        let statements = Mutex<[String]>([])
+        let statements = Locked<[String]>([])
         var verification = Verification(
             mode: mode, step: step.run.step.resolved, sourcePath: store.path, isSourcePrivate: true,
             destinationPath: step.run.destinationPath, workFolder: store.folder.path, counts: step.report.counts,

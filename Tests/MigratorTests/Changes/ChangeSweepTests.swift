@@ -4,7 +4,6 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -129,8 +128,8 @@ struct ChangeSweepTests {
     ) throws {
         let output = store.folder.file("New.sqlite")
         let destination = output + ".ferry/step-1/destination.sqlite"
-        let made = Mutex<(change: String, isTold: Bool)?>(nil)
-        let failed = Mutex<(any Error)?>(nil)
+        let made = Locked<(change: String, isTold: Bool)?>(nil)
+        let failed = Locked<(any Error)?>(nil)
         var isFound = false
         do {
             _ = try store.migrator().migrate(configuration(store, output, jobs: jobs(seed))) { event in
