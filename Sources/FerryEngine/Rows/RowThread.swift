@@ -3,7 +3,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import Foundation
 
-/// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the one who writes them.
+/// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the thread that writes them.
 ///
 /// It has a fixed number of buffers, so that what it holds does not grow with the rows. A row that is larger than a
 /// buffer is handed over alone, and only when no other is on its way.
