@@ -60,7 +60,10 @@ struct ConfigTests {
         "What is not known is refused by its name",
         arguments: [
             (#"{ "model": [] }"#, #"ferry.json:1: model: unknown key; did you mean "models"?"#),
-            ("{\n\"limits\": {\n\"memroy\": 1 } }", #"ferry.json:3: limits.memroy: unknown key; did you mean "memory"?"#),
+            (
+                "{\n\"limits\": {\n\"memroy\": 1 } }",
+                #"ferry.json:3: limits.memroy: unknown key; did you mean "memory"?"#
+            ),
             ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: the key stands twice, first on line 1."),
             (#"{ "models": [1] }"#, "ferry.json:1: models[0]: expected a string, found a number."),
             (#"{ "refuseLosses": "yes" }"#, "ferry.json:1: refuseLosses: expected true or false, found a string."),
