@@ -1,6 +1,14 @@
 internal import CSQLite
 package import FerryBase
 
+/// What becomes of statements before they run, for a list of them.
+package enum StatementEvent: Sendable {
+    case statement(String)
+    case binding(String, name: String, Value)
+}
+
+package typealias StatementHook = @Sendable (StatementEvent) -> Void
+
 /// A connection to an SQLite database; belongs to one thread at a time.
 ///
 /// Statements hold their connection strongly, so a cache of statements belongs to a reader or writer, never here.
@@ -25,6 +33,8 @@ package final class Connection {
     var functionError: (any Error)?
     /// Set while a request for a stop may end statements.
     var abandonment: Abandonment?
+    /// Receives each statement when it is prepared, or run at once, and what is bound to its named parameters.
+    package var onStatement: StatementHook?
 
     /// Opens a database file.
     ///
@@ -104,6 +114,7 @@ package final class Connection {
 
     /// Runs SQL text of one or more statements that return no rows of interest.
     package func execute(_ sql: String) throws(DatabaseError) {
+        onStatement?(.statement(sql))
         let start = trace == nil ? 0 : Clock.nanoseconds()
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         if let trace {

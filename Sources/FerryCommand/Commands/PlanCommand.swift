@@ -8,23 +8,35 @@ struct PlanCommand: PolicyCommand {
             + "What cannot be done is listed as a refusal (exit 2), each with what to do about it.",
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
-            .flag("--check", "Also scan the rows, as a migration does before it starts."), PlanRendering.verbose,
+            .flag("--check", "Also scan the rows, as a migration does before it starts."),
+            .flag("--sql", "Print the statements that each step will run, as an SQL script with comments."),
+            PlanRendering.verbose,
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 
     private let input: MigrationInput
     private let checksRows: Bool
     private let isVerbose: Bool
+    private let showsStatements: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
         input = try MigrationInput(from: arguments)
         checksRows = arguments.has("--check")
+        showsStatements = arguments.has("--sql")
         isVerbose = arguments.has(PlanRendering.verbose.name)
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         do {
-            let plan = try input.migrator(policies).plan(input.configuration, checksRows: checksRows)
+            let migrator = try input.migrator(policies)
+            let plan = try migrator.plan(input.configuration, checksRows: checksRows)
+            if showsStatements, plan.refusals.isEmpty {
+                let statements = StatementRendering(steps: try migrator.statements(input.configuration))
+                let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: input.configPath)
+                console.result(
+                    rendering.json + [("sql", statements.json)], verbatim: statements.text.joined(separator: "\n"))
+                return .success
+            }
             return PlanCommand.show(plan, isVerbose: isVerbose, config: input.configPath, on: console)
         } catch {
             throw input.worded(error)

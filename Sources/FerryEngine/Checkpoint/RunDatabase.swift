@@ -116,6 +116,7 @@ struct RunDatabase {
     private func openSource() throws -> Connection {
         let connection = try Connection(
             path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        connection.onStatement = run.options.onStatement
         try attachSource(to: connection)
         try connection.execute(
             "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Self.readerCache)")
@@ -126,6 +127,7 @@ struct RunDatabase {
     private func connect() throws -> Connection {
         let connection = try Connection(
             path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        connection.onStatement = run.options.onStatement
         try connection.syncFully()
         return connection
     }
