@@ -23,17 +23,20 @@ struct ReportCodingTests {
         let copy = try small.migrator().migrate(Configuration(chunkSize: .rows(7)))
         #expect(try readBack(copy) == copy && copy.mode == .copy && copy.chunks.longest != nil)
         #expect(copy.phases.map(\.phase).contains(.verify) && copy.wallTime > .zero)
-        let inPlace = try InferredMigration().migrator().migrate()
+        let inferred = try InferredMigration()
+        let inPlace = try inferred.migrator().migrate()
         #expect(try readBack(inPlace) == inPlace && inPlace.mode == .inPlace)
         let damaged = try DamagedStore(.copy, damage: ["UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"]).migrate(.drop)
         #expect(try readBack(damaged) == damaged && damaged.healed.map(\.kind) == [.oneSidedInverse])
-        let rehearsal = try InferredMigration().migrator().rehearse()
+        let again = try InferredMigration()
+        let rehearsal = try again.migrator().rehearse()
         #expect(try readBack(rehearsal) == rehearsal && rehearsal.migration != nil)
     }
 
     @Test("A plan is read as it was written, and so are its refusals with their causes")
     func plans() throws {
-        let migrator = try SmallMigration().migrator()
+        let small = try SmallMigration()
+        let migrator = try small.migrator()
         let plan = try readBack(migrator.plan())
         #expect(plan.steps.map(\.mode) == [.copy, .copy] && plan.longestUnit?.time ?? .zero > .zero)
         #expect(plan.steps[0].partitions.joined().allSatisfy { $0.executor == .set || $0.executor == .row })
@@ -107,6 +110,8 @@ struct ReportCodingTests {
             chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7), memoryLimit: 64 << 20, executor: .row,
             verify: .quick, jobs: 2, takesSnapshot: false, snapshotFolder: url, snapshotLevel: 9, damaged: .drop,
             dropUnknown: ["T"], composes: false, restart: true, recovers: true, budget: .seconds(3), holdsSwap: true,
+            willMigrate: { _ in },
+            didMigrate: { _ in },
             now: { Date(timeIntervalSince1970: 0) }, trace: { _ in })
         // Not open to apps.
         let own = ["largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "now"]

@@ -103,6 +103,16 @@ public struct Configuration: Sendable {
     public var budget: Duration?
     /// Whether everything is done but the last move, which puts the migrated store in place.
     public var holdsSwap: Bool
+    /// Is called before each step, with the store that it begins with, which it may not change.
+    ///
+    /// For the first step that is the app's own store. With a hook each step is taken by itself, in the run folder.
+    public var willMigrate: StageHook?
+    /// Is called after each step, with the verified store that it has made, whose rows it may change.
+    ///
+    /// A store that it has changed is verified again, and the next step begins with it; after the last one it takes the
+    /// app's store's place. What the hook throws ends the run with the app's store as before. It is called again only
+    /// where the call ended before its return was recorded, and then finds what it found the first time.
+    public var didMigrate: StageHook?
     /// The time that `now()` means in expressions, asked once per run; for tests.
     public var now: @Sendable () -> Date
     /// Receives every statement and file operation.
@@ -127,6 +137,7 @@ public struct Configuration: Sendable {
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
         holdsSwap: Bool = false,
+        willMigrate: StageHook? = nil, didMigrate: StageHook? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
@@ -156,6 +167,8 @@ public struct Configuration: Sendable {
         self.recovers = recovers
         self.budget = budget
         self.holdsSwap = holdsSwap
+        self.willMigrate = willMigrate
+        self.didMigrate = didMigrate
         self.now = now
         self.trace = trace
     }

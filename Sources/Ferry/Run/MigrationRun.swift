@@ -53,6 +53,7 @@ final class MigrationRun {
     // MARK: The way of a migration
 
     func run() throws -> MigrationReport {
+        try stop.check()
         var folder: RunFolder?
         var record: RunRecord?
         if try RunFolder.exists(place.runFolder, files: files) {

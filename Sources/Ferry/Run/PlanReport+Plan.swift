@@ -61,7 +61,9 @@ extension PlanReport {
         case .inPlace:
             plan.isInPlace
                 ? "it is inferred, and every object keeps its row"
-                : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
+                : plan.isStaged
+                    ? "it is inferred, and every object keeps its row; a hook is to see its result, so it runs in the run folder"
+                    : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
         }
     }
 
