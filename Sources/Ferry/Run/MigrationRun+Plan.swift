@@ -99,6 +99,7 @@ extension MigrationRun {
             planner.values = try counter.presence(of: plan.questions)
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         }
+        plan.isStaged = configuration.hasStages
         plan.losses = try counter.counted(plan.losses, all: countsAll)
         if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
         // What cannot be reached needs no names.
@@ -132,7 +133,7 @@ extension MigrationRun {
             }
         var planner = Planner(
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
-            executor: executor, composes: configuration.composes)
+            executor: executor, composes: configuration.composes && !configuration.hasStages)
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
