@@ -15,7 +15,7 @@ struct WorkflowTests {
         Set(text.matches(of: /(?:^|[\s"])((?:scripts|Conformance|\.ci)\/[a-z-]+)(?=[\s"]|$)/).map { String($0.1) })
     }
 
-    @Test("Linux, Apple's systems and musl have one each, and together they call the tests, the checks and Conformance")
+    @Test("Linux, Apple's systems and musl have one each, which call tests and checks")
     func coversPlatforms() throws {
         #expect(Self.files == ["apple.yml", "linux.yml", "musl.yml"])
         let texts = try Self.files.map { try String(contentsOfFile: Self.folder + "/" + $0, encoding: .utf8) }
@@ -31,7 +31,7 @@ struct WorkflowTests {
         }
     }
 
-    @Test("Real stores, which are not in the repository, are not demanded, and no job can run for ever", arguments: files)
+    @Test("Real stores, which are not in the repository, are not demanded, and jobs end", arguments: files)
     func demandsNoFixtures(_ file: String) throws {
         let lines = try String(contentsOfFile: Self.folder + "/" + file, encoding: .utf8).split(separator: "\n")
         #expect(lines.contains("  CI: \"false\""))
