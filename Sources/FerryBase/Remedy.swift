@@ -11,16 +11,20 @@ public struct Remedy: Sendable, Hashable {
 
     /// A call that helps; new ones may be added in any version.
     public struct Action: Sendable, Hashable, CaseIterable {
-        /// As it is called in the library, for sentences such as "run the same migration again".
+        public let name: String
+        /// As it is called in the library, within a sentence.
         public let description: String
 
-        private init(_ description: String) { self.description = description }
+        fileprivate init(_ name: String, _ description: String) {
+            self.name = name
+            self.description = description
+        }
 
         /// What failed is called once more, with the same arguments.
-        public static let again = Self("run it again")
-        public static let listSnapshots = Self("`StoreFiles.snapshots`")
-        public static let verifySnapshots = Self("`StoreFiles.verifySnapshots`")
-        public static let rollBack = Self("`StoreFiles.rollback`")
+        public static let again = Self("again", "run it again")
+        public static let listSnapshots = Self("listSnapshots", "`StoreFiles.snapshots`")
+        public static let verifySnapshots = Self("verifySnapshots", "`StoreFiles.verifySnapshots`")
+        public static let rollBack = Self("rollBack", "`StoreFiles.rollback`")
 
         public static let allCases: [Self] = [again, listSnapshots, verifySnapshots, rollBack]
     }
@@ -115,5 +119,50 @@ extension Remedy: ExpressibleByStringInterpolation {
         }
 
         public mutating func appendInterpolation(action: Action) { remedy.parts.append(.action(action)) }
+    }
+}
+
+extension Remedy: Codable {
+    public init(from decoder: any Decoder) throws {
+        let parts = try decoder.singleValueContainer().decode([Part].self)
+        self.init()
+        self.parts = parts
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.singleValueContainer()
+        try values.encode(parts)
+    }
+}
+
+/// One of `{"text": …}`, `{"setting": …, "value": …}` and `{"action": …, "words": …}`.
+extension Remedy.Part: Codable {
+    private enum Key: String, CodingKey { case text, setting, value, action, words }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        if let name = try values.decodeIfPresent(String.self, forKey: .setting) {
+            self = .setting(
+                Setting(Setting.Name(name), try values.decodeIfPresent(Setting.Value.self, forKey: .value)))
+        } else if let name = try values.decodeIfPresent(String.self, forKey: .action) {
+            // One of a later version has its words with it.
+            let words = try values.decode(String.self, forKey: .words)
+            self = .action(Remedy.Action.allCases.first { $0.name == name } ?? Remedy.Action(name, words))
+        } else {
+            self = .text(try values.decode(String.self, forKey: .text))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        switch self {
+        case .text(let text): try values.encode(text, forKey: .text)
+        case .setting(let setting):
+            try values.encode(setting.name.name, forKey: .setting)
+            try values.encodeIfPresent(setting.value, forKey: .value)
+        case .action(let action):
+            try values.encode(action.name, forKey: .action)
+            try values.encode(action.description, forKey: .words)
+        }
     }
 }

@@ -12,7 +12,7 @@ public struct Setting: Sendable, Hashable {
     }
 
     /// What it is to be.
-    public enum Value: Sendable, Hashable {
+    public enum Value: Sendable, Hashable, Codable {
         case flag(Bool)
         /// A case of an enumeration, by its name.
         case choice(String)

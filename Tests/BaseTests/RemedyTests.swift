@@ -1,4 +1,5 @@
 import FerryBase
+import Foundation
 import Testing
 
 @Suite("Remedies")
@@ -40,6 +41,18 @@ struct RemedyTests {
         let inner: Remedy = "use \(setting: .models)"
         remedy.append("Please \(inner)\(Remedy()).")
         #expect(remedy.parts == [.text("Please use "), .setting(Setting(.models)), .text(".")])
+    }
+
+    @Test("A remedy is read as it was written down, also with calls of a later version")
+    func isWrittenDown() throws {
+        let remedy: Remedy = """
+            Close \(3) apps and \(action: .again), or set \(setting: .damaged, .choice("drop")) and \(setting: .models), \
+            \(setting: .target, .text("A")) or \(on: .restart).
+            """
+        let read = try JSONDecoder().decode(Remedy.self, from: JSONEncoder().encode(remedy))
+        #expect(read == remedy && read.actions == [.again] && read.settings.count == 4)
+        let later = #"[{"text": "Call "}, {"action": "heal", "words": "heal it"}]"#
+        #expect(try JSONDecoder().decode(Remedy.self, from: Data(later.utf8)).description == "Call heal it")
     }
 
     @Test("Text that is put together beforehand is a remedy as well")

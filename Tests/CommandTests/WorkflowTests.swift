@@ -20,7 +20,8 @@ struct WorkflowTests {
         #expect(Self.files == ["apple.yml", "linux.yml", "musl.yml"])
         let texts = try Self.files.map { try String(contentsOfFile: Self.folder + "/" + $0, encoding: .utf8) }
         let called = texts.reduce(into: Set<String>()) { $0.formUnion(Self.scripts(in: $1)) }
-        #expect(called.isSuperset(of: ["scripts/test", "scripts/check", "scripts/ios", "Conformance/run"]), "\(called)")
+        let wanted: Set = ["scripts/test", "scripts/check", "scripts/ios", "Conformance/run"]
+        #expect(called.isSuperset(of: wanted), "\(called)")
     }
 
     @Test("Every script that is called is there and can be run", arguments: files)
