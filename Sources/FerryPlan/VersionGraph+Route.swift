@@ -76,7 +76,7 @@ extension VersionGraph {
             let to = catalog.displayName(of: target)
             throw FerryError(
                 .unreachable, "\(origin) does not lead from \(from) to \(to).",
-                remedy: "List \(to) after \(from), or name another version with --to.")
+                remedy: "List \(to) after \(from), or name another version with \(setting: .target).")
         }
         return versions[place + 1]
     }

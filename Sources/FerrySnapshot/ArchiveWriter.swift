@@ -64,7 +64,7 @@ struct ArchiveWriter {
         let checker = try Checker(
             output: output, state: state, hashes: hashes, slots: Self.slotCount, pieceBytes: Self.pieceBytes,
             stop: stop, recordState: recordState)
-        checker.slots.start("ferry snapshot") { checker.run() }
+        checker.slots.start("ferry.snapshot") { checker.run() }
         do {
             try compress(source, from: state, into: checker.slots)
         } catch {

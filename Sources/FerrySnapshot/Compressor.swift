@@ -52,7 +52,7 @@ struct Compressor: ~Copyable {
         guard ZSTD_isError(code) == 0 else {
             throw FerryError(
                 .snapshotFailed, "zstd could not compress: \(String(cString: ZSTD_getErrorName(code))).",
-                remedy: "Run the command again.")
+                remedy: "\(action: .again).")
         }
     }
 }

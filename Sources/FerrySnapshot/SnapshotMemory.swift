@@ -30,6 +30,8 @@ package enum SnapshotMemory {
             .usage,
             "A snapshot of level \(level) takes \(needed >> 20) MiB, more than a memory limit of "
                 + "\(budget.limit >> 20) MiB leaves for it.",
-            remedy: "Give --snapshot-level \(highest), or --memory-limit \(limit)MiB.")
+            remedy: """
+                Give \(setting: .snapshotLevel, .number(highest)), or \(setting: .memoryLimit, .mebibytes(limit)).
+                """)
     }
 }

@@ -27,7 +27,7 @@ extension SnapshotStore {
         } catch {
             throw FerryError(
                 .snapshotFailed, "The snapshot in \(folder) could not be made: the store could not be read.",
-                remedy: "Check the volume of the store and run the command again.", cause: error)
+                remedy: "Check the volume of the store and \(action: .again).", cause: error)
         }
     }
 
@@ -181,7 +181,7 @@ extension SnapshotStore {
         guard highest < Int64.max else {
             throw FerryError(
                 .snapshotFailed, "A snapshot in \(folder) has the highest number that there is.",
-                remedy: "Give another folder with --snapshot-dir.")
+                remedy: "Give another folder with \(setting: .snapshotFolder).")
         }
         return highest + 1
     }

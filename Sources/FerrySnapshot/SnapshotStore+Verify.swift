@@ -88,7 +88,7 @@ extension SnapshotStore {
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .notFound {
             throw FerryError(
                 .badSnapshot, "The snapshot \(snapshot.name) cannot be restored. \(error.message)",
-                remedy: "Name another one; `ferry snapshot verify` tells which are whole.", cause: error)
+                remedy: "Name another one; \(action: .verifySnapshots) tells which are whole.", cause: error)
         }
     }
 

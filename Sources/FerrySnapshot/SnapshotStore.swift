@@ -44,7 +44,7 @@ package struct SnapshotStore: Sendable {
         guard try files.exists(folder + "/" + name + SnapshotNames.manifest) else {
             throw FerryError(
                 .noSnapshot, "There is no snapshot \(name) in \(folder).",
-                remedy: "`ferry snapshot list` shows those that there are.")
+                remedy: "\(action: .listSnapshots) shows those that there are.")
         }
         return try load(name)
     }

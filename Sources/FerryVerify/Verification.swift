@@ -111,10 +111,10 @@ package struct Verification {
             throw FerryError(
                 .valueTooLarge,
                 "A value that must be whole in memory to be checked takes more of it than \(memory.limit >> 20) MiB.",
-                remedy: "Give --memory-limit at least twice its size.", cause: error)
+                remedy: "Give \(setting: .memoryLimit) at least twice its size.", cause: error)
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(
-                .interrupted, "Stopped while verifying.", remedy: "Run the same command to go on.", cause: error)
+                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to go on.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",

@@ -45,7 +45,7 @@ struct RunFolderTests {
                     _ = try small.migrator().rehearse()
                 }
             }
-            #expect(error?.code == .runDiffers && error?.remedy.contains("Remove the link") == true)
+            #expect(error?.code == .runDiffers && error?.remedy.description.contains("Remove the link") == true)
             #expect(try files.list(precious).map(\.name).sorted() == ["letter.txt", "run.json"])
             try files.remove(small.folder.file("App.sqlite" + link))
         }
@@ -87,7 +87,7 @@ struct RunFolderTests {
         let run = try RunFolder(path: path, files: files)
         let error = #expect(throws: FerryError.self) { try run.load() }
         #expect(error?.code == .runDiffers)
-        #expect(error?.remedy.contains("--restart") == true)
+        #expect(error?.remedy.description.contains("restart: true") == true)
         #expect(try files.list(path).count == 2)
     }
 

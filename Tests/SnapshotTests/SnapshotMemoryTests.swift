@@ -38,7 +38,9 @@ struct SnapshotMemoryTests {
             try SnapshotMemory.check(level: 9, within: MemoryBudget(limit: 32 << 20))
         }
         #expect(error?.code == .usage)
-        #expect(error?.remedy == "Give --snapshot-level 8, or --memory-limit 41MiB.")
+        #expect(
+            error?.remedy == "Give \(setting: .snapshotLevel, .number(8)), or \(setting: .memoryLimit, .mebibytes(41))."
+        )
         try SnapshotMemory.check(level: 9, within: MemoryBudget(limit: 41 << 20))
         try SnapshotMemory.check(level: 1, within: MemoryBudget(limit: MemoryBudget.least))
     }

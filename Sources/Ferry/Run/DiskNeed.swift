@@ -65,7 +65,7 @@ struct DiskNeed {
                 FerryError(
                     .diskFull,
                     "The volume of \(volume.folder) has \(free) bytes free; the migration can need \(volume.bytes).",
-                    remedy: "Make room there, or put the snapshot on another volume with --snapshot-dir."))
+                    remedy: "Make room there, or put the snapshot on another volume with \(setting: .snapshotFolder)."))
         }
         return refusals
     }

@@ -155,8 +155,3 @@ struct RunLog {
         return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
     }
 }
-
-extension FerryError.Code {
-    /// The log of runs cannot be read where it decides what may be removed.
-    static let badLog = Self("badLog", .refused)
-}

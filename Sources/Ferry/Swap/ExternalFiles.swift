@@ -60,7 +60,7 @@ struct ExternalFiles {
     private static func isDifferent(_ path: String) -> FerryError {
         FerryError(
             .outputExists, "\(path) exists already, with another content than the store's external file of that name.",
-            remedy: "Move the folder that it stands in away, and run the same command again: everything else is done.")
+            remedy: "Move the folder that it stands in away, and \(action: .again): everything else is done.")
     }
 
     // MARK: Files of values that have gone

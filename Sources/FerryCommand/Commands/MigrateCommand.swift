@@ -170,7 +170,9 @@ struct MigrateCommand: PolicyCommand {
         } catch {
             var error = input.worded(error)
             if error.code == .hotJournal, !configuration.recovers {
-                error.remedy += " Or give --recover, which keeps both files as they are and repairs the store."
+                error.remedy.append(
+                    " Or give \(on: .recovers), which keeps both files as they are and repairs the store."
+                )
             }
             let failure = MigrationFailure(
                 error: error, plan: seen.withLock { $0 }, store: configuration.output ?? input.store)

@@ -89,9 +89,8 @@ struct MigrationInput {
     func worded(_ error: any Error) -> FerryError {
         var error = FerryError.from(error)
         guard let candidates = error.cause as? TargetCandidates else { return error }
-        error.remedy =
-            "Name the one that is meant: "
-            + candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "  or  ")
+        let calls = candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "  or  ")
+        error.remedy = "Name the one that is meant: \(calls)"
         return error
     }
 

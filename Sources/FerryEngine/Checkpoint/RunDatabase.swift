@@ -203,7 +203,7 @@ struct RunDatabase {
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
                 .runDiffers, "The scratch database in \(run.folder) does not belong to the destination beside it.",
-                remedy: "Begin the run anew with --restart.")
+                remedy: "Begin the run anew with \(on: .restart).")
         }
     }
 }

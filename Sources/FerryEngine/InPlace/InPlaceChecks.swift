@@ -123,7 +123,7 @@ struct InPlaceChecks {
         FerryError(
             .verificationFailed,
             "The store would not be a store of version \(step.resolved.destination.name): \(what). It is as before.",
-            remedy: "Migrate to a new store with --output, and report this.",
+            remedy: "Migrate to a new store with \(setting: .output), and report this.",
             place: .init(entity: entity, property: property))
     }
 

@@ -53,6 +53,7 @@ struct KeptStrangers {
             .damagedSource,
             "\(rows.counting("row")) in the table of \(entity) \(rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table, and "
                 + "cannot be kept: \(reason).",
-            remedy: "Leave them out with --damaged drop, or repair them with the app.", place: .init(entity: entity))
+            remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
+            place: .init(entity: entity))
     }
 }

@@ -73,7 +73,7 @@ final class RowThread: @unchecked Sendable {
     func read(low: Int64, high: Int64) throws {
         if !hasStarted {
             let thread = Thread { [self] in run() }
-            thread.name = "ferry rows"
+            thread.name = "ferry.rows"
             thread.start()
             hasStarted = true
         }

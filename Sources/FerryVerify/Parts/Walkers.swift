@@ -44,7 +44,7 @@ struct Walkers {
         let queue = PartQueue(parts, walkers: min(count, parts.count))
         for _ in 0..<min(count, parts.count) {
             let thread = Thread { [makeContext] in queue.work(makeContext) }
-            thread.name = "ferry verify"
+            thread.name = "ferry.verify"
             // Expressions are evaluated as deep as on the main thread.
             thread.stackSize = 8 << 20
             thread.start()
