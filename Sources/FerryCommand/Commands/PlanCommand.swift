@@ -9,31 +9,32 @@ struct PlanCommand: PolicyCommand {
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
             .flag("--check", "Also scan the rows, as a migration does before it starts."), PlanRendering.verbose,
+            ReportFile.option,
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 
     private let input: MigrationInput
     private let checksRows: Bool
     private let isVerbose: Bool
+    private let report: ReportFile?
 
     init(from arguments: Arguments) throws(FerryError) {
         input = try MigrationInput(from: arguments)
         checksRows = arguments.has("--check")
         isVerbose = arguments.has(PlanRendering.verbose.name)
+        report = try ReportFile(from: arguments)
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         do {
-            let plan = try input.migrator(policies).plan(input.configuration, checksRows: checksRows)
-            return PlanCommand.show(plan, isVerbose: isVerbose, config: input.configPath, on: console)
+            return try report.written(.plan, of: input.store.filePath) {
+                let plan = try input.migrator(policies).plan(input.configuration, checksRows: checksRows)
+                let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: input.configPath)
+                console.result(rendering.json, text: rendering.text(width:))
+                return (rendering.json, rendering.exitCode)
+            }
         } catch {
             throw input.worded(error)
         }
-    }
-
-    static func show(_ plan: PlanReport, isVerbose: Bool, config: String?, on console: Console) -> ExitCode {
-        let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: config)
-        console.result(rendering.json, text: rendering.text(width:))
-        return plan.refusals.isEmpty ? .success : .refused
     }
 }
