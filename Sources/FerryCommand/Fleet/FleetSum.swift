@@ -91,6 +91,12 @@ package struct FleetSum: Sendable {
         tallies[kind] = tally
     }
 
+    /// How many kinds and names are held, for tests.
+    package var held: (kinds: Int, names: Int) {
+        let tallies = Array(outcomes.values) + Array(reasons.values) + [broken]
+        return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count, +))
+    }
+
     // MARK: Showing
 
     private static let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]

@@ -10,6 +10,8 @@ struct FlowDrawing {
         /// Nil where that is not known.
         var count: Int64?
         var isEstimated = false
+        /// The entity mapping that takes them this way; several may read the same objects.
+        var mapping = ""
         /// What becomes of those without a destination.
         var end = "left out"
     }
@@ -34,9 +36,11 @@ struct FlowDrawing {
         let height = max(left.height, right.height) + Self.top + 8
         var parts: [Markup] = [
             .element("title", [], title),
-            .element("text", [("x", "0"), ("y", "12"), ("class", "soft")], "from"),
             .element(
-                "text", [("x", "\(Int(Self.width))"), ("y", "12"), ("class", "soft"), ("text-anchor", "end")], "to"),
+                "text",
+                [("x", short(Self.leftBar + Self.bar)), ("y", "12"), ("class", "soft"), ("text-anchor", "end")],
+                "from"),
+            .element("text", [("x", short(Self.rightBar)), ("y", "12"), ("class", "soft")], "to"),
         ]
         for index in drawn.indices {
             parts.append(
@@ -65,6 +69,8 @@ struct FlowDrawing {
         var count: Int64
         var isKnown: Bool
         var isEstimated: Bool
+        /// How many entity mappings meet there.
+        var mappings: Int
     }
 
     /// The nodes of one side below each other, and where each flow meets its node.
@@ -91,7 +97,8 @@ struct FlowDrawing {
                 Node(
                     name: name, y: y, height: height, count: own.compactMap { flows[$0].count }.clampedSum,
                     isKnown: own.allSatisfy { flows[$0].count != nil },
-                    isEstimated: own.contains { flows[$0].isEstimated }))
+                    isEstimated: own.contains { flows[$0].isEstimated },
+                    mappings: Set(own.map { flows[$0].mapping }).count))
             y += height + Self.gap
         }
         return (nodes, places, y - Self.top)
@@ -123,7 +130,9 @@ struct FlowDrawing {
         let labelX = isLeft ? Self.leftBar - 6 : Self.rightBar + Self.bar + 6
         let anchor = isLeft ? "end" : "start"
         let middle = node.y + node.height / 2
-        let number = node.isKnown ? (node.isEstimated ? "~" : "") + Quantity.grouped(node.count) : "?"
+        var number = node.isKnown ? (node.isEstimated ? "~" : "") + Quantity.grouped(node.count) : "?"
+        // What several mappings read are the same objects, mostly: their sum would be a number of nothing.
+        if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
         return [
             .element(
                 "rect",

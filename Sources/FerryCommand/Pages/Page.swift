@@ -124,6 +124,7 @@ struct PageTable {
     /// A bar as long as its part of the longest one.
     static func bar(_ part: Double) -> Markup {
         let percent = Quantity.decimal(min(1, max(0, part.isNaN ? 0 : part)) * 100, places: 2)
-        return .element("span", [("class", "bar"), ("style", "width:\(percent)%")])
+        return .element(
+            "span", [("class", "track")], .element("span", [("class", "bar"), ("style", "width:\(percent)%")], []))
     }
 }

@@ -26,13 +26,14 @@ enum PageStyle {
         .good { color: var(--good); } .caution { color: var(--caution); } .bad { color: var(--bad); }
         dl { display: grid; grid-template-columns: minmax(90px, max-content) 1fr; gap: 4px 16px; margin: 12px 0; }
         dt { color: var(--soft); } dd { margin: 0; }
-        .wide { overflow-x: auto; }
+        .wide { overflow-x: auto; scrollbar-width: thin; }
         table { border-collapse: collapse; margin: 8px 0; overflow-wrap: normal; }
         th, td { padding: 4px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
         th { color: var(--soft); font-weight: 600; }
         td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
         tr.best td { font-weight: 700; background: var(--shade); }
-        td.meter { width: 40%; min-width: 70px; }
+        .track { display: block; width: clamp(40px, 18vw, 300px); }
+        @media (max-width: 600px) { table { font-size: 0.85em; } th, td { padding: 3px 6px; } }
         .bar { display: block; height: 14px; min-width: 1px; background: var(--main); border: 1px solid var(--main); }
         ol.chain { list-style: none; padding: 0; margin: 8px 0; display: flex; flex-wrap: wrap; gap: 8px 6px;
           align-items: center; }

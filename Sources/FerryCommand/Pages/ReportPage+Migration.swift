@@ -91,15 +91,16 @@ extension ReportPage {
 
     private func flows(_ mapping: JSON) -> [FlowDrawing.Flow] {
         let source = mapping["source"].text
-        let isEstimated = mapping["estimated"].isTrue
+        let (isEstimated, name) = (mapping["estimated"].isTrue, mapping["name"].text ?? "")
         return [
             FlowDrawing.Flow(
                 source: source, destination: mapping["destination"].text, count: mapping["written"].whole,
-                isEstimated: isEstimated),
+                isEstimated: isEstimated, mapping: name),
             FlowDrawing.Flow(
-                source: source, count: mapping["dropped"].whole, isEstimated: isEstimated),
+                source: source, count: mapping["dropped"].whole, isEstimated: isEstimated, mapping: name),
             FlowDrawing.Flow(
-                source: source, count: mapping["merged"].whole, isEstimated: isEstimated, end: "merged into others"),
+                source: source, count: mapping["merged"].whole, isEstimated: isEstimated, mapping: name,
+                end: "merged into others"),
         ]
     }
 
@@ -155,7 +156,7 @@ extension ReportPage {
         page.paragraph(
             "In the charts: "
                 + samples.marks.map { "\($0.sign) \(label($0.phase))" + ($0.step.map { " of step \($0)" } ?? "") }
-                .joined(separator: ", ") + ".", isSoft: true)
+                .joined(separator: ", ") + ". A gap: nothing was told meanwhile.", isSoft: true)
     }
 
     // MARK: What the store held beside good rows

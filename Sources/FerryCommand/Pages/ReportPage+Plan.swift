@@ -83,7 +83,7 @@ extension ReportPage {
                 flows.append(
                     FlowDrawing.Flow(
                         source: entity(mapping["source"]), destination: entity(mapping["destination"]),
-                        count: mapping["rows"].whole, isEstimated: isEstimated))
+                        count: mapping["rows"].whole, isEstimated: isEstimated, mapping: mapping["name"].text ?? ""))
             }
         }
         if let drawing = FlowDrawing(title: "Objects of step \(number), from entity to entity", flows: flows).markup {
