@@ -150,7 +150,7 @@ struct DamagedStore {
             Configuration(
                 target: "App 2", output: way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil,
                 executor: way.executor, takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
-        guard report.mode == (way.isCopy ? "copy" : "inPlace") else {
+        guard report.mode == (way.isCopy ? .copy : .inPlace) else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")
         }
         return report

@@ -213,11 +213,11 @@ struct ResumeTests {
         let running = seen.withLock { $0 }
         #expect(running.count == 2 && running.allSatisfy { $0.state == .running && $0.runID != nil && $0.steps == 2 })
         // A phase is told as soon as it begins, however short the one before was.
-        #expect(running.map(\.phase) == ["rows", "rows"] && running.map(\.step) == [1, 2])
+        #expect(running.map(\.phase) == [.rows, .rows] && running.map(\.step) == [1, 2])
         let status = try files.status()
-        #expect(status.state == .interrupted && status.step == 2 && status.phase == "indexes")
+        #expect(status.state == .interrupted && status.step == 2 && status.phase == .indexes)
         #expect(status.fraction.map { $0 > 0.5 && $0 < 1 } == true, "\(status)")
-        #expect(status.etaSeconds == nil && status.rowsPerSecond == nil)
+        #expect(status.timeLeft == nil && status.rowsPerSecond == nil)
         let report = try small.migrator().migrate(quick)
         #expect(report.resumed)
         let finished = try files.status()

@@ -38,11 +38,11 @@ struct ChainCase: BenchmarkCase {
                 configuration)
         }
         let passes = Set(report.entityMappings.map(\.step)).count
-        guard report.outcome == .migrated, report.mode == (isCopy ? "copy" : "inPlace"), passes == 1,
+        guard report.outcome == .migrated, report.mode == (isCopy ? .copy : .inPlace), passes == 1,
             report.entityMappings.map(\.written).max() == Int64(point.rows)
         else {
             throw FerryError(.internalError, "\(side) took \(passes) passes and was \(report.mode).")
         }
-        for phase in report.phases { probe.note("\(phase.name), s", phase.seconds) }
+        for phase in report.phases { probe.note("\(phase.phase.rawValue), s", phase.time.inSeconds) }
     }
 }

@@ -33,14 +33,14 @@ struct StepsCase: BenchmarkCase {
             try StepsSubject.migrator(data, store: store).migrate(Configuration(target: "V4", composes: false))
         }
         let steps = Set(report.entityMappings.map(\.step)).count
-        guard report.outcome == .migrated, report.mode == "copy", steps == 3,
+        guard report.outcome == .migrated, report.mode == .copy, steps == 3,
             report.entityMappings.map(\.written).max() == Int64(point.rows)
         else {
             throw FerryError(.internalError, "The migration took \(steps) steps and was \(report.mode).")
         }
         for phase in report.phases {
-            probe.note("\(phase.name), s", phase.seconds)
-            if let bytes = phase.bytesRead { probe.note("\(phase.name), bytes read", Double(bytes)) }
+            probe.note("\(phase.phase.rawValue), s", phase.time.inSeconds)
+            if let bytes = phase.bytesRead { probe.note("\(phase.phase.rawValue), bytes read", Double(bytes)) }
         }
         if let bytes = report.bytesRead { probe.note("bytes read", Double(bytes)) }
     }

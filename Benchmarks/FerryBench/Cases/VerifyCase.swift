@@ -27,9 +27,9 @@ struct VerifyCase: BenchmarkCase {
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
             Configuration(verify: side == "quick" ? .quick : .full), probe: probe)
-        let seconds = Dictionary(report.phases.map { ($0.name, $0.seconds) }, uniquingKeysWith: +)
-        let before = ["snapshot", "rows", "relationships", "indexes"].reduce(0) { $0 + (seconds[$1] ?? 0) }
-        guard let verify = seconds["verify"], verify > 0 else { return }
+        let seconds = Dictionary(report.phases.map { ($0.phase, $0.time.inSeconds) }, uniquingKeysWith: +)
+        let before = [.snapshot, .rows, .relationships, .indexes].reduce(0) { $0 + (seconds[$1] ?? 0) }
+        guard let verify = seconds[.verify], verify > 0 else { return }
         if before > 0 { probe.note("share", verify / before) }
         probe.note("rows/s", Double(report.verification.checked) / verify)
     }

@@ -41,24 +41,24 @@ public struct Configuration: Sendable {
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
     /// Which versions the migration passes through.
-    public var chain = ChainChoice.automatic
+    public var chain: ChainChoice
     /// Whether a mapping is inferred where no mapping model leads to the next version.
-    public var infersMappings = true
+    public var infersMappings: Bool
     /// Whether mapping models that lie beside or in a model bundle, lead along the way and are not given are passed over;
     /// otherwise they are a refusal.
-    public var passesOverMappings = false
+    public var passesOverMappings: Bool
     /// Whether a migration that loses something is refused, but for ``allowedLosses``.
-    public var refusesLosses = false
+    public var refusesLosses: Bool
     /// Entities, or properties as `Entity.property`, that may be lost nevertheless.
-    public var allowedLosses: Set<String> = []
+    public var allowedLosses: Set<String>
     /// Whether the target may be older than the store's version; what it does not know is lost then.
-    public var allowsDowngrade = false
+    public var allowsDowngrade: Bool
     /// A store of the target version that Core Data made, an empty one will do: its tables, columns, numbers of
     /// entities, indexes and triggers are those of the migrated store.
     public var like: URL?
     /// Which relationship names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.
-    public var joinTables: [String] = []
+    public var joinTables: [String]
     /// Where the migrated store is written; nil means in place of the store.
     ///
     /// A store that is of the target version already is copied there.
@@ -118,15 +118,26 @@ public struct Configuration: Sendable {
     package var leastMarkedSeconds = 2.0
 
     public init(
-        target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
+        target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
+        passesOverMappings: Bool = false, refusesLosses: Bool = false, allowedLosses: Set<String> = [],
+        allowsDowngrade: Bool = false, like: URL? = nil, joinTables: [String] = [], output: URL? = nil,
+        chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
-        executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
+        executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
         holdsSwap: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
+        self.chain = chain
+        self.infersMappings = infersMappings
+        self.passesOverMappings = passesOverMappings
+        self.refusesLosses = refusesLosses
+        self.allowedLosses = allowedLosses
+        self.allowsDowngrade = allowsDowngrade
+        self.like = like
+        self.joinTables = joinTables
         self.output = output
         self.chunkSize = chunkSize
         self.chunkBytes = chunkBytes
@@ -134,6 +145,7 @@ public struct Configuration: Sendable {
         self.memoryLimit = memoryLimit
         self.executor = executor
         self.verify = verify
+        self.jobs = jobs
         self.takesSnapshot = takesSnapshot
         self.snapshotFolder = snapshotFolder
         self.snapshotLevel = snapshotLevel

@@ -204,12 +204,14 @@ extension RunRecord {
         _ step: StepPlan, _ number: Int, _ report: StepReport, _ verification: VerificationSummary
     ) {
         let executors = Dictionary(
-            step.partitions.flatMap(\.entityMappings).map { ($0.mapping.name, $0.executor.rawValue) },
+            step.partitions.flatMap(\.entityMappings).map {
+                ($0.mapping.name, RowExecutor(rawValue: $0.executor.rawValue))
+            },
             uniquingKeysWith: { first, _ in first })
         let mappings = report.counts.map { counts in
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,
-                executor: executors[counts.name] ?? "set", read: counts.read, created: counts.created,
+                executor: executors[counts.name] ?? .set, read: counts.read, created: counts.created,
                 written: counts.written, dropped: counts.dropped, merged: counts.merged,
                 isEstimated: counts.isEstimated)
         }
@@ -217,7 +219,9 @@ extension RunRecord {
             StepRecord(
                 isFinished: false, entityMappings: mappings,
                 unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
-                healed: report.healed.map { .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows) },
+                healed: report.healed.map {
+                    .init(step: number, kind: DamageKind(rawValue: $0.kind), entity: $0.entity, rows: $0.rows)
+                },
                 leftBehind: report.leftBehind, chunks: report.chunks, verification: verification))
     }
 }

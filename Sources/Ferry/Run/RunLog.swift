@@ -102,6 +102,11 @@ struct RunLog {
 
     var last: Entry? { get throws { try read().runs.last } }
 
+    /// The time that an entry names; nil when it is none.
+    static func date(_ text: String) -> Date? {
+        do { return try Date(text, strategy: .iso8601) } catch { return nil }
+    }
+
     /// The last run, if it is certain that nothing was written to the store since.
     func lastRun(thatLeft now: Fingerprint) throws -> Entry? {
         guard let last = try last, let ended = last.ended,

@@ -28,7 +28,7 @@ struct MigrationFailure {
     var members: [(String, JSON)] {
         var members: [(String, JSON)] = [
             ("outcome", .string(outcome)), ("from", .string(plan?.chain.first)), ("to", .string(plan?.chain.last)),
-            ("mode", .string(plan?.steps.first?.mode)), ("store", .string(store.filePath)),
+            ("mode", .string(plan?.steps.first?.mode.rawValue)), ("store", .string(store.filePath)),
         ]
         if let summary { members.append(("verification", MigrationRendering.json(summary))) }
         if refusals.count > 1 { members.append(("refusals", .array(refusals.map(\.json)))) }

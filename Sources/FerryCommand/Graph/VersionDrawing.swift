@@ -9,6 +9,10 @@ package struct VersionDrawing {
         package var name: String
         package var isCurrent: Bool
         package var entities: Int
+
+        package init(name: String, isCurrent: Bool, entities: Int) {
+            (self.name, self.isCurrent, self.entities) = (name, isCurrent, entities)
+        }
     }
 
     package struct Link: Sendable {
@@ -26,6 +30,10 @@ package struct VersionDrawing {
         package var to: Int
         package var kind: Kind
         package var label: String
+
+        package init(from: Int, to: Int, kind: Kind, label: String) {
+            (self.from, self.to, self.kind, self.label) = (from, to, kind, label)
+        }
     }
 
     package let versions: [Version]

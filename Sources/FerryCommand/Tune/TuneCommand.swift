@@ -67,7 +67,7 @@ struct TuneCommand: PolicyCommand {
             var result = TuneResult(store: input.store.filePath, sample: sample, judge: judge)
             if plan.isUpToDate {
                 result.note = "The store has the target version already: there is nothing to tune."
-            } else if plan.steps.allSatisfy({ $0.mode == "inPlace" }) {
+            } else if plan.steps.allSatisfy({ $0.mode == .inPlace }) {
                 result.note =
                     "The store is migrated in place, in one transaction: it has no chunks, so there is nothing to tune."
             } else if let size = sizes.first, sizes.count == 1 {
