@@ -55,9 +55,10 @@ struct FlowDrawing {
         let rest = flows.count(where: { $0.count ?? 1 > 0 }) - drawn.count
         let caption =
             rest > 0
-            ? "\(title). The \(Int64(rest).counting("smaller flow")) besides \(rest == 1 ? "is" : "are") in the table."
+            ? "\(title); \(Int64(rest).counting("smaller flow")) more in the table"
             : title
-        return .element("figure", [], drawing, .element("figcaption", [], caption + ". Dashed: left out or merged."))
+        let ends = drawn.contains { $0.destination == nil } ? ". Dashed: left out or merged." : "."
+        return .element("figure", [], drawing, .element("figcaption", [], caption + ends))
     }
 
     // MARK: Layout
