@@ -37,7 +37,9 @@ struct GraphTests {
         #expect(!svg.contains("<script") && !svg.contains("href"))
     }
 
-    @Test("The difference of two versions: added, removed, renamed and changed, with a sign each; hostile names stay names")
+    @Test(
+        "The difference of two versions: added, removed, renamed and changed, with a sign each; hostile names stay names"
+    )
     func drawsDifference() throws {
         let app = try folder()
         let dot = try app.done("graph", "App.xcdatamodeld", "--from", "App", "--to", "App 2", "--format", "dot").output
@@ -64,7 +66,8 @@ struct GraphTests {
         #expect(try app.run("graph", "App.xcdatamodeld", "--from", "App", "--to", "None").exitCode == 2)
     }
 
-    @Test("No two boxes touch, with any number of versions, mapping models and entities", arguments: [1, 2, 7, 82, 300])
+    @Test(
+        "No two boxes touch, with any number of versions, mapping models and entities", arguments: [1, 2, 7, 82, 300])
     func keepsBoxesApart(count: Int) {
         let versions = (0..<count).map { number in
             let name = "Version \(number)" + String(repeating: "長", count: number % 40)

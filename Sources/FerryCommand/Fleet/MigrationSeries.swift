@@ -48,8 +48,6 @@ struct MigrationSeries {
         return ExitCode.worst(of: codes)
     }
 
-    
-
     private func notBegun(_ store: String) -> StoreOutcome {
         let error = FerryError(
             .interrupted, "\(store) was not begun: the command had to stop before it.",

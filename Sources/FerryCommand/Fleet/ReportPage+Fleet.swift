@@ -33,7 +33,8 @@ extension ReportPage {
             let word = outcome["outcome"].text ?? "?"
             table.add([
                 .text(FleetSum.words[word] ?? word), PageTable.bar((outcome["stores"].number ?? 0) / most),
-                .text(count(outcome["stores"])), .text(count(outcome["rows"])), .text(seconds(outcome["seconds"]) ?? "?"),
+                .text(count(outcome["stores"])), .text(count(outcome["rows"])),
+                .text(seconds(outcome["seconds"]) ?? "?"),
                 .text(count(outcome["resumed"])),
             ])
         }

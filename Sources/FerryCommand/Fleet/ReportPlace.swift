@@ -18,7 +18,8 @@ enum ReportPlace: Sendable {
         if let form = ReportFile.form(of: path) {
             guard stores == 1 else {
                 throw arguments.wrong(
-                    "--report names one file, \"\(path)\", for \(stores) stores.", "Name a folder, which gets one for each.")
+                    "--report names one file, \"\(path)\", for \(stores) stores.",
+                    "Name a folder, which gets one for each.")
             }
             self = .file(ReportFile(path: path, form: form))
         } else {
@@ -37,9 +38,12 @@ enum ReportPlace: Sendable {
     func write(_ outcome: StoreOutcome, of store: String, on console: Console) {
         do throws(FerryError) {
             for file in try files(of: store, FileLayer()) {
-                try file.write(outcome.kind, outcome.members + outcome.besides.filter { besides in
-                    !outcome.members.contains { $0.0 == besides.0 }
-                })
+                try file.write(
+                    outcome.kind,
+                    outcome.members
+                        + outcome.besides.filter { besides in
+                            !outcome.members.contains { $0.0 == besides.0 }
+                        })
             }
         } catch {
             console.warn("The report could not be written: \(error.message)")

@@ -7,7 +7,9 @@ struct StoreList {
     /// Paths of a store that stands before, and its path there.
     private(set) var repeated: [(path: String, first: String)] = []
 
-    /// - Parameter paths: The words; a store may be named by several, also through a link.
+    /// - Parameters:
+    ///   - paths: The words; a store may be named by several, also through a link.
+    ///   - files: The file layer.
     /// - Throws: `fileFailed` when it cannot be told what stands at a path.
     init(_ paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
         struct Key: Hashable { var device: UInt64, inode: UInt64 }

@@ -21,7 +21,8 @@ struct ChangeWords {
         var lines: [String] = []
         for change in changes where change.kind != .entityRenamed {
             lines.append(line(change))
-            guard let property = change.property, change.kind.rawValue.hasPrefix("relationship") || isDestination(change)
+            guard let property = change.property,
+                change.kind.rawValue.hasPrefix("relationship") || isDestination(change)
             else { continue }
             let found =
                 destination.relationship(property, of: entity)

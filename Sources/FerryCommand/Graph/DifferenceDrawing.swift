@@ -120,7 +120,8 @@ package struct DifferenceDrawing {
         var edges: [(from: Int, to: Int)] = []
         for (index, box) in boxes.enumerated() {
             for name in box.related {
-                guard let other = places[name], other != index, seen.insert([min(index, other), max(index, other)]).inserted
+                guard let other = places[name], other != index,
+                    seen.insert([min(index, other), max(index, other)]).inserted
                 else { continue }
                 edges.append((index, other))
             }

@@ -15,7 +15,8 @@ package struct Rect: Sendable, Equatable {
 
     /// A width for the longest of some names; wide characters take about two places.
     static func width(of names: [String], most: Double) -> Double {
-        let longest = names.map { name in name.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) } }.max() ?? 0
+        let longest =
+            names.map { name in name.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) } }.max() ?? 0
         return min(most, max(120, Double(longest) * 7.6 + 28))
     }
 }
@@ -73,7 +74,8 @@ enum SVGText {
             shown == text ? [.text(text)] : [.element("title", [], text), .text(shown)]
         return .element(
             "text",
-            [("x", short(x)), ("y", short(y))] + (isSoft ? [("class", "soft")] : []) + (style.map { [("style", $0)] } ?? []),
+            [("x", short(x)), ("y", short(y))] + (isSoft ? [("class", "soft")] : [])
+                + (style.map { [("style", $0)] } ?? []),
             content)
     }
 
@@ -89,7 +91,10 @@ enum SVGText {
             "path",
             [
                 ("class", "curve"),
-                ("d", "M\(short(x1)) \(short(y1)) C\(middle) \(short(y1)) \(middle) \(short(y2)) \(short(x2)) \(short(y2))"),
+                (
+                    "d",
+                    "M\(short(x1)) \(short(y1)) C\(middle) \(short(y1)) \(middle) \(short(y2)) \(short(x2)) \(short(y2))"
+                ),
             ])
     }
 

@@ -100,12 +100,15 @@ package struct VersionDrawing {
 
     package var dot: String {
         var lines = [
-            GraphCommand.Form.dot.sign, "digraph versions {", "  rankdir=TB;", "  node [shape=box, fontname=\"sans-serif\"];",
+            GraphCommand.Form.dot.sign, "digraph versions {", "  rankdir=TB;",
+            "  node [shape=box, fontname=\"sans-serif\"];",
             "  edge [fontname=\"sans-serif\", fontsize=10];",
         ]
         for (index, version) in versions.enumerated() {
             let style = version.isCurrent ? ", penwidth=2" : ""
-            lines.append("  v\(index) [label=\(DotText.quoted(version.name + (version.isCurrent ? " (current)" : "")))\(style)];")
+            lines.append(
+                "  v\(index) [label=\(DotText.quoted(version.name + (version.isCurrent ? " (current)" : "")))\(style)];"
+            )
         }
         for link in links {
             let style =
@@ -167,7 +170,8 @@ package struct VersionDrawing {
         for link in links where link.kind != .mappingModel {
             let (from, to) = (layout.versions[link.from], layout.versions[link.to])
             let x = from.x + 24
-            parts.append(SVGText.line(x, from.bottom, x, to.y, link.kind == .inferred ? "way" : "\(link.kind.rawValue)way"))
+            parts.append(
+                SVGText.line(x, from.bottom, x, to.y, link.kind == .inferred ? "way" : "\(link.kind.rawValue)way"))
             if link.kind == .inferred { parts.append(SVGText.arrowDown(x, to.y)) }
             parts.append(SVGText.label(link.label, x + 10, (from.bottom + to.y) / 2 + 4, isSoft: true))
         }

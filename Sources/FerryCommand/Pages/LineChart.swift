@@ -45,7 +45,8 @@ struct LineChart {
         for run in runs {
             let dots = run.map { "\(short(place($0.x))),\(short(rise($0.y)))" }
             if let first = run.first, let last = run.last, !showsDots {
-                let ends = "\(short(place(last.x))),\(short(Self.bottom)) \(short(place(first.x))),\(short(Self.bottom))"
+                let ends =
+                    "\(short(place(last.x))),\(short(Self.bottom)) \(short(place(first.x))),\(short(Self.bottom))"
                 parts.append(
                     .element("polygon", [("class", "area"), ("points", dots.joined(separator: " ") + " " + ends)]))
             }

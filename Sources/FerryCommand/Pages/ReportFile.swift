@@ -46,6 +46,7 @@ struct ReportFile: Sendable {
     ///   - path: The file.
     ///   - signs: How files of its kind begin.
     ///   - files: The file layer.
+    /// - Throws: `outputExists` for any other file, `notFound` without a folder.
     static func check(
         _ path: String, isBegunBy signs: [String], files: FileLayer = FileLayer()
     ) throws(FerryError) {

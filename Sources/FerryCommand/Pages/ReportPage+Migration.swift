@@ -84,7 +84,9 @@ extension ReportPage {
                 run.count > 1
                 ? "Objects of each of the steps \(first.number) to \(last.number), from entity to entity"
                 : "Objects of step \(first.number), from entity to entity"
-            if let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows)).markup { page.add(drawing) }
+            if let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows)).markup {
+                page.add(drawing)
+            }
             page.table(table(first.mappings))
         }
     }
@@ -106,7 +108,8 @@ extension ReportPage {
 
     private func table(_ mappings: [JSON]) -> PageTable {
         var table = PageTable([
-            .text("Entity mapping"), .text("From"), .text("To"), .number("Read"), .number("Created"), .number("Written"),
+            .text("Entity mapping"), .text("From"), .text("To"), .number("Read"), .number("Created"),
+            .number("Written"),
             .number("Dropped"), .number("Merged"),
         ])
         for mapping in mappings {
@@ -114,7 +117,8 @@ extension ReportPage {
                 count(mapping[$0], isEstimated: mapping["estimated"].isTrue)
             }
             table.add(
-                [mapping["name"].text ?? "", mapping["source"].text ?? "–", mapping["destination"].text ?? "–"] + numbers)
+                [mapping["name"].text ?? "", mapping["source"].text ?? "–", mapping["destination"].text ?? "–"]
+                    + numbers)
         }
         return table
     }

@@ -110,7 +110,8 @@ package struct ReportPage: Sendable {
         guard !losses.isEmpty else { return }
         page.heading("Lost")
         var table = PageTable([
-            .text("Entity"), .text("Property"), .number("Number"), .text("What"), .text("On the way to"), .text("Because"),
+            .text("Entity"), .text("Property"), .number("Number"), .text("What"), .text("On the way to"),
+            .text("Because"),
         ])
         for loss in losses {
             table.add([

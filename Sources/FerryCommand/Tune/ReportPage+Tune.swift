@@ -16,7 +16,11 @@ extension ReportPage {
         }
         guard !runs.isEmpty else { return }
         page.facts([
-            ("Rows", report["sample"].whole.map { "the first \(Quantity.grouped($0)), carried once for each size" } ?? "all, carried once for each size")
+            (
+                "Rows",
+                report["sample"].whole.map { "the first \(Quantity.grouped($0)), carried once for each size" }
+                    ?? "all, carried once for each size"
+            )
         ])
         page.heading("Measured")
         var table = PageTable([

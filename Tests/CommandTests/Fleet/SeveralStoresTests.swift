@@ -26,10 +26,13 @@ struct SeveralStoresTests {
     @Test("Each is migrated by itself, one that is refused keeps no other from it, and the exit code is the worst")
     func migratesEach() throws {
         try app.write("no database", to: "Text.sqlite")
-        let outcome = try app.run(["migrate", "A.sqlite", "Text.sqlite", "None.sqlite", "B.sqlite", "C.sqlite"] + models)
+        let outcome = try app.run(
+            ["migrate", "A.sqlite", "Text.sqlite", "None.sqlite", "B.sqlite", "C.sqlite"] + models)
         #expect(outcome.exitCode == 2)
         for store in ["A.sqlite", "B.sqlite", "C.sqlite"] { #expect(try years(store)) }
-        #expect(outcome.output.contains("A.sqlite (1 of 5)\n") && outcome.output.contains("5 stores: 3 migrated, 2 refused."))
+        #expect(
+            outcome.output.contains("A.sqlite (1 of 5)\n")
+                && outcome.output.contains("5 stores: 3 migrated, 2 refused."))
         let again = try app.run(["migrate", "A.sqlite", "B.sqlite", "--models", "App.xcdatamodeld", "--json"])
         #expect(again.exitCode == 0)
         #expect(try JSONSchema("migrate-several").differences(in: again.output).isEmpty, "\(again.output)")

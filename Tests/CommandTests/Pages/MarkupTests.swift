@@ -39,7 +39,8 @@ struct MarkupTests {
         ])
         let list = JSON.array([place])
         let lists = [
-            "losses", "refusals", "links", "differences", "phases", "healed", "kept", "unmapped", "leftovers", "outcomes",
+            "losses", "refusals", "links", "differences", "phases", "healed", "kept", "unmapped", "leftovers",
+            "outcomes",
             "reasons", "slowest",
         ]
         let report = JSON.object(
@@ -73,7 +74,10 @@ struct MarkupTests {
                 ),
                 ("phases", .array([.object([("seconds", .number(.nan)), ("name", .null)])])),
                 ("wallSeconds", .number(.greatestFiniteMagnitude)),
-                ("entityMappings", .array([.object([("written", .integer(Int64.max)), ("read", .integer(Int64.min))])])),
+                (
+                    "entityMappings",
+                    .array([.object([("written", .integer(Int64.max)), ("read", .integer(Int64.min))])])
+                ),
             ])
         ).text
         #expect(text.hasSuffix("</html>\n") || text.hasSuffix("</html>\n\n"), "\(text.suffix(40))")

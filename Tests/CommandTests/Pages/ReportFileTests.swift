@@ -25,7 +25,8 @@ struct ReportFileTests {
         for word in ["<script", "http://", "https://", "src=", "@import", "url("] {
             #expect(!text.contains(word), "\(word)")
         }
-        for (begin, end) in [("<table>", "</table>"), ("<svg", "</svg>"), ("<tr", "</tr>"), ("<section", "</section>")] {
+        for (begin, end) in [("<table>", "</table>"), ("<svg", "</svg>"), ("<tr", "</tr>"), ("<section", "</section>")]
+        {
             #expect(
                 text.components(separatedBy: begin).count == text.components(separatedBy: end).count, "\(begin)")
         }

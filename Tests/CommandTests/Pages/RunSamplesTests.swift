@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Samples of a run")
 struct RunSamplesTests {
-    @Test("However long a run is, its samples are as many as at most, and lose no row and no peak", arguments: [1, 60, 36_000])
+    @Test(
+        "However long a run is, its samples are as many as at most, and lose no row and no peak",
+        arguments: [1, 60, 36_000])
     func staysBounded(seconds: Int) {
         var samples = RunSamples()
         samples.begin(.rows, step: 1, at: 0, memoryBytes: 1 << 20)
