@@ -10,7 +10,7 @@ struct PlanCommand: PolicyCommand {
         options: MigrationInput.options + [
             .flag("--check", "Also scan the rows, as a migration does before it starts."),
             .flag("--sql", "Print the statements that each step will run, as an SQL script with comments."),
-            PlanRendering.verbose,
+            PlanRendering.verbose, ReportFile.option,
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 
@@ -18,34 +18,33 @@ struct PlanCommand: PolicyCommand {
     private let checksRows: Bool
     private let isVerbose: Bool
     private let showsStatements: Bool
+    private let report: ReportFile?
 
     init(from arguments: Arguments) throws(FerryError) {
         input = try MigrationInput(from: arguments)
         checksRows = arguments.has("--check")
         showsStatements = arguments.has("--sql")
         isVerbose = arguments.has(PlanRendering.verbose.name)
+        report = try ReportFile(from: arguments)
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         do {
-            let migrator = try input.migrator(policies)
-            let plan = try migrator.plan(input.configuration, checksRows: checksRows)
-            if showsStatements, plan.refusals.isEmpty {
-                let statements = StatementRendering(steps: try migrator.statements(input.configuration))
+            return try report.written(.plan, of: input.store.filePath) {
+                let migrator = try input.migrator(policies)
+                let plan = try migrator.plan(input.configuration, checksRows: checksRows)
                 let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: input.configPath)
-                console.result(
-                    rendering.json + [("sql", statements.json)], verbatim: statements.text.joined(separator: "\n"))
-                return .success
+                guard showsStatements, plan.refusals.isEmpty else {
+                    console.result(rendering.json, text: rendering.text(width:))
+                    return (rendering.json, rendering.exitCode)
+                }
+                let statements = StatementRendering(steps: try migrator.statements(input.configuration))
+                let members = rendering.json + [("sql", statements.json)]
+                console.result(members, verbatim: statements.text.joined(separator: "\n"))
+                return (members, rendering.exitCode)
             }
-            return PlanCommand.show(plan, isVerbose: isVerbose, config: input.configPath, on: console)
         } catch {
             throw input.worded(error)
         }
-    }
-
-    static func show(_ plan: PlanReport, isVerbose: Bool, config: String?, on console: Console) -> ExitCode {
-        let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: config)
-        console.result(rendering.json, text: rendering.text(width:))
-        return plan.refusals.isEmpty ? .success : .refused
     }
 }
