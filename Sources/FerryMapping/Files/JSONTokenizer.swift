@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// Reads one JSON text (RFC 8259), keeping lines and repeated keys.
 struct JSONTokenizer {
     /// Far more than a mapping file needs, and little enough for the stack.
@@ -11,7 +13,7 @@ struct JSONTokenizer {
 
     /// - Throws: ``JSONSyntaxError`` with the line of the first byte that does not fit.
     static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        guard let text = String(utf8: bytes) else {
             throw JSONSyntaxError(line: 1, message: "the text is not UTF-8")
         }
         var tokenizer = JSONTokenizer(Array(text.utf8))
