@@ -22,9 +22,11 @@
         func decompress(
             _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
         ) throws(FerryError) -> Int {
+            // Asked again without input, it would begin a frame that never comes.
+            if isAtFrameEnd, bytes.isEmpty { return 0 }
             var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
             var buffer = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
-            // Once even without input: decoded bytes may still be waiting inside.
+            // Once even without input, inside of a frame: decoded bytes may still be waiting inside.
             repeat {
                 let left = ZSTD_decompressStream(context, &buffer, &input)
                 guard ZSTD_isError(left) == 0 else {
