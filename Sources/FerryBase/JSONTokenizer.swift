@@ -11,7 +11,7 @@ package struct JSONTokenizer {
 
     /// - Throws: ``JSONSyntaxError`` with the line of the first byte that does not fit.
     package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        guard let text = String(utf8: bytes) else {
             throw JSONSyntaxError(line: 1, message: "the text is not UTF-8")
         }
         var tokenizer = JSONTokenizer(Array(text.utf8))

@@ -44,7 +44,9 @@ package final class Connection {
     ///   - vfs: A registered VFS wrapper (``VFS``), or nil for SQLite's own.
     ///   - trace: Receives every statement of this connection with its time.
     /// - Throws: ``DatabaseError``; opening reads nothing, so "not a database" comes with the first statement.
+    ///   ``DatabaseError/isLibraryTooOld`` where the SQLite at hand lacks what Ferry uses.
     package init(path: String, mode: Mode, vfs: VFS? = nil, trace: TraceHook? = nil) throws(DatabaseError) {
+        try SQLiteLibrary.check()
         self.path = path
         self.trace = trace
         self.vfs = vfs
@@ -64,6 +66,8 @@ package final class Connection {
         handle = database
         // The store's own triggers call functions that only Apple registers; nothing in a file may call ours.
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        // As Apple's SQLite does it by itself: what writes to the schema or to shadow tables has to say so.
+        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         sqlite3_busy_timeout(handle, 0)
         if try Connection.indexesLogInMemory(path, mode) { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     }

@@ -135,7 +135,8 @@ struct RunDatabase {
     private func configure(_ connection: Connection) throws {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
-        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try connection.execute("PRAGMA temp_store = FILE")
+        try connection.keepNoJournal(in: "temp")
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")

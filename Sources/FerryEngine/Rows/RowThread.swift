@@ -1,7 +1,6 @@
 internal import Dispatch
 internal import FerryBase
 internal import FerrySQLite
-internal import Foundation
 
 /// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the thread that writes them.
 ///
@@ -70,11 +69,11 @@ final class RowThread: @unchecked Sendable {
     // MARK: The writer
 
     /// Orders the rows of a range; the ones ordered before were taken to their end.
+    ///
+    /// - Throws: ``FerryError`` when the system makes no thread.
     func read(low: Int64, high: Int64) throws {
         if !hasStarted {
-            let thread = Thread { [self] in run() }
-            thread.name = "ferry.rows"
-            thread.start()
+            try WorkThread.start("ferry.rows") { [self] in run() }
             hasStarted = true
         }
         order = .read(low: low, high: high)
