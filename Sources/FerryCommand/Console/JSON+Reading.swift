@@ -1,11 +1,5 @@
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// Looking into a value: what is missing, or of another kind, is null, nil or empty.
 extension JSON {
     subscript(_ key: String) -> JSON {
@@ -43,43 +37,22 @@ extension JSON {
     ///
     /// - Returns: Nil where they are no JSON.
     static func read(_ bytes: [UInt8]) -> JSON? {
-        do {
-            return try JSONDecoder().decode(Decoded.self, from: Data(bytes)).value
+        do throws(JSONSyntaxError) {
+            return JSON(try JSONTokenizer.parse(bytes))
         } catch {
             return nil
         }
     }
 
-    private struct Decoded: Decodable {
-        let value: JSON
-
-        private struct Key: CodingKey {
-            var stringValue: String
-            var intValue: Int? { nil }
-            init(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
-
-        init(from decoder: any Decoder) throws {
-            if let object = try? decoder.container(keyedBy: Key.self) {
-                value = .object(
-                    try object.allKeys.map { ($0.stringValue, try object.decode(Decoded.self, forKey: $0).value) })
-                return
+    private init(_ node: JSONNode) {
+        self =
+            switch node.value {
+            case .null: .null
+            case .boolean(let flag): .bool(flag)
+            case .number(let text): Int64(text).map { .integer($0) } ?? Double(text).map { .number($0) } ?? .null
+            case .string(let text): .string(text)
+            case .array(let elements): .array(elements.map { JSON($0) })
+            case .object(let members): .object(members.map { ($0.key, JSON($0.value)) })
             }
-            let container = try decoder.singleValueContainer()
-            if container.decodeNil() {
-                value = .null
-            } else if let flag = try? container.decode(Bool.self) {
-                value = .bool(flag)
-            } else if let number = try? container.decode(Int64.self) {
-                value = .integer(number)
-            } else if let number = try? container.decode(Double.self) {
-                value = .number(number)
-            } else if let text = try? container.decode(String.self) {
-                value = .string(text)
-            } else {
-                value = .array(try container.decode([Decoded].self).map(\.value))
-            }
-        }
     }
 }
