@@ -6,21 +6,29 @@ public struct FerryError: Error, Sendable {
     public var code: Code
     /// What failed, and on what.
     public var message: String
-    /// What the reader can do about it.
-    public var remedy: String
+    /// What the reader can do about it; empty where there is nothing to be done.
+    public var remedy: Remedy
     /// Where in the migration it happened; filled in on the way up.
     public var place: Place
     /// The error of the layer below.
     public var cause: (any Error)?
 
     public init(
-        _ code: Code, _ message: String, remedy: String = "", place: Place = Place(), cause: (any Error)? = nil
+        _ code: Code, _ message: String, remedy: Remedy = "", place: Place = Place(), cause: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
         self.remedy = remedy
         self.place = place
         self.cause = cause
+    }
+
+    /// The same with a remedy that is put together as plain text; a literal is a ``Remedy``.
+    @_disfavoredOverload
+    public init(
+        _ code: Code, _ message: String, remedy: String, place: Place = Place(), cause: (any Error)? = nil
+    ) {
+        self.init(code, message, remedy: Remedy(remedy), place: place, cause: cause)
     }
 
     /// Where in a migration an error happened.
@@ -55,88 +63,14 @@ public struct FerryError: Error, Sendable {
         case failed
         /// Something that was checked is damaged or differs.
         case differs
-        /// Stopped early; the same command goes on.
+        /// Stopped early; the same call goes on.
         case resumable
-        /// The command line or the call was wrong.
+        /// The call was wrong.
         case usage
     }
-
-    /// A named value, so that a new code breaks no caller.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        public let name: String
-        public let consequence: Consequence
-
-        public init(_ name: String, _ consequence: Consequence) {
-            self.name = name
-            self.consequence = consequence
-        }
-
-        public var description: String { name }
-    }
-}
-
-extension FerryError.Code {
-    public static let usage = Self("usage", .usage)
-
-    // Refusals: nothing was touched.
-    public static let notFound = Self("notFound", .refused)
-    public static let notARegularFile = Self("notARegularFile", .refused)
-    public static let notADatabase = Self("notADatabase", .refused)
-    public static let notACoreDataStore = Self("notACoreDataStore", .refused)
-    public static let storeInUse = Self("storeInUse", .refused)
-    public static let hotJournal = Self("hotJournal", .refused)
-    public static let unknownVersion = Self("unknownVersion", .refused)
-    public static let ambiguousVersion = Self("ambiguousVersion", .refused)
-    public static let noSuchVersion = Self("noSuchVersion", .refused)
-    public static let unreachable = Self("unreachable", .refused)
-    public static let backward = Self("backward", .refused)
-    public static let missingPolicy = Self("missingPolicy", .refused)
-    public static let unsupported = Self("unsupported", .refused)
-    public static let badModel = Self("badModel", .refused)
-    public static let badMapping = Self("badMapping", .refused)
-    public static let ambiguousChain = Self("ambiguousChain", .refused)
-    public static let lossRefused = Self("lossRefused", .refused)
-    public static let layoutUnknown = Self("layoutUnknown", .refused)
-    public static let mappingsNotGiven = Self("mappingsNotGiven", .refused)
-    public static let badExpression = Self("badExpression", .refused)
-    public static let badArchive = Self("badArchive", .refused)
-    public static let mandatoryValue = Self("mandatoryValue", .refused)
-    public static let notUnique = Self("notUnique", .refused)
-    public static let damagedSource = Self("damagedSource", .refused)
-    /// Pages of the store's file do not fit together.
-    public static let storeDamaged = Self("storeDamaged", .refused)
-    public static let unknownObject = Self("unknownObject", .refused)
-    public static let diskFull = Self("diskFull", .refused)
-    public static let sourceChanged = Self("sourceChanged", .refused)
-    public static let destinationChanged = Self("destinationChanged", .refused)
-    public static let runMoved = Self("runMoved", .refused)
-    public static let runDiffers = Self("runDiffers", .refused)
-    public static let runActive = Self("runActive", .refused)
-    public static let outputExists = Self("outputExists", .refused)
-    public static let badSnapshot = Self("badSnapshot", .refused)
-    public static let noSnapshot = Self("noSnapshot", .refused)
-
-    // Failures: the store is as before.
-    public static let databaseFailed = Self("databaseFailed", .failed)
-    public static let fileFailed = Self("fileFailed", .failed)
-    public static let snapshotFailed = Self("snapshotFailed", .failed)
-    public static let rowFailed = Self("rowFailed", .failed)
-    public static let noKeysLeft = Self("noKeysLeft", .failed)
-    public static let internalError = Self("internalError", .failed)
-    public static let valueTooLarge = Self("valueTooLarge", .failed)
-    public static let outOfMemory = Self("outOfMemory", .failed)
-
-    // What was checked does not hold.
-    public static let verificationFailed = Self("verificationFailed", .differs)
-    public static let snapshotDamaged = Self("snapshotDamaged", .differs)
-
-    // Stopped early; run again to go on.
-    public static let interrupted = Self("interrupted", .resumable)
-    public static let budgetSpent = Self("budgetSpent", .resumable)
-    public static let swapHeld = Self("swapHeld", .resumable)
-    public static let storeInUseAtSwap = Self("storeInUseAtSwap", .resumable)
 }
 
 extension FerryError: CustomStringConvertible {
+    /// The message and the remedy, in the words of the library.
     public var description: String { remedy.isEmpty ? message : "\(message) \(remedy)" }
 }

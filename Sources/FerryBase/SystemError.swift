@@ -31,16 +31,16 @@ extension FerryError {
     init(_ operation: String, _ error: SystemError) {
         if error.isNotFound {
             self.init(
-                .notFound, "Could not \(operation): \(error).", remedy: "Check the path and run the command again.",
+                .notFound, "Could not \(operation): \(error).", remedy: "Check the path and \(action: .again).",
                 cause: error)
         } else if error.isFull {
             self.init(
                 .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Make room on the volume and run the command again.", cause: error)
+                remedy: "Make room on the volume and \(action: .again).", cause: error)
         } else if error.isBeyondLimit {
             self.init(
                 .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Raise the limit on the size of files (ulimit -f) and run the command again.", cause: error)
+                remedy: "Raise the limit on the size of files (ulimit -f) and \(action: .again).", cause: error)
         } else if error.isDenied {
             self.init(
                 .fileFailed, "Could not \(operation): \(error).",
@@ -48,7 +48,7 @@ extension FerryError {
         } else {
             self.init(
                 .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Check the volume and run the command again.", cause: error)
+                remedy: "Check the volume and \(action: .again).", cause: error)
         }
     }
 

@@ -133,19 +133,19 @@ extension FerryError {
     /// Wraps a failed SQLite call in words that say what was being done.
     init(database error: DatabaseError, whileDoing work: String) {
         if error.isInterrupted {
-            self.init(.interrupted, "Stopped while \(work).", remedy: "Run the same command to go on.", cause: error)
+            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to go on.", cause: error)
         } else if error.isTooBig {
             self.init(
                 .valueTooLarge, "A value, or a row, is too large to be whole in memory while \(work).",
-                remedy: "Give --memory-limit at least twice its size and run the same command again.", cause: error)
+                remedy: "Give \(setting: .memoryLimit) at least twice its size and \(action: .again).", cause: error)
         } else if error.isFull {
             self.init(
                 .databaseFailed, "The disk is full while \(work).",
-                remedy: "Make room and run the same command to go on.", cause: error)
+                remedy: "Make room and \(action: .again) to go on.", cause: error)
         } else {
             self.init(
                 .databaseFailed, "SQLite failed while \(work): \(error.message) (code \(error.code)).",
-                remedy: "The store is as before; run the same command to go on.", cause: error)
+                remedy: "The store is as before; \(action: .again) to go on.", cause: error)
         }
     }
 }

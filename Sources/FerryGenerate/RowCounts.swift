@@ -74,7 +74,7 @@ struct RowCounts {
             throw FerryError(
                 .unsupported,
                 "\(count(of: need.owner)) rows of \(need.owner) need \(wanted) of \(need.entity): \(place) says so.",
-                remedy: "Ask for other numbers with --rows-of.", place: .init(entity: need.entity))
+                remedy: "Ask for other numbers with \(setting: .rowsOf).", place: .init(entity: need.entity))
         }
         let missing = wanted - count(of: need.entity)
         let share = (missing + Int64(members.count) - 1) / Int64(members.count)

@@ -50,7 +50,7 @@ package struct MappingLink: Sendable {
         throw FerryError(
             .noSuchVersion,
             "Mapping model \(mappingModel.name) was compiled for versions that are not among those given.",
-            remedy: "Give both versions with --models, or leave the mapping model out.")
+            remedy: "Give both versions with \(setting: .models), or leave the mapping model out.")
     }
 
     private static func version(

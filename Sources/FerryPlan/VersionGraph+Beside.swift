@@ -51,8 +51,10 @@ extension VersionGraph {
             .mappingsNotGiven,
             "\(isOne ? "A mapping model lies" : "Mapping models lie") beside the models, \(isOne ? "leads" : "lead") along "
                 + "the way and \(isOne ? "is" : "are") not given: \(list.joined(separator: ", ")).",
-            remedy: "Give \(isOne ? "it" : "them") with "
-                + missing.map { "--mappings \(ShellWord.quoted($0.0.path))" }.joined(separator: " ")
-                + ", or say with --no-mappings that \(isOne ? "it is" : "they are") not wanted.")
+            remedy: """
+                Give \(isOne ? "it" : "them") with \
+                \(setting: .mappings, each: missing.map { .element($0.0.path) }, separator: " "), or say with \
+                \(on: .passesOverMappings) that \(isOne ? "it is" : "they are") not wanted.
+                """)
     }
 }

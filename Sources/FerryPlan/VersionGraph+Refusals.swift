@@ -13,9 +13,11 @@ extension VersionGraph {
         let (from, to) = (catalog.displayName(of: source), catalog.displayName(of: target))
         return FerryError(
             .backward, "The store is of version \(from), which comes after \(to).",
-            remedy:
-                "Name a later version with --to, restore a snapshot of the older one with `ferry rollback`, or give "
-                + "--allow-downgrade: what \(to) does not know is lost then.")
+            remedy: """
+                Name a later version with \(setting: .target), restore a snapshot of the older one with \
+                \(action: .rollBack), or give \(on: .allowsDowngrade): what \(to) does not know is \
+                lost then.
+                """)
     }
 
     func unreachable(from start: ModelVersion) -> FerryError {
@@ -34,9 +36,14 @@ extension VersionGraph {
             origin.map { "\(to) cannot follow \(from), as \($0) says: no " }
             ?? "There is no way from version \(catalog.displayName(of: source)) to \(catalog.displayName(of: target)): no "
         message += "mapping model leads from \(from) to \(to)"
+        var remedy: Remedy = "Add a mapping model from \(from) to \(to) with \(setting: .mappings)."
         var place = FerryError.Place()
         if !route.infers {
-            message += ", and none may be inferred (--no-infer)."
+            message += ", and none may be inferred."
+            remedy = """
+                Add a mapping model from \(from) to \(to) with \(setting: .mappings), or leave \
+                \(setting: .infersMappings, .flag(false)) out.
+                """
         } else if let obstacles {
             let most = 8
             let sentences = obstacles.prefix(most).map(\.sentence)
@@ -48,8 +55,7 @@ extension VersionGraph {
         } else {
             message += "."
         }
-        return FerryError(
-            .unreachable, message, remedy: "Add a mapping model from \(from) to \(to) with --mappings.", place: place)
+        return FerryError(.unreachable, message, remedy: remedy, place: place)
     }
 
     /// Where the way breaks: the last version that a start reaches, and the next one that leads to the target.

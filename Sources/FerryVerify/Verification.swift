@@ -111,10 +111,10 @@ package struct Verification {
             throw FerryError(
                 .valueTooLarge,
                 "A value that must be whole in memory to be checked takes more of it than \(memory.limit >> 20) MiB.",
-                remedy: "Give --memory-limit at least twice its size.", cause: error)
+                remedy: "Give \(setting: .memoryLimit) at least twice its size.", cause: error)
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(
-                .interrupted, "Stopped while verifying.", remedy: "Run the same command to go on.", cause: error)
+                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to go on.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
@@ -132,7 +132,7 @@ package struct Verification {
             guard let resumeKey, let session = SystemSession.id else { return nil }
             var parts = [resumeKey, session, mode.rawValue, Self.form]
             for path in [sourcePath, sourcePath + "-wal", destinationPath, destinationPath + "-wal"] {
-                // An empty log comes and goes with those who read the store.
+                // An empty log comes and goes with each connection that reads the store.
                 let file = try FileLayer().attributesIfPresent(path).flatMap { $0.size > 0 ? $0 : nil }
                 parts.append(file.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" } ?? "none")
             }

@@ -89,7 +89,7 @@ struct PolicyTests {
         let refusal = #expect(throws: FerryError.self) {
             _ = try library.step(["Split": { FunctionPolicy(label: "x") }], unknown, in: other)
         }
-        #expect(refusal?.code == .missingPolicy && refusal?.remedy.contains("double:") == true)
+        #expect(refusal?.code == .missingPolicy && refusal?.remedy.description.contains("double:") == true)
     }
 
     @Test("A policy's own error stops the run, is the cause, and is not told in the message")

@@ -86,7 +86,7 @@ struct ArgumentsTests {
         let error = try #require(throws: FerryError.self) {
             try Arguments(["S", "--models", "M", option], for: Self.syntax)
         }
-        #expect(error.remedy == remedy)
+        #expect(error.remedy.description == remedy)
     }
 
     @Test("Help needs nothing else", arguments: [["--help"], ["-h"], ["S", "--help"]])

@@ -66,7 +66,9 @@ struct BookMigrationTests {
         #expect(error?.code == .missingPolicy)
         #expect(error?.message.contains("MHWBookToBookPolicy") == true)
         #expect(error?.message.contains("BookToBook") == true)
-        #expect(error?.remedy.contains("extends") == true && error?.remedy.contains("Swift") == true)
+        #expect(
+            error?.remedy.description.contains("extends") == true && error?.remedy.description.contains("Swift") == true
+        )
         #expect(try family.bytes("Model1.sqlite") == original)
     }
 

@@ -195,8 +195,8 @@ struct MappingResolutionTests {
         #expect(resolution.problems.count == 1)
         #expect(problem.code == .missingPolicy)
         for part in ["App.BookPolicy", "\"BookToBook\"", "Step.json"] { #expect(problem.message.contains(part)) }
-        #expect(problem.remedy.contains("\"extends\": \"Step.json\""))
-        #expect(problem.remedy.contains("under the class name App.BookPolicy"))
+        #expect(problem.remedy.description.contains("\"extends\": \"Step.json\""))
+        #expect(problem.remedy.description.contains("under the class name App.BookPolicy"))
         #expect(problem.place.entityMapping == "BookToBook")
         #expect(resolution.step.entityMappings.map(\.name) == ["BookToBook", "UserToUser", "ShelfToShelf"])
     }
@@ -211,7 +211,7 @@ struct MappingResolutionTests {
                     try mapping("Shelf", "Shelf"),
                 ], to: library)
             #expect(resolution.problems.map(\.code) == [.missingPolicy])
-            #expect(resolution.problems[0].remedy.contains("extends"))
+            #expect(resolution.problems[0].remedy.description.contains("extends"))
         }
     }
 

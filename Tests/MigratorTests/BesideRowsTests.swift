@@ -53,7 +53,9 @@ struct BesideRowsTests {
         #expect(plan.refusals.map(\.code) == [.unknownObject, .unknownObject, .unknownObject])
         for name in Self.names {
             #expect(
-                plan.refusals.contains { $0.message.contains(name) && $0.remedy.contains("--drop-unknown \(name)") })
+                plan.refusals.contains {
+                    $0.message.contains(name) && $0.remedy.description.contains("dropUnknown: [\"\(name)\"]")
+                })
         }
         #expect(throws: FerryError.self) { try store.migrate(dropping: ["titles"]) }
         #expect(try StoreBytes(store.store) == before)
@@ -103,7 +105,9 @@ struct BesideRowsTests {
             #expect(try store.rows(tables) == [[.integer(6)]])
         } else {
             let error = #expect(throws: FerryError.self) { try store.migrate() }
-            #expect(error?.code == .unknownObject && error?.remedy.contains("--drop-unknown search") == true)
+            #expect(
+                error?.code == .unknownObject && error?.remedy.description.contains("dropUnknown: [\"search\"]") == true
+            )
         }
         let other = try DamagedStore(way, damage: damage)
         #expect(try other.migrate(dropping: ["search"]).droppedObjects == ["search"])
@@ -117,7 +121,7 @@ struct BesideRowsTests {
     func unknownName(_ way: DamagedStore.Way, _ name: String) throws {
         let store = try DamagedStore(way, damage: ["CREATE VIEW titles AS SELECT 1 AS one"])
         let error = #expect(throws: FerryError.self) { try store.migrate(dropping: [name]) }
-        #expect(error?.code == .unknownObject && error?.remedy.contains("titles") == true)
+        #expect(error?.code == .unknownObject && error?.remedy.description.contains("titles") == true)
     }
 
     @Test("What names something that is dropped is refused, too", arguments: DamagedStore.Way.allCases)

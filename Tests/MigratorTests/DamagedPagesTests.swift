@@ -58,7 +58,8 @@ struct DamagedPagesTests {
                 _ = try small.migrator().migrate(Configuration(damaged: damaged))
             }
             #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
-            #expect(error.remedy.contains(".recover") && error.remedy.contains("--damaged drop"))
+            #expect(
+                error.remedy.description.contains(".recover") && error.remedy.description.contains("damaged: .drop"))
         }
         #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [.storeDamaged])
         #expect(try small.migrator().plan().refusals.isEmpty)
@@ -73,7 +74,8 @@ struct DamagedPagesTests {
                 _ = try small.migrator().migrate(Configuration(takesSnapshot: takesSnapshot, damaged: damaged))
             }
             #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
-            #expect(error.remedy.contains(".recover") && error.remedy.contains("--damaged keep"))
+            #expect(
+                error.remedy.description.contains(".recover") && error.remedy.description.contains("damaged: .keep"))
         }
     }
 
@@ -112,7 +114,7 @@ struct DamagedPagesTests {
             try file.close()
             for damaged in [Configuration.Damaged.refuse, .keep, .drop] {
                 let error = try refusal(store) { _ = try migrator.migrate(Configuration(damaged: damaged)) }
-                #expect(error.code == .storeDamaged && error.remedy.contains(".recover"), "\(error)")
+                #expect(error.code == .storeDamaged && error.remedy.description.contains(".recover"), "\(error)")
             }
             #expect(throws: FerryError.self) { _ = try migrator.plan(checksRows: true) }
         }

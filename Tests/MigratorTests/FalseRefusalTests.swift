@@ -90,7 +90,7 @@ struct FalseRefusalTests {
         for act in [{ _ = try small.migrator().migrate() }, { _ = try small.migrator().plan() }] {
             let error = try #require(throws: FerryError.self) { try act() }
             #expect(error.code == .unsupported && error.code.consequence == .refused, "\(error)")
-            #expect(error.message.contains("UTF-16") && error.remedy.contains("encoding"), "\(error)")
+            #expect(error.message.contains("UTF-16") && error.remedy.description.contains("encoding"), "\(error)")
         }
     }
 

@@ -103,7 +103,9 @@ struct OpenSuffixTests {
             #expect(all.contains { $0.message.contains(relationship) }, "\(all)")
         }
         for refusal in all {
-            #expect(refusal.remedy.contains("--like") && !refusal.remedy.contains("--join-table"), "\(refusal.remedy)")
+            #expect(
+                refusal.remedy.description.contains("`like`") && !refusal.remedy.description.contains("joinTables"),
+                "\(refusal.remedy)")
         }
         // It names tables, not columns.
         let said = #expect(throws: FerryError.self) { try migrate(to: "App 2") { $0.joinTables = ["Club.guests"] } }

@@ -82,7 +82,7 @@ struct ResumeTests {
         var other = quick
         other.target = "App 2"
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
-        #expect(error?.code == .runDiffers && error?.remedy.contains("--restart") == true)
+        #expect(error?.code == .runDiffers && error?.remedy.description.contains("restart: true") == true)
 
         try small.write(
             """
@@ -161,7 +161,7 @@ struct ResumeTests {
         try FileManager.default.copyItem(atPath: away, toPath: folder)
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
         #expect(error?.code == .runMoved && error?.code.consequence == .refused)
-        #expect(error?.remedy.contains("--restart") == true)
+        #expect(error?.remedy.description.contains("restart: true") == true)
         try FileLayer().removeTree(folder)
         try FileLayer().rename(away, to: folder)
         #expect(try small.migrator().migrate(quick).resumed)

@@ -88,7 +88,7 @@ struct ModelCatalogTests {
         #expect(ambiguous?.message.contains("'A/V1', 'B/V1'") == true)
         let missing = #expect(throws: FerryError.self) { try catalog.version(named: "V7") }
         #expect(missing?.code == .noSuchVersion)
-        #expect(missing?.remedy.contains("'V1.5'") == true)
+        #expect(missing?.remedy.description.contains("'V1.5'") == true)
         #expect(throws: FerryError.self) { try catalog.version(named: "C/V1.5") }
     }
 

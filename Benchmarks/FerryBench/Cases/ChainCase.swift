@@ -20,9 +20,9 @@ struct ChainCase: BenchmarkCase {
         .peak(of: "chain in place"),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try ChainSubject.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws { try ChainSubject.write(rows: point.rows, to: folder) }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         let (isChain, isCopy) = (side.hasPrefix("chain"), side.hasSuffix("copied"))
         let store = isCopy ? Subject.store(data) : try Subject.copyStore(data, work: work)
         let output = isCopy ? URL(fileURLWithPath: "\(work)/New.sqlite") : nil

@@ -16,15 +16,15 @@ struct VerifyCase: BenchmarkCase {
         endurance, .work(of: "full", against: "quick"), .peak(of: "full"), .peak(of: "quick"), .peak(of: "objects"),
     ]
 
-    func points(rows: Int) -> [Point] { Point.growing(to: rows) }
+    func points(rows: Int) -> [BenchPoint] { BenchPoint.growing(to: rows) }
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         // Side by side: mapping models below the models of the other would be missed there.
         try Subject.booksAndUsers.write(rows: point.rows, to: "\(folder)/library")
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
             Configuration(verify: side == "quick" ? .quick : .full), probe: probe)

@@ -28,7 +28,7 @@ public struct Configuration: Sendable {
 
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
-    /// Who carries the rows of entity mappings without a policy; the migrated store is the same.
+    /// What carries the rows of entity mappings without a policy; the migrated store is the same.
     public enum Executor: String, Sendable, Hashable, CaseIterable {
         /// Statements of SQL.
         case automatic = "auto"

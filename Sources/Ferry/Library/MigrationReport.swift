@@ -252,7 +252,7 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
     }
 }
 
-/// The cause of ``FerryError/Code/verificationFailed``: everything that differed.
+/// The cause of `FerryError.Code.verificationFailed`: everything that differed.
 public struct VerificationDifferences: Error, Sendable {
     public var summary: VerificationSummary
 }

@@ -15,7 +15,7 @@ internal import FerryStore
 /// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
 public struct Migrator: Sendable {
     public let store: URL
-    private let inputs: Inputs
+    let inputs: Inputs
     let files: FileLayer
 
     /// Reads the models and mapping models.
@@ -91,7 +91,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
+    func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
         do {

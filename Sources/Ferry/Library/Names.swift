@@ -6,6 +6,8 @@ package import FerryMapping
 public typealias FerryError = FerryBase.FerryError
 public typealias Phase = FerryBase.Phase
 public typealias ProgressUpdate = FerryBase.ProgressUpdate
+public typealias Remedy = FerryBase.Remedy
+public typealias Setting = FerryBase.Setting
 public typealias StopRequest = FerryBase.StopRequest
 public typealias TraceEvent = FerryBase.TraceEvent
 public typealias TraceHook = FerryBase.TraceHook

@@ -144,7 +144,7 @@ public struct Verifier: Sendable {
         guard inputs.catalog.versions.isEmpty else { throw store.unknownVersion(in: inputs.catalog) }
         throw FerryError(
             .unknownVersion, "The store \(store.path) has no model of its own version cached in it.",
-            remedy: "Give the model with --models.")
+            remedy: "Give the model with \(setting: .models).")
     }
 
     private func step(from old: OpenedStore, to new: OpenedStore, _ run: RunLog.Entry?) throws -> StepPlan {
@@ -155,7 +155,7 @@ public struct Verifier: Sendable {
         guard version.hashes != target.hashes else {
             throw FerryError(
                 .unsupported, "\(old.path) and \(new.path) have the same version: no migration lies between them.",
-                remedy: "Verify the store by itself, without --source.")
+                remedy: "Verify the store by itself, without \(setting: .source).")
         }
         try checkMappingModels(of: run)
         var planner = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
@@ -169,8 +169,10 @@ public struct Verifier: Sendable {
             throw FerryError(
                 .unsupported,
                 "From \(old.path) to \(new.path) a migration policy made objects, and only its code tells which.",
-                remedy: "Verify the store by itself, without --source. What a policy leaves to the mapping is compared "
-                    + "by the migration itself, before it ends.", place: refusal.place)
+                remedy: """
+                    Verify the store by itself, without \(setting: .source). What a policy leaves to the mapping is \
+                    compared by the migration itself, before it ends.
+                    """, place: refusal.place)
         }
         if plan.steps.isEmpty, let refusal = plan.refusals.first { throw refusal }
         guard plan.steps.count == 1 else {
@@ -178,7 +180,8 @@ public struct Verifier: Sendable {
                 .unsupported,
                 "From \(old.path) to \(new.path) it is \(plan.steps.count) steps (\(plan.chain.joined(separator: " → "))), "
                     + "and only neighbours can be compared.",
-                remedy: "Migrate step by step with --output, and verify each; or verify the store by itself.")
+                remedy: "Migrate step by step with \(setting: .output), and verify each; or verify the store by itself."
+            )
         }
         return plan.steps[0]
     }
@@ -192,7 +195,7 @@ public struct Verifier: Sendable {
             .mappingsNotGiven,
             "The migration went by mapping models that are not given, or are not what they were: "
                 + "\(missing.joined(separator: ", ")).",
-            remedy: "Give them with --mappings, as they were then.")
+            remedy: "Give them with \(setting: .mappings), as they were then.")
     }
 
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
@@ -205,7 +208,7 @@ public struct Verifier: Sendable {
             if case .storeChanged(let change) = before.compare(with: try reader.fingerprint()) {
                 throw FerryError(
                     .sourceChanged, "\(path) was written while it was verified: \(change).",
-                    remedy: "Close the programs that use it, and run the command again.")
+                    remedy: "Close the programs that use it, and \(action: .again).")
             }
             try reader.close()
             return result

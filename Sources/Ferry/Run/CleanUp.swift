@@ -39,7 +39,7 @@ package struct CleanUp {
         } catch {
             let reason = FerryError.wrapping(error, on: store)
             done.warnings.append(
-                "The store is done, but cleaning up behind it failed: \(reason.message) The next command on the store "
+                "The store is done, but cleaning up behind it failed: \(reason.message) The next call on the store "
                     + "finishes that.")
         }
         return done

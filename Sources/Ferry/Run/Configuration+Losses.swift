@@ -11,10 +11,10 @@ extension Configuration {
         for name in open.map(\.name) where !names.contains(name) { names.append(name) }
         return FerryError(
             .lossRefused, open.map(\.sentence).joined(separator: " "),
-            remedy: (open.allSatisfy(\.isDamage)
-                ? "Repair these rows with the app" : "Give it an heir in a mapping model")
-                + ", or allow the loss with "
-                + names.map { "--lose \(ShellWord.quoted($0))" }.joined(separator: " ") + ".",
+            remedy: """
+                \(open.allSatisfy(\.isDamage) ? "Repair these rows with the app" : "Give it an heir in a mapping model"), \
+                or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " ").
+                """,
             place: .init(entity: open[0].entity, property: open[0].property))
     }
 }

@@ -37,8 +37,8 @@ extension Inputs {
         let names = candidates.map { catalog.displayName(of: $0) }
         return FerryError(
             .ambiguousVersion, "\(message): \(names.map { "'\($0)'" }.joined(separator: ", ")).",
-            remedy: "Name the one that is meant: "
-                + names.map { "--to \(ShellWord.quoted($0))" }.joined(separator: " or ") + ".",
+            remedy:
+                "Name the one that is meant: \(setting: .target, each: names.map { .text($0) }, separator: " or ").",
             cause: TargetCandidates(versions: names))
     }
 }

@@ -35,7 +35,8 @@ struct JoinNames {
                 throw FerryError(
                     .layoutUnknown,
                     "\(text) names no relationship of \(version) between an entity and itself whose table has an open name.",
-                    remedy: names.isEmpty ? "Leave --join-table out." : "There are: \(names.joined(separator: ", ")).")
+                    remedy: names.isEmpty
+                        ? "Leave \(setting: .joinTables) out." : "There are: \(names.joined(separator: ", ")).")
             }
             let pair = [join.table.relationship, join.table.inverse]
             var side = pair.first { "\($0.entity).\($0.property)" == name } ?? pair[0]
@@ -65,9 +66,9 @@ struct JoinNames {
             else { continue }
             throw FerryError(
                 .layoutUnknown,
-                "--join-table says that \(said.entity).\(said.relationship) names its table, but in \(store) "
+                "\(said.entity).\(said.relationship) is said to name its table, but in \(store) "
                     + "\(found.entity).\(found.relationship) does.",
-                remedy: "Leave --join-table out: --like tells it.")
+                remedy: "Leave \(setting: .joinTables) out: \(setting: .like) tells it.")
         }
     }
 
@@ -112,8 +113,9 @@ struct JoinNames {
                     "No rule tells how Core Data names the columns of the join table of \(sides[0]) in a store of "
                         + "\(version): another join table of its entity has columns of the same name, and the entity "
                         + "has changed.",
-                    // --join-table names tables only.
-                    remedy: "Give a store of \(version) that Core Data made with --like STORE, an empty one will do.",
+                    // A relationship that is named names tables only.
+                    remedy:
+                        "Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one will do.",
                     place: .init(
                         entity: join.table.relationship.entity, property: join.table.relationship.property))
             }
@@ -121,10 +123,11 @@ struct JoinNames {
                 .layoutUnknown,
                 "No rule tells whether \(sides[0]) or \(sides[1]) names their join table in a store of \(version), as "
                     + "the entity's properties are others than before: Core Data looks for exactly one of the two.",
-                remedy:
-                    "Give a store of \(version) that Core Data made with --like STORE, an empty one will do; or name "
-                    + "the table: "
-                    + zip(sides, join.names).map { "--join-table \($0)=\($1)" }.joined(separator: " or ") + ".",
+                remedy: """
+                    Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one \
+                    will do; or name the table: \
+                    \(setting: .joinTables, each: zip(sides, join.names).map { .element("\($0)=\($1)") }, separator: " or ").
+                    """,
                 place: .init(entity: join.table.relationship.entity, property: join.table.relationship.property))
         }
     }

@@ -63,7 +63,7 @@ struct JournalSwitch {
     var inUse: FerryError {
         FerryError(
             .storeInUseAtSwap, "\(store.main) is open in another program, so nothing in it was changed.",
-            remedy: "Close that program and run the same command again: what is done is kept.")
+            remedy: "Close that program and \(action: .again): what is done is kept.")
     }
 
     // MARK: And back

@@ -104,7 +104,7 @@ extension MigrationRun {
         guard let migration = record.migration else {
             throw FerryError(
                 .runDiffers, "\(place.runFolder) holds an unfinished rollback.",
-                remedy: "Finish it with ferry rollback, or drop it with --restart.")
+                remedy: "Finish it with \(action: .rollBack), or drop it with \(on: .restart).")
         }
         let wanted = options(plan)
         let different = [
@@ -123,18 +123,18 @@ extension MigrationRun {
             throw FerryError(
                 .runDiffers,
                 "\(place.runFolder) holds an unfinished run to \(migration.options.target) with another \(different).",
-                remedy: "Run it with the options of the first call, or drop it with --restart.")
+                remedy: "Run it with the options of the first call, or drop it with \(on: .restart).")
         }
         switch record.comparison(with: now) {
         case .same: break
         case .storeChanged(let what):
             throw FerryError(
                 .sourceChanged, "\(place.store) was changed since the run began: \(what).",
-                remedy: "Begin anew with --restart.")
+                remedy: "Begin anew with \(on: .restart).")
         case .inputChanged(let path):
             throw FerryError(
                 .runDiffers, "\(path) was changed since the run in \(place.runFolder) began, or is new or gone.",
-                remedy: "Use the models and mapping models of the first call, or begin anew with --restart.")
+                remedy: "Use the models and mapping models of the first call, or begin anew with \(on: .restart).")
         }
     }
 }
@@ -177,6 +177,6 @@ extension RunRecord {
         guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
         throw FerryError(
             .sourceChanged, "\(store) was changed since the run began: \(what).",
-            remedy: "Begin anew: migrate with --restart, or rollback again.")
+            remedy: "Begin anew: migrate with \(on: .restart), or roll back again.")
     }
 }

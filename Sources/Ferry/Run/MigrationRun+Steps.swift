@@ -150,7 +150,7 @@ extension MigrationRun {
         throw FerryError(
             .destinationChanged,
             "\(destination) was changed, or taken away, after it was verified. \(place.store) is as before.",
-            remedy: "Run the command again with --restart, which makes the new store anew.")
+            remedy: "\(action: .again) with \(on: .restart), which makes the new store anew.")
     }
 
     // MARK: Verification
@@ -201,7 +201,7 @@ extension MigrationRun {
             .verificationFailed,
             "The new store of version \(step.resolved.destination.name) is not what the mapping models say: "
                 + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
-            remedy: "The new store is kept in \(folder) to be looked at; --restart makes it anew.",
+            remedy: "The new store is kept in \(folder) to be looked at; \(on: .restart) makes it anew.",
             cause: VerificationDifferences(summary: summary))
     }
 }

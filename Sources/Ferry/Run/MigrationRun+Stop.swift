@@ -22,8 +22,10 @@ extension MigrationRun {
     func swapHeld(in folder: RunFolder) -> FerryError {
         FerryError(
             .swapHeld, "Everything but the swap is done: the migrated store waits in \(folder.path).",
-            remedy: "Run the same command without --hold-swap to put it in place; if \(place.store) is written before "
-                + "that, begin anew with --restart.")
+            remedy: """
+                \(action: .again) without \(setting: .holdsSwap) to put it in place; if \(place.store) is written \
+                before that, begin anew with \(on: .restart).
+                """)
     }
 
     /// In place there is no second file: the one transaction is what would change the store.
@@ -31,7 +33,7 @@ extension MigrationRun {
         FerryError(
             .swapHeld,
             "Everything but the migration itself is done: it is one transaction on \(place.store), which is as before.",
-            remedy: "Run the same command without --hold-swap to migrate.")
+            remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
     }
 
     /// Begins to tell `status` how far the run is.
@@ -61,6 +63,6 @@ extension StopRequest {
             },
             budgetSpent: FerryError(
                 .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is spent.",
-                remedy: "Run the same command again to go on, or with --restart to begin again."))
+                remedy: "\(action: .again) to go on, or with \(on: .restart) to begin again."))
     }
 }

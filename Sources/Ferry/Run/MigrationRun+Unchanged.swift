@@ -54,7 +54,9 @@ extension MigrationRun {
             guard configuration.damaged == .keep else {
                 throw FerryError(
                     .storeDamaged, "\(what) A copy would be damaged as well.",
-                    remedy: "Restore a backup or a snapshot, or copy it as it is with --damaged keep.")
+                    remedy:
+                        "Restore a backup or a snapshot, or copy it as it is with \(setting: .damaged, .choice("keep"))."
+                )
             }
             findings.warnings.append("\(what) So is the copy.")
         }

@@ -248,7 +248,7 @@ final class MigrationRun {
     private var notWritable: FerryError {
         FerryError(
             .storeReadOnly, "\(place.store), or its folder, cannot be written.",
-            remedy: "Make both writable, or write the new store elsewhere with --output.")
+            remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
     }
 
     func upToDate(
@@ -259,7 +259,7 @@ final class MigrationRun {
             if record == nil {
                 try leftover.remove()
             } else {
-                relay.send(.warning("\(leftover.path) is left over from an unfinished run; --restart removes it."))
+                relay.send(.warning("\(leftover.path) is left over from an unfinished run; a call that restarts removes it."))
             }
         }
         let name = inputs.catalog.displayName(of: target)

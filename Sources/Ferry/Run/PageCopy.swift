@@ -61,8 +61,10 @@ struct PageCopy {
         guard isEqual else {
             throw FerryError(
                 .verificationFailed, "The copy \(destination) is not, to the byte, what the store holds.",
-                remedy: "Run the command again with --restart, which makes the copy anew. Where that fails, too, the "
-                    + "disk does not keep what is written to it.")
+                remedy: """
+                    \(action: .again) with \(on: .restart), which makes the copy anew. Where that \
+                    fails, too, the disk does not keep what is written to it.
+                    """)
         }
     }
 }

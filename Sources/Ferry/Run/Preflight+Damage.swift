@@ -61,13 +61,16 @@ extension Preflight {
                 FerryError(
                     .damagedSource,
                     "\(rows), and cannot be kept: nothing says what entity they would be of in a new store.",
-                    remedy: "Leave them out with --damaged drop, or repair them with the app.", place: place))
+                    remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
+                    place: place))
         case .refuse:
             outcome.refusals.append(
                 FerryError(
                     .damagedSource, "\(rows).",
-                    remedy: "Repair these rows with the app, restore a backup of the store, or leave them out with "
-                        + "--damaged drop.", place: place))
+                    remedy: """
+                        Repair these rows with the app, restore a backup of the store, or leave them out with \
+                        \(setting: .damaged, .choice("drop")).
+                        """, place: place))
         }
     }
 
@@ -110,14 +113,14 @@ extension Preflight {
     }
 
     private func missingContents(_ damage: StoreDamage, isMandatory: Bool) -> FerryError {
-        FerryError(
+        let folder = ExternalData.folder(forStore: store.path)
+        return FerryError(
             .damagedSource,
             "\(damage.rows.counting("value")) of \(name(of: damage)) \(damage.rows == 1 ? "names a file" : "name files") that are not there, and their contents are needed "
                 + "because the attribute does not allow external storage any more.",
-            remedy: "Restore \(ExternalData.folder(forStore: store.path)), "
-                + (isMandatory
-                    ? "or leave these objects out with a `where`."
-                    : "or leave these values empty with --damaged drop."),
+            remedy: isMandatory
+                ? "Restore \(folder), or leave these objects out with a `where`."
+                : "Restore \(folder), or leave these values empty with \(setting: .damaged, .choice("drop")).",
             place: .init(entity: damage.entity, property: damage.property))
     }
 

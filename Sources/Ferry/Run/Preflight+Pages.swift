@@ -15,17 +15,21 @@ extension Preflight {
         let recover =
             "Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 shell and "
             + "migrate that"
-        let refusal = { (why: String, also: String) in
+        let refusal = { (why: String, also: Remedy) in
             FerryError(.storeDamaged, "\(what).\(why)", remedy: "\(recover)\(also).")
         }
         let isCopied = !isInPlace || isCopiedLater
         switch configuration.damaged {
         case .refuse where isCopied:
             outcome.refusals.append(
-                refusal(" Rows may be out of reach.", "; --damaged drop goes on without what cannot be reached"))
+                refusal(
+                    " Rows may be out of reach.",
+                    "; \(setting: .damaged, .choice("drop")) goes on without what cannot be reached"))
         case .refuse:
             outcome.refusals.append(
-                refusal(" Rows may be out of reach.", "; --damaged keep goes on and leaves the damage as it is"))
+                refusal(
+                    " Rows may be out of reach.",
+                    "; \(setting: .damaged, .choice("keep")) goes on and leaves the damage as it is"))
         case .drop where isCopied:
             outcome.findings.warnings.append(
                 "\(what). What cannot be reached any more is left out; nothing can count it.")
@@ -34,10 +38,14 @@ extension Preflight {
         case .keep where !isCopied:
             outcome.findings.warnings.append("\(what). That stays as it is.")
             return true
-        case .keep: outcome.refusals.append(refusal(" No copy can keep that.", ", or leave it out with --damaged drop"))
+        case .keep:
+            outcome.refusals.append(
+                refusal(" No copy can keep that.", ", or leave it out with \(setting: .damaged, .choice("drop"))"))
         case .drop:
             outcome.refusals.append(
-                refusal(" In place nothing can be left out of it.", ", or leave it as it is with --damaged keep"))
+                refusal(
+                    " In place nothing can be left out of it.",
+                    ", or leave it as it is with \(setting: .damaged, .choice("keep"))"))
         }
         return false
     }

@@ -129,9 +129,10 @@ struct Preflight {
             outcome.refusals.append(
                 FerryError(
                     .damagedSource, "\(damage), and \(destination) is filled from it.",
-                    remedy:
-                        "Repair these rows with the app, give \(destination) an expression that stands in, or go on "
-                        + "with --damaged keep or --damaged drop.", place: place))
+                    remedy: """
+                        Repair these rows with the app, give \(destination) an expression that stands in, or go on \
+                        with \(setting: .damaged, .choice("keep")) or \(setting: .damaged, .choice("drop")).
+                        """, place: place))
         }
     }
 }

@@ -39,7 +39,7 @@ package final class RunFolder {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
             throw FerryError(
                 .runActive, "A run on this store is active: \(path) is locked\(holder).",
-                remedy: "Wait for it to end, or stop it; the same command then goes on with its work.")
+                remedy: "Wait for it to end, or stop it; then \(action: .again), which goes on with its work.")
         }
         self.lock = lock
     }
@@ -69,7 +69,7 @@ package final class RunFolder {
         if record == nil, !strangers.isEmpty {
             throw FerryError(
                 .runDiffers, "\(path) holds files, but no run.json of a run.",
-                remedy: "Look at it; --restart removes it.")
+                remedy: "Look at it; \(on: .restart) removes it.")
         }
         return record
     }
@@ -99,13 +99,13 @@ package final class RunFolder {
             guard form.ferry == RunRecord.format else {
                 throw FerryError(
                     .runDiffers, "\(file) has form \(form.ferry); this version of Ferry knows \(RunRecord.format).",
-                    remedy: "Finish the run with the version that began it, or drop it with --restart.")
+                    remedy: "Finish the run with the version that began it, or drop it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
             guard record.migration?.isPlausible ?? true else {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: the steps that it names do not fit together.",
-                    remedy: "--restart drops the unfinished run.")
+                    remedy: "\(on: .restart) drops the unfinished run.")
             }
             return record
         } catch let error as FerryError {
@@ -113,7 +113,7 @@ package final class RunFolder {
         } catch {
             throw FerryError(
                 .runDiffers, "\(file) cannot be read as the record of a run.",
-                remedy: "--restart drops the unfinished run.", cause: error)
+                remedy: "\(on: .restart) drops the unfinished run.", cause: error)
         }
     }
 
@@ -149,11 +149,15 @@ package final class RunFolder {
         guard var record else { return }
         let now = try place
         guard now != record.folder else { return }
-        if let journal = try openJournal(in: path) {
+        // Where case counts for nothing in names, or where a volume is mounted twice, one folder has several paths. The
+        // journals hold as long as theirs leads here.
+        let there = try files.attributesIfPresent(record.folder.path)
+        let isSame = there?.device == now.device && there?.inode == now.inode
+        if !isSame, let journal = try openJournal(in: path) {
             throw FerryError(
                 .runMoved,
                 "\(path) was at \(record.folder.path) when its run was interrupted, and \(journal) is unfinished.",
-                remedy: "Move the folder back and run the command there, or drop the run with --restart.")
+                remedy: "Move the folder back and \(action: .again) there, or drop the run with \(on: .restart).")
         }
         record.folder = now
         try save(record)
@@ -181,7 +185,7 @@ package final class RunFolder {
         guard try Self.read(path, files: files) != nil else { return }
         throw FerryError(
             .fileFailed, "\(path) still holds what a finished run has left, and cleaning up behind it failed.",
-            remedy: "Look at the warning before this, and run the command again.")
+            remedy: "Look at the warning before this, and \(action: .again).")
     }
 
     /// Takes everything but the lock out of the folder.

@@ -94,7 +94,7 @@ struct RunLog {
         } catch {
             throw FerryError(.internalError, "The log of runs cannot be written as JSON.", cause: error)
         }
-        // It names entities and counts their rows: for those to read who may read the store.
+        // It names entities and counts their rows: it may be read by whatever may read the store.
         let store = String(path.dropLast(Self.ending.count))
         try files.replace(path, with: bytes, mode: (files.attributesIfPresent(store)?.mode ?? 0o600) & 0o666)
         return warning
@@ -154,9 +154,4 @@ struct RunLog {
         guard try files.exists(path) else { return nil }
         return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
     }
-}
-
-extension FerryError.Code {
-    /// The log of runs cannot be read where it decides what may be removed.
-    static let badLog = Self("badLog", .refused)
 }

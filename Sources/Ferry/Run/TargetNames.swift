@@ -54,7 +54,9 @@ package struct TargetNames {
             guard try OpenedStore(reader).metadata.hashes == version.hashes else {
                 throw FerryError(
                     .unknownVersion, "The store \(path), which names are to be taken from, is not of version \(name).",
-                    remedy: "Give a store of that version with --like, for example an empty one that a simulator made.")
+                    remedy:
+                        "Give a store of that version with \(setting: .like), for example an empty one that a simulator made."
+                )
             }
             let layout = try StoreLayout.actual(for: version.model, on: reader.connection)
             let schema = try KnownSchema(of: version.model, on: reader.connection)

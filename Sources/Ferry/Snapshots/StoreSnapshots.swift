@@ -50,12 +50,12 @@ struct StoreSnapshots {
         } else {
             throw FerryError(
                 .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
-                remedy: "Name their folder with --snapshot-dir.")
+                remedy: "Name their folder with \(setting: .snapshotFolder).")
         }
         if let problem = chosen.problem {
             throw FerryError(
                 .badSnapshot, "The snapshot \(chosen.name) is damaged. \(problem.message)",
-                remedy: "Name another one; ferry snapshot list shows those that there are.", cause: problem)
+                remedy: "Name another one; \(action: .listSnapshots) shows those that there are.", cause: problem)
         }
         return chosen
     }

@@ -153,7 +153,7 @@ package final class SourceGuard {
         }
         throw FerryError(
             .hotJournal, "\(store.main) has a hot journal: a program ended in the middle of writing to it.",
-            remedy: "Open the store once with its app, which repairs it, and run the command again.")
+            remedy: "Open the store once with its app, which repairs it, and \(action: .again).")
     }
 
     /// The header of a journal that is to be played back; nil when there is none.

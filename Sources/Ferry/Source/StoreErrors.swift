@@ -1,11 +1,6 @@
 public import FerryBase
 internal import FerrySQLite
 
-extension FerryBase.FerryError.Code {
-    /// The store, or its folder, cannot be written.
-    public static let storeReadOnly = Self("storeReadOnly", .refused)
-}
-
 extension FerryError {
     /// Any error as the one that a user meets.
     ///
@@ -16,13 +11,17 @@ extension FerryError {
     package static func wrapping(_ error: any Error, on path: String) -> FerryError {
         switch error {
         case let error as FerryError: error
+        case let error as DatabaseError where error.isLibraryTooOld:
+            FerryError(
+                .unsupported, "Ferry needs SQLite \(SQLiteLibrary.oldest) or newer: \(error.message).",
+                remedy: "Install a newer SQLite library, or build Ferry against one.", cause: error)
         case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
         case let error as DatabaseError where error.isInterrupted: interrupted(path, error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
         case let error as DatabaseError where error.isFull:
             FerryError(
                 .databaseFailed, "The volume is full: \(path) could not be written.",
-                remedy: "Make room and run the command again.", cause: error)
+                remedy: "Make room and \(action: .again).", cause: error)
         case let error as DatabaseError where error.cannotOpen:
             FerryError(
                 .databaseFailed, "\(path) cannot be opened.",
@@ -31,7 +30,7 @@ extension FerryError {
         case let error as DatabaseError:
             FerryError(
                 .databaseFailed, "SQLite failed on \(path): \(error.message) (code \(error.code)).",
-                remedy: "Run the command again; if it fails again, check the file with PRAGMA integrity_check.",
+                remedy: "\(action: .again); if it fails again, check the file with PRAGMA integrity_check.",
                 cause: error)
         default:
             FerryError(.internalError, "Something failed on \(path): \(error).", cause: error)
@@ -40,7 +39,7 @@ extension FerryError {
 
     private static func interrupted(_ path: String, _ cause: DatabaseError) -> FerryError {
         FerryError(
-            .interrupted, "Stopped while working on \(path).", remedy: "Run the same command to go on.", cause: cause)
+            .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to go on.", cause: cause)
     }
 
     /// Whether a statement was ended because a stop was asked for: the unit at work was given up.
@@ -55,6 +54,6 @@ extension FerryError {
     static func storeInUse(_ path: String, cause: (any Error)? = nil) -> FerryError {
         FerryError(
             .storeInUse, "\(path) is in use: another program is writing to it.",
-            remedy: "Close the app that has it open and run the command again.", cause: cause)
+            remedy: "Close the app that has it open and \(action: .again).", cause: cause)
     }
 }

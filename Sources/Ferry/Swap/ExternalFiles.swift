@@ -60,7 +60,7 @@ struct ExternalFiles {
     private static func isDifferent(_ path: String) -> FerryError {
         FerryError(
             .outputExists, "\(path) exists already, with another content than the store's external file of that name.",
-            remedy: "Move the folder that it stands in away, and run the same command again: everything else is done.")
+            remedy: "Move the folder that it stands in away, and \(action: .again): everything else is done.")
     }
 
     // MARK: Files of values that have gone
@@ -130,8 +130,8 @@ struct ExternalFiles {
         try files.createPrivately(path)
         let names = try Connection(path: path, mode: .create)
         // A list that is not finished is made anew, so that no journal has to protect it.
-        try names.execute(
-            "PRAGMA journal_mode = OFF; CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
+        try names.keepNoJournal()
+        try names.execute("CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
         let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
         for table in try StoreCatalog(store).tables {
             for column in table.columns where column.type.uppercased() == "BLOB" {

@@ -21,7 +21,7 @@ struct Placement {
         for path in StoreFileNames(output).all where try files.exists(path) {
             throw FerryError(
                 .outputExists, "\(path) has come up during the run.",
-                remedy: "Move it away and run the same command again: everything else is done.")
+                remedy: "Move it away and \(action: .again): everything else is done.")
         }
         try save(.place(SwapIntent.Place(ofOutput: files.attributes(destination))))
         try files.renameToFree(destination, to: output)

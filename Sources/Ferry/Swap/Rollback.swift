@@ -84,7 +84,7 @@ struct Rollback {
         guard record.kind == .rollback else {
             throw FerryError(
                 .runDiffers, "\(folder.path) holds an unfinished migration.",
-                remedy: "Finish it with the same migrate command, or remove that folder to give it up.")
+                remedy: "Finish it by the same migration, or remove that folder to give it up.")
         }
         return (record, false)
     }

@@ -117,7 +117,7 @@ func removeEmptyJournals(of database: String, files: FileLayer) throws {
         guard try (files.attributesIfPresent(side)?.size ?? 0) == 0 else {
             throw FerryError(
                 .internalError, "\(side) is not empty, so \(database) is not a finished store.",
-                remedy: "Run the command again with --restart.")
+                remedy: "\(action: .again) with \(on: .restart).")
         }
     }
     for side in [names.log, names.index, names.journal] { try files.removeIfPresent(side) }
@@ -129,7 +129,9 @@ extension Connection {
         guard try hasMoved() else { return }
         throw FerryError(
             .sourceChanged, "\(path) was replaced by another file, or taken away, while it was at work.",
-            remedy: "The file that stands there now is not migrated and was not touched. Close the program that put it "
-                + "there and run the command again with --restart.")
+            remedy: """
+                The file that stands there now is not migrated and was not touched. Close the program that put it \
+                there and \(action: .again) with \(on: .restart).
+                """)
     }
 }

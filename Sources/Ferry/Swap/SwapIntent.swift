@@ -49,7 +49,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
                 throw FerryError(
                     .outputExists,
                     "\(path) was written by an earlier call of this run, and changed by another program since then.",
-                    remedy: "Move it away, and make it anew with --restart.")
+                    remedy: "Move it away, and make it anew with \(on: .restart).")
             }
             return true
         }

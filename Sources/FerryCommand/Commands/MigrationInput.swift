@@ -52,7 +52,7 @@ struct MigrationInput {
     ]
     private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
 
-    let store: URL
+    var store: URL
     /// With what is said about the chain, and about what the store holds beside good rows.
     let configuration: Configuration
     /// The file that has values for options, if there is one.
@@ -89,9 +89,8 @@ struct MigrationInput {
     func worded(_ error: any Error) -> FerryError {
         var error = FerryError.from(error)
         guard let candidates = error.cause as? TargetCandidates else { return error }
-        error.remedy =
-            "Name the one that is meant: "
-            + candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "  or  ")
+        let calls = candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "  or  ")
+        error.remedy = "Name the one that is meant: \(calls)"
         return error
     }
 

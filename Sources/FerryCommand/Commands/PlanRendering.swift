@@ -12,6 +12,9 @@ struct PlanRendering {
     static let verbose = Syntax.Option.flag(
         "--verbose", "Tell each step and each entity mapping, also where many are alike.")
 
+    /// A plan with refusals is no error, but nothing that could run either.
+    var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
+
     var json: [(String, JSON)] {
         [
             ("store", .string(plan.store.filePath)), ("chain", .strings(plan.chain)),

@@ -152,11 +152,13 @@ extension FerryError {
     /// `ferry: what failed` with what to do next on a line of its own.
     var text: String { "ferry: " + message + (remedy.isEmpty ? "" : "\n       " + wordedRemedy) }
 
-    /// The remedy, with the command that begins it.
+    /// The remedy in the words of a command line, with the command that begins it.
     var wordedRemedy: String {
-        guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else { return remedy }
+        guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else {
+            return remedy.commandLine
+        }
         let models = place.models.isEmpty ? ["PATH"] : place.models.map(ShellWord.quoted)
-        return remedy + " To begin one: ferry mapping init --extends \(ShellWord.quoted(file)) --models "
+        return remedy.commandLine + " To begin one: ferry mapping init --extends \(ShellWord.quoted(file)) --models "
             + models.joined(separator: " ") + " --output stand-in.json, or --swift --output FOLDER for a Swift package."
     }
 

@@ -15,7 +15,7 @@ struct InPlaceChecks {
     let destination: StoreLayout
     let plan: InPlacePlan
     let connection: Connection
-    /// What was wrong with the store before, as far as anybody has looked.
+    /// What was wrong with the store before; nil where the scan was left out.
     let damage: [StoreDamage]?
 
     /// What is known of the old version.
@@ -123,7 +123,7 @@ struct InPlaceChecks {
         FerryError(
             .verificationFailed,
             "The store would not be a store of version \(step.resolved.destination.name): \(what). It is as before.",
-            remedy: "Migrate to a new store with --output, and report this.",
+            remedy: "Migrate to a new store with \(setting: .output), and report this.",
             place: .init(entity: entity, property: property))
     }
 

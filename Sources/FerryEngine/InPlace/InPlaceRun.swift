@@ -281,7 +281,7 @@ package struct InPlaceRun {
                 throw FerryError(
                     .unsupported,
                     "The step to version \(step.resolved.destination.name) cannot be taken in place: \(reason).",
-                    remedy: "Migrate to a new store with --output.")
+                    remedy: "Migrate to a new store with \(setting: .output).")
             }
         }
     }
@@ -327,10 +327,10 @@ extension FerryError {
         if error.isBusy {
             self.init(
                 .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
-                remedy: "Close the app and run the same command again.", cause: error)
+                remedy: "Close the app and \(action: .again).", cause: error)
             return
         }
         self.init(database: error, whileDoing: "migrating in place")
-        if !error.isInterrupted, !error.isTooBig { remedy = "The store is as before; run the same command again." }
+        if !error.isInterrupted, !error.isTooBig { remedy = "The store is as before; \(action: .again)." }
     }
 }

@@ -4,7 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Rows of no entity that anybody knows, which stay in their tables as they are.
+/// Rows whose entity no model version knows, which stay in their tables as they are.
 ///
 /// They can stay where their table does, and where their number does not come to mean an entity of the new version.
 struct KeptStrangers {
@@ -53,6 +53,7 @@ struct KeptStrangers {
             .damagedSource,
             "\(rows.counting("row")) in the table of \(entity) \(rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table, and "
                 + "cannot be kept: \(reason).",
-            remedy: "Leave them out with --damaged drop, or repair them with the app.", place: .init(entity: entity))
+            remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
+            place: .init(entity: entity))
     }
 }

@@ -185,7 +185,7 @@ extension FerryError {
             "\(key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)") has values that must be whole in memory and take more of it than "
                 + "\(memoryLimit >> 20) MiB: a text, a value that an expression reads, or a BLOB with other columns "
                 + "behind it.",
-            remedy: "Give --memory-limit at least twice their size and run the same command again.",
+            remedy: "Give \(setting: .memoryLimit) at least twice their size and \(action: .again).",
             place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)
     }
 }

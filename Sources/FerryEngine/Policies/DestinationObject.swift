@@ -63,7 +63,7 @@ public final class DestinationObject {
 
     /// Sets the value of an attribute.
     ///
-    /// - Throws: ``FerryError`` when there is no such attribute, or when its type cannot hold the value.
+    /// - Throws: `FerryError` when there is no such attribute, or when its type cannot hold the value.
     public func setValue(_ value: MigrationValue, forKey key: String) throws {
         let known = try writer.attribute(key)
         manager.mark(known, of: writer)

@@ -46,7 +46,7 @@ extension StepResolver {
     /// Reports what is wrong with an expression, with the mapping and the part of it where it stands.
     mutating func reportExpression(_ error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping) {
         let lacksPolicy = error.code == .missingPolicy && mapping.policy == nil
-        let remedy = lacksPolicy ? standIn(for: mapping.mapping, model: mapping.model) : error.remedy
+        let remedy = lacksPolicy ? Remedy(standIn(for: mapping.mapping, model: mapping.model)) : error.remedy
         let written = mapping.mapping.texts[part]
         var message = error.message
         if let place = place(of: error, part, property, in: mapping, written) {

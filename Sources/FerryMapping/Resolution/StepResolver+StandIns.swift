@@ -9,8 +9,10 @@ extension StepResolver {
             "its migration policy \(policy) exists only in the app's code. What the mapping model shows of it: "
                 + mapping.shown.joined(separator: "; ") + ".",
             mapping, model: model,
-            remedy: standIn(for: mapping, model: model)
-                + " Or register a migration policy in Swift under the class name \(policy).")
+            remedy: """
+                \(standIn(for: mapping, model: model)) Or register a migration policy in Swift under the class name \
+                \(policy).
+                """)
     }
 
     /// The way out that needs no code.

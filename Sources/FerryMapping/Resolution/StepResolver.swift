@@ -120,8 +120,10 @@ struct StepResolver {
                 .unsupported,
                 "its migration policy \(policy) has no source objects of its own to be called for.", mapping,
                 model: model,
-                remedy: "Let the policy of another entity mapping make these objects, or use a mapping without "
-                    + "\"forEach\" and \"unique\".")
+                remedy: """
+                    Let the policy of another entity mapping make these objects, or use a mapping without "forEach" and \
+                    "unique".
+                    """)
         }
         guard let source = mapping.source, let destination = mapping.destination else { return nil }
         let hasPolicyOnly = problems.count == problemsBefore + 1 && mapping.policyClassName != nil && policy == nil
@@ -154,7 +156,7 @@ struct StepResolver {
         for part in mapping.mapping.unreadable where !part.isOpen {
             report(
                 .unsupported, "\(part.part) cannot be used: \(part.reason)", mapping,
-                remedy: standIn(for: mapping.mapping, model: mapping.model))
+                remedy: Remedy(standIn(for: mapping.mapping, model: mapping.model)))
         }
         checkFilter(of: mapping)
         var resolved = ResolvedEntityMapping(
@@ -204,7 +206,7 @@ struct StepResolver {
 
     mutating func report(
         _ code: FerryError.Code, _ message: String, _ mapping: LiveMapping, property: String? = nil, line: Int? = nil,
-        remedy: String
+        remedy: Remedy
     ) {
         report(
             code, message, mapping.mapping, model: mapping.model, property: property, line: line, remedy: remedy)
@@ -212,7 +214,7 @@ struct StepResolver {
 
     mutating func report(
         _ code: FerryError.Code, _ message: String, _ mapping: EntityMapping, model: Int, property: String? = nil,
-        line: Int? = nil, remedy: String
+        line: Int? = nil, remedy: Remedy
     ) {
         let path = mappingModels[model].path
         let file = fileName(of: path) + (line.map { ":\($0)" } ?? "")

@@ -82,7 +82,8 @@ package struct ModelCatalog: Sendable {
         throw FerryError(
             .noSuchVersion, "There is no model version '\(name)'.",
             remedy: versions.isEmpty
-                ? "Give the models with --models." : "There are: \(Self.list(versions.map(displayName(of:)))).")
+                ? "Give the models with \(setting: .models)."
+                : "There are: \(Self.list(versions.map(displayName(of:)))).")
     }
 
     private static func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }

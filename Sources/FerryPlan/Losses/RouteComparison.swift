@@ -130,8 +130,7 @@ extension VersionGraph {
             "\(straight) in one inferred mapping and \(stepwise) each lose what the other way keeps, and rows have it. "
                 + "\(straight) loses \(Self.words(comparison.lostStraight)); "
                 + "\(stepwise) loses \(Self.words(comparison.lostStepwise)).",
-            remedy: "Say which way to take with --chain FILE, where FILE names the "
-                + "versions of one of them, one on each line.")
+            remedy: "Say which way to take with \(setting: .chain, .some("the versions of one of them")).")
     }
 
     private static func words(_ properties: [StoredProperty]) -> String {

@@ -90,7 +90,7 @@ package struct CarriedObjects: Sendable {
                 FerryError(
                     .unknownObject,
                     "There is no \(name) in the store that could be dropped: only what is not Core Data's can be.",
-                    remedy: known.isEmpty ? "Leave --drop-unknown out." : "There are: \(known)."))
+                    remedy: known.isEmpty ? "Leave \(setting: .dropUnknown) out." : "There are: \(known)."))
         }
     }
 
@@ -241,10 +241,12 @@ package struct CarriedObjects: Sendable {
     }
 
     private static func refusal(of object: Object, _ reason: String) -> FerryError {
-        let name = object.name.contains(" ") ? "\"\(object.name)\"" : object.name
-        return FerryError(
+        FerryError(
             .unknownObject,
             "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
-            remedy: "Go on without it with --drop-unknown \(name); the app can make it anew afterwards.")
+            remedy: """
+                Go on without it with \(setting: .dropUnknown, .element(object.name)); the app can make it anew \
+                afterwards.
+                """)
     }
 }

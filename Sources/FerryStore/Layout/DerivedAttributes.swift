@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 
 /// The values and the triggers of a layout's derived attributes.
@@ -9,7 +10,7 @@ struct DerivedAttributes {
     private(set) var values: [DerivedValue] = []
     private(set) var triggers: [TriggerDefinition] = []
     private(set) var refusals: [(attribute: PropertyKey, reason: String)] = []
-    static let remedy = "Make it an ordinary attribute for the migration."
+    static let remedy: Remedy = "Make it an ordinary attribute for the migration."
     private let layout: StoreLayout
     private var model: ManagedObjectModel { layout.model }
 

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 
 extension LayoutBuilder {
@@ -33,9 +34,10 @@ extension LayoutBuilder {
                     pair.relationship.entity, pair.relationship.property,
                     "two of the entity's join tables have columns of one name, and which of them Core Data numbers "
                         + "is not known",
-                    remedy:
-                        "Give a store of this version that Core Data made with --like; or rename the inverse of one of "
-                        + "the two, keeping the old name as renaming identifier.", isSettledByStore: true)
+                    remedy: """
+                        Give a store of this version that Core Data made with \(setting: .like); or rename the inverse \
+                        of one of the two, keeping the old name as renaming identifier.
+                        """, isSettledByStore: true)
             }
         }
     }

@@ -58,7 +58,7 @@ struct LayoutBuilder {
     ///   - remedy: What to do about it.
     ///   - isSettledByStore: Whether a store of the version tells what no rule does.
     mutating func refuse(
-        _ entity: String, _ property: String?, _ reason: String, remedy: String, isSettledByStore: Bool = false
+        _ entity: String, _ property: String?, _ reason: String, remedy: Remedy, isSettledByStore: Bool = false
     ) {
         if isSettledByStore, model.knownSchema != nil { return }
         let subject = property.map { "\(entity).\($0)" } ?? entity
@@ -119,7 +119,7 @@ struct LayoutBuilder {
     func columnName(_ property: String) -> String { "Z" + property.uppercased() }
 
     private mutating func checkNames() {
-        let remedy = "Rename it in the model, keeping the old name as renaming identifier."
+        let remedy: Remedy = "Rename it in the model, keeping the old name as renaming identifier."
         var tables: Set<String> = []
         for entity in order.numbered {
             if !entity.utf8.allSatisfy({ $0 < 128 }) {

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 
 /// An R-Tree over numbers of an entity's objects: a fetch index of that type.

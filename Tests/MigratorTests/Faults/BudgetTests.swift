@@ -20,7 +20,7 @@ struct BudgetTests {
                 try #require(error.code == .budgetSpent, "\(error)")
                 #expect(error.code.consequence == .resumable)
                 #expect(error.message.contains(" of work, all kept"), "\(error.message)")
-                #expect(error.remedy.contains("again"))
+                #expect(error.remedy.description.contains("again"))
             }
         }
         Issue.record("500 calls did not end the run.")
@@ -82,7 +82,7 @@ struct HeldSwapTests {
     private func hold(_ scenario: Scenario) throws {
         let error = #expect(throws: FerryError.self) { try scenario.run(nil, held) }
         #expect(error?.code == .swapHeld && error?.code.consequence == .resumable)
-        #expect(error?.remedy.contains("without --hold-swap") == true)
+        #expect(error?.remedy.description.contains("without `holdsSwap`") == true)
     }
 
     @Test(
@@ -115,7 +115,7 @@ struct HeldSwapTests {
         guard writes else { return try scenario.run() }
         let error = #expect(throws: FerryError.self) { try scenario.run() }
         #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
-        #expect(error?.remedy.contains("--restart") == true)
+        #expect(error?.remedy.description.contains("restart: true") == true)
         try scenario.run { $0.restart = true }
         let store = try Connection(path: scenario.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)

@@ -1,0 +1,42 @@
+internal import Ferry
+internal import FerryBase
+
+/// How the library's remedies are worded on a command line: settings as options, calls as commands.
+enum RemedyWords {
+    /// The one table from settings to options.
+    static let options: [Setting.Name: String] = [
+        .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
+        .infersMappings: "--no-infer", .passesOverMappings: "--no-mappings", .allowedLosses: "--lose",
+        .allowsDowngrade: "--allow-downgrade", .like: "--like", .joinTables: "--join-table", .output: "--output",
+        .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
+        .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
+        .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
+    ]
+
+    static let commands: [Remedy.Action: String] = [
+        .again: "run the same command again", .listSnapshots: "`ferry snapshot list`",
+        .verifySnapshots: "`ferry snapshot verify`", .rollBack: "`ferry rollback`",
+    ]
+
+    /// An option as it is typed; for one without a value on the command line, the option alone.
+    static func words(_ setting: Setting) -> String {
+        // What this program does not know is named as the library names it.
+        guard let option = options[setting.name] else { return "\(setting)" }
+        switch setting.value {
+        case nil, .flag: return option
+        case .some(.some(let words)) where setting.name == .chain:
+            return "\(option) FILE, where FILE names \(words), one on each line"
+        case .choice(let word), .text(let word), .element(let word), .some(.some(let word)):
+            return "\(option) \(ShellWord.quoted(word))"
+        case .number(let number): return "\(option) \(number)"
+        case .mebibytes(let count): return "\(option) \(count)MiB"
+        }
+    }
+
+    static func words(_ action: Remedy.Action) -> String { commands[action] ?? action.description }
+}
+
+extension Remedy {
+    /// Its text for those who type commands.
+    var commandLine: String { worded(RemedyWords.words, RemedyWords.words) }
+}

@@ -1,0 +1,71 @@
+internal import Ferry
+internal import FerryBase
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable internal import FerryCommand
+
+@Suite("Remedies on the command line")
+struct RemedyWordsTests {
+    @Test("Every setting has an option, and every option is one of a command", arguments: Setting.Name.all)
+    func wordsSettings(_ name: Setting.Name) throws {
+        let option = try #require(RemedyWords.options[name], "\(name)")
+        #expect(FerryCommand.table.contains { $0.options.contains { $0.name == option } }, "\(option)")
+    }
+
+    @Test("Every setting is a property of a configuration, or what a migrator, a verifier or a generator is given")
+    func namesProperties() {
+        let properties = Set(Mirror(reflecting: Configuration()).children.compactMap(\.label))
+        let others: Set<String> = ["models", "mappings", "source", "rowsOf"]
+        for name in Setting.Name.all { #expect(properties.union(others).contains(name.name)) }
+        #expect(Set(Setting.Name.all).count == Setting.Name.all.count)
+    }
+
+    @Test("Every setting that the sources declare is among all of them")
+    func listsSettings() throws {
+        let source = try String(
+            contentsOfFile: Fixtures.packageRoot + "/Sources/FerryBase/Setting.swift", encoding: .utf8)
+        let declared = source.matches(of: /static let ([a-zA-Z]+) = Self\("([a-zA-Z]+)"\)/)
+        #expect(declared.count == Setting.Name.all.count && !declared.isEmpty)
+        for one in declared {
+            #expect(one.1 == one.2)
+            #expect(Setting.Name.all.contains { $0.name == one.1 }, "\(one.1)")
+        }
+    }
+
+    @Test("Every call has its words, and the commands in them are there", arguments: Remedy.Action.allCases)
+    func wordsActions(_ action: Remedy.Action) throws {
+        let words = try #require(RemedyWords.commands[action], "\(action)")
+        guard let command = words.firstMatch(of: /`ferry ([a-z ]+)`/) else { return #expect(action == .again) }
+        #expect(FerryCommand.commandNames.contains(String(command.1)), "\(words)")
+    }
+
+    @Test("A setting is worded as it is typed")
+    func wordsValues() {
+        let words: [(Setting, String)] = [
+            (Setting(.restart, .flag(true)), "--restart"), (Setting(.infersMappings, .flag(false)), "--no-infer"),
+            (Setting(.damaged, .choice("drop")), "--damaged drop"), (Setting(.models), "--models"),
+            (Setting(.target, .text("My App 2")), "--to 'My App 2'"),
+            (Setting(.allowedLosses, .element("Book")), "--lose Book"),
+            (Setting(.snapshotLevel, .number(3)), "--snapshot-level 3"),
+            (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
+            (Setting(.like, .some("STORE")), "--like STORE"),
+            (Setting(.chain, .some("the versions")), "--chain FILE, where FILE names the versions, one on each line"),
+            (Setting(Setting.Name("later"), .text("x")), "later: \"x\""),
+        ]
+        for (setting, text) in words { #expect(RemedyWords.words(setting) == text) }
+    }
+
+    @Test("An error is printed in the words of the command line, and thrown in those of the library")
+    func wordsErrors() {
+        let error = FerryError(
+            .runDiffers, "It differs.",
+            remedy: "\(action: .again) with \(on: .restart), or \(action: .again).")
+        #expect(
+            error.text
+                == "ferry: It differs.\n       Run the same command again with --restart, or run the same command again."
+        )
+        #expect("\(error)" == "It differs. Run it again with `restart: true`, or run it again.")
+    }
+}
