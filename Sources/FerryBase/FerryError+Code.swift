@@ -116,6 +116,8 @@ extension FerryError.Code {
     public static let valueTooLarge = Self("valueTooLarge", .failed)
     /// The system has no memory left.
     public static let outOfMemory = Self("outOfMemory", .failed)
+    /// A hook between two steps has thrown an error, or has not left its store as it must be.
+    public static let stageFailed = Self("stageFailed", .failed)
 
     // MARK: What was checked does not hold
 
@@ -144,6 +146,7 @@ extension FerryError.Code {
         mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, badSnapshot, noSnapshot, badLog,
         databaseFailed, fileFailed, snapshotFailed, rowFailed, noKeysLeft, internalError, valueTooLarge, outOfMemory,
+        stageFailed,
         verificationFailed, snapshotDamaged,
         interrupted, budgetSpent, swapHeld, storeInUseAtSwap,
     ]

@@ -39,7 +39,9 @@ public struct MigrationEvents: AsyncSequence, Sendable {
         init(_ migrator: Migrator, _ configuration: Configuration) {
             // What the thread holds must not hold this, whose end asks for a stop.
             MigrationThread.start { [queue, stop] in
-                queue.end(Result { _ = try migrator.migrate(configuration, stop: stop) { queue.put($0) } })
+                _ = try migrator.migrate(configuration, stop: stop) { queue.put($0) }
+            } then: { [queue] in
+                queue.end($0)
             }
         }
 

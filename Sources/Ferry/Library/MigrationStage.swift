@@ -1,5 +1,3 @@
-public import FerryBase
-
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -27,9 +25,4 @@ extension Configuration {
 
     /// Whether steps are told apart for hooks.
     var hasStages: Bool { willMigrate != nil || didMigrate != nil }
-}
-
-extension FerryError.Code {
-    /// A hook of the app's has thrown an error, or has not left its store as it must be.
-    public static let stageFailed = Self("stageFailed", .failed)
 }

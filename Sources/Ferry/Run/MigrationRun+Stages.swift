@@ -23,7 +23,7 @@ extension MigrationRun {
                 throw FerryError(
                     .stageFailed,
                     "The hook willMigrate of step \(number) has changed \(store). \(place.store) is as before.",
-                    remedy: "Change it in didMigrate of the step before, and begin the migration anew.")
+                    remedy: "Change it in didMigrate of the step before, and begin anew with \(on: .restart).")
             }
             try removeLog(of: store)
         } else {

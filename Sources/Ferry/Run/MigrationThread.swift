@@ -1,27 +1,24 @@
 internal import FerryBase
-internal import Foundation
 
 /// The threads on which migrations run that are not to block the caller's.
 ///
 /// Not the threads of tasks: there are only as many as processors, and none may wait for a disk.
 enum MigrationThread {
-    /// As large as a main thread's, which the same work has when the caller lends its own.
-    private static let stackBytes = 8 << 20
-
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        let thread = Thread {
-            // Only the thread itself can give itself a name on every system.
-            Thread.current.name = "ferry.migration"
-            body()
-        }
-        thread.stackSize = stackBytes
-        thread.start()
-    }
-
     /// Runs a body on a thread of its own while the task waits.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            start { continuation.resume(with: Result(catching: body)) }
+            start({ try body() }, then: { continuation.resume(with: $0) })
+        }
+    }
+
+    /// Runs a body on a thread of its own, and tells how it ended, also where the system makes no thread.
+    static func start<Value>(
+        _ body: @escaping @Sendable () throws -> Value, then end: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        do throws(FerryError) {
+            try WorkThread.start("ferry.migration") { end(Result(catching: body)) }
+        } catch {
+            end(.failure(error))
         }
     }
 }
@@ -31,6 +28,6 @@ extension FerryError {
     static var cancelled: FerryError {
         FerryError(
             .interrupted, "The migration was cancelled; what is done so far is kept.",
-            remedy: "Run it again to go on, or anew to begin again.", cause: CancellationError())
+            remedy: "\(action: .again) to go on, or with \(on: .restart) to begin again.", cause: CancellationError())
     }
 }

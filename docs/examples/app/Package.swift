@@ -4,7 +4,7 @@ import PackageDescription
 // An app of your own depends on Ferry by its URL, and has its models among its resources.
 let package = Package(
     name: "Notes",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v13)],
     dependencies: [.package(name: "ferry", path: "../../..")],
     targets: [
         .executableTarget(

@@ -69,7 +69,7 @@ struct Notes {
                     throw Unexpected(description: "The run was not gone on with.")
                 }
                 let rows = report.entityMappings.map(\.written).reduce(0, +)
-                print("Migrated \(rows) notes in \(report.wallTime + report.earlierTime).")
+                print("Migrated \(rows) notes at start \(start).")
                 return
             case .unfinished: print("Start \(start): at \(Int(progress.fractionCompleted * 100)) %.")
             case .noStore, .upToDate: throw Unexpected(description: "There was nothing to migrate.")
