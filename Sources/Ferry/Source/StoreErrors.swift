@@ -1,4 +1,4 @@
-public import FerryBase
+internal import FerryBase
 internal import FerrySQLite
 
 extension FerryError {

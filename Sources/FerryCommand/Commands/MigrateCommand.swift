@@ -168,12 +168,7 @@ struct MigrateCommand: PolicyCommand {
             console.result(rendering.json, text: rendering.text(width:))
             return .success
         } catch {
-            var error = input.worded(error)
-            if error.code == .hotJournal, !configuration.recovers {
-                error.remedy.append(
-                    " Or give \(on: .recovers), which keeps both files as they are and repairs the store."
-                )
-            }
+            let error = input.worded(error)
             let failure = MigrationFailure(
                 error: error, plan: seen.withLock { $0 }, store: configuration.output ?? input.store)
             failure.show(on: console)
