@@ -16,13 +16,25 @@ func tests(
         name: name, dependencies: rooms + ["TestSupport"], exclude: data, resources: resources, swiftSettings: house)
 }
 
-func system(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
-    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
+/// A library of the system.
+///
+/// Apple's SDKs have SQLite and zlib: there the module maps alone name them, and nothing is asked of pkg-config, whose
+/// answers would put a Mac's own libraries into a program for a phone. `FERRY_PKG_CONFIG=1` asks it all the same, to build
+/// against Homebrew's.
+func system(_ name: String, pkgConfig: String, apt: String, brew: String, isInSDK: Bool) -> Target {
+    #if os(macOS)
+        let pkgConfig = isInSDK && Context.environment["FERRY_PKG_CONFIG"] != "1" ? nil : pkgConfig
+    #endif
+    return .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
 }
+
+/// What only a build with Zstandard links.
+let zstandard: Target.Dependency = .target(name: "CZstd", condition: .when(traits: ["Zstandard"]))
 
 let package = Package(
     name: "ferry",
-    platforms: [.macOS(.v15)],
+    // `Duration`, `URL(filePath:)`, and an SQLite of 3.37 or newer in the SDK: docs/platforms.md.
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
         // For a command line of one's own, with migration policies in it.
@@ -31,10 +43,16 @@ let package = Package(
         .executable(name: "ferry-bench", targets: ["FerryBench"]),
         .executable(name: "ferry-fuzz", targets: ["FerryFuzz"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Zstandard"]),
+        .trait(
+            name: "Zstandard",
+            description: "Snapshots as Zstandard archives, by libzstd; without it they are gzip files, by zlib."),
+    ],
     targets: [
-        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
-        system("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
-        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
+        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite", isInSDK: true),
+        system("CZstd", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd", isInSDK: false),
+        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib", isInSDK: true),
         .target(name: "CSystem", exclude: ["README.md"]),
         .target(name: "CHash", exclude: ["README.md"]),
 
@@ -46,7 +64,7 @@ let package = Package(
         room("FerryMapping", over: ["FerryBase", "FerryModel", "FerryExpression"]),
         room("FerryStore", over: ["FerryBase", "FerrySQLite", "FerryModel", "CZlib"]),
         room("FerryGenerate", over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
-        room("FerrySnapshot", over: ["FerryBase", "FerrySQLite", "CZstd"]),
+        room("FerrySnapshot", over: ["FerryBase", "FerrySQLite", "CZlib", zstandard]),
         room("FerryPlan", over: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore"]),
         room(
             "FerryEngine",
@@ -66,7 +84,7 @@ let package = Package(
             "FerryCommand",
             over: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot", "FerryPlan",
+                "FerrySnapshot", "FerryPlan", "CSystem",
             ]),
         .executableTarget(
             name: "FerryTool", dependencies: ["FerryCommand"], exclude: ["README.md"], swiftSettings: house),
@@ -87,7 +105,7 @@ let package = Package(
         tests(
             "GenerateTests",
             of: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "FerryGenerate", "FerryVerify"]),
-        tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot", "CZstd"]),
+        tests("SnapshotTests", of: ["FerryBase", "FerrySQLite", "FerrySnapshot", zstandard]),
         tests(
             "PlanTests", of: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan"]),
         tests(
@@ -129,7 +147,9 @@ let package = Package(
             excluding: ["Mappings", "Versions.txt"]),
 
         // Benchmarks: floors in C, the harness, and the program with the cases.
-        .target(name: "CFloor", dependencies: ["CSQLite", "CZstd"], path: "Benchmarks/CFloor"),
+        .target(
+            name: "CFloor", dependencies: ["CSQLite", zstandard], path: "Benchmarks/CFloor",
+            cSettings: [.define("FERRY_ZSTANDARD", .when(traits: ["Zstandard"]))]),
         .target(
             name: "BenchmarkHarness", dependencies: ["CFloor", "FerryBase"], path: "Benchmarks/Harness",
             swiftSettings: house),

@@ -14,19 +14,19 @@ package protocol BenchmarkCase: Sendable {
     var defaultRows: Int { get }
 
     /// Where it is measured, for a wanted number of rows.
-    func points(rows: Int) -> [Point]
+    func points(rows: Int) -> [BenchPoint]
 
     /// Makes the data of a point in an empty folder, in a process of its own; not measured.
-    func prepare(_ point: Point, in folder: String) throws
+    func prepare(_ point: BenchPoint, in folder: String) throws
 
     /// Does the job of one side in an empty work folder; what the probe does not measure is set-up.
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws
 }
 
 extension BenchmarkCase {
     package var charts: [Chart] { [] }
     package var defaultRows: Int { 100_000 }
-    package func points(rows: Int) -> [Point] { [Point(rows: rows)] }
+    package func points(rows: Int) -> [BenchPoint] { [BenchPoint(rows: rows)] }
 }
 
 /// One of the ways in which a case's job is done.

@@ -11,7 +11,7 @@ package struct CaseResult: Sendable, Codable {
     }
 
     package struct PointResult: Sendable, Codable {
-        package var point: Point
+        package var point: BenchPoint
         package var sides: [SideResult]
     }
 
@@ -57,7 +57,7 @@ extension CaseResult {
         }
     }
 
-    private static func side(_ side: Side, at point: Point, rounds: [Round]) -> SideResult? {
+    private static func side(_ side: Side, at point: BenchPoint, rounds: [Round]) -> SideResult? {
         let samples = rounds.compactMap { $0.sample(side.name, at: point) }
         guard let seconds = Spread(samples.map(\.seconds)), let speed = Spread(samples.map(\.rowsPerSecond)) else {
             return nil

@@ -49,7 +49,7 @@ package struct CaseRunner: Sendable {
     }
 
     private func measure(
-        _ benchmark: any BenchmarkCase, _ point: Point, _ place: String, _ data: String, _ rounds: inout [Round]
+        _ benchmark: any BenchmarkCase, _ point: BenchPoint, _ place: String, _ data: String, _ rounds: inout [Round]
     ) throws {
         let title = "\(benchmark.name)\(point.label.isEmpty ? "" : " \(point.label)")"
         // They also warm the cache for the first repetition.
@@ -70,7 +70,8 @@ package struct CaseRunner: Sendable {
     }
 
     private func sample(
-        _ benchmark: any BenchmarkCase, _ side: Side, _ point: Point, _ place: String, _ data: String, isCounting: Bool
+        _ benchmark: any BenchmarkCase, _ side: Side, _ point: BenchPoint, _ place: String, _ data: String,
+        isCounting: Bool
     ) throws -> Sample {
         let work = "\(place)/work"
         try files.removeTree(work)

@@ -22,7 +22,7 @@ package struct ResultTable {
         return lines + Self.aligned(measures)
     }
 
-    private func row(_ side: CaseResult.SideResult, _ point: Point) -> [String] {
+    private func row(_ side: CaseResult.SideResult, _ point: BenchPoint) -> [String] {
         [
             point.label.isEmpty ? side.name : "\(side.name) \(point.label)", Figure.grouped(point.rows),
             Figure.time(side.seconds.median), Self.spread(side.seconds) { Figure.time($0) },

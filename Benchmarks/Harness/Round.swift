@@ -2,27 +2,27 @@
 package struct Round: Sendable {
     struct Place: Hashable {
         var side: String
-        var point: Point
+        var point: BenchPoint
     }
 
     /// The case's points, in order.
-    package let points: [Point]
+    package let points: [BenchPoint]
     var samples: [Place: Sample] = [:]
     /// Of the runs that count; the same in each repetition.
     var counted: [Place: Sample] = [:]
 
-    package init(points: [Point]) { self.points = points }
+    package init(points: [BenchPoint]) { self.points = points }
 
-    package func sample(_ side: String, at point: Point) -> Sample? { samples[Place(side: side, point: point)] }
+    package func sample(_ side: String, at point: BenchPoint) -> Sample? { samples[Place(side: side, point: point)] }
 
     /// The run of a side that counted statements and allocations.
-    package func counted(_ side: String, at point: Point) -> Sample? { counted[Place(side: side, point: point)] }
+    package func counted(_ side: String, at point: BenchPoint) -> Sample? { counted[Place(side: side, point: point)] }
 
-    package mutating func set(_ sample: Sample, of side: String, at point: Point) {
+    package mutating func set(_ sample: Sample, of side: String, at point: BenchPoint) {
         samples[Place(side: side, point: point)] = sample
     }
 
-    package mutating func setCounted(_ sample: Sample, of side: String, at point: Point) {
+    package mutating func setCounted(_ sample: Sample, of side: String, at point: BenchPoint) {
         counted[Place(side: side, point: point)] = sample
     }
 }

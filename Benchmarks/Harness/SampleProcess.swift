@@ -19,7 +19,7 @@ package struct SampleProcess: Sendable {
         package var benchmark: String
         /// Nil: make the data.
         package var side: String?
-        package var point: Point
+        package var point: BenchPoint
         package var data: String
         package var work: String
         package var isCounting: Bool
@@ -27,7 +27,7 @@ package struct SampleProcess: Sendable {
         package var tool: String?
 
         package init(
-            benchmark: String, side: String?, point: Point, data: String, work: String, isCounting: Bool = false,
+            benchmark: String, side: String?, point: BenchPoint, data: String, work: String, isCounting: Bool = false,
             tool: String? = nil
         ) {
             self.benchmark = benchmark
@@ -53,7 +53,7 @@ package struct SampleProcess: Sendable {
             else { return nil }
             self.init(
                 benchmark: words[1], side: words[2] == "-" ? nil : words[2],
-                point: Point(words[3], rows: rows, parameter: parameter), data: words[6], work: words[7],
+                point: BenchPoint(words[3], rows: rows, parameter: parameter), data: words[6], work: words[7],
                 isCounting: words[8] == "counting", tool: words[9] == "-" ? nil : words[9])
         }
     }

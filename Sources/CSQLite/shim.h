@@ -15,6 +15,13 @@ static inline int ferry_sqlite3_db_config_flag(sqlite3 *db, int option, int on) 
     return sqlite3_db_config(db, option, on, &now);
 }
 
+/// A boolean connection option as it is now.
+static inline int ferry_sqlite3_db_config_flag_value(sqlite3 *db, int option) {
+    int now = 0;
+    (void)sqlite3_db_config(db, option, -1, &now);
+    return now;
+}
+
 /// `SQLITE_TRANSIENT`: SQLite makes its own copy of the bound bytes.
 static inline sqlite3_destructor_type ferry_sqlite3_transient(void) { return SQLITE_TRANSIENT; }
 

@@ -108,6 +108,8 @@ extension FerryError.Code {
     public static let snapshotFailed = Self("snapshotFailed", .failed)
     /// A row cannot be migrated: an expression or a policy failed on it, or it breaks a constraint.
     public static let rowFailed = Self("rowFailed", .failed)
+    /// A hook of the app's has thrown an error, or has not left its store as it must be.
+    public static let stageFailed = Self("stageFailed", .failed)
     /// The keys of an entity's table are at the end of all keys.
     public static let noKeysLeft = Self("noKeysLeft", .failed)
     /// Something that cannot happen did; please report it.
@@ -143,7 +145,7 @@ extension FerryError.Code {
         badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, badArchive,
         mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, badSnapshot, noSnapshot, badLog,
-        databaseFailed, fileFailed, snapshotFailed, rowFailed, noKeysLeft, internalError, valueTooLarge, outOfMemory,
+        databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge, outOfMemory,
         verificationFailed, snapshotDamaged,
         interrupted, budgetSpent, swapHeld, storeInUseAtSwap,
     ]

@@ -32,7 +32,7 @@ public struct FerryError: Error, Sendable {
     }
 
     /// Where in a migration an error happened.
-    public struct Place: Sendable, Hashable {
+    public struct Place: Sendable, Hashable, Codable {
         public var entityMapping: String?
         public var entity: String?
         public var property: String?
@@ -56,7 +56,7 @@ public struct FerryError: Error, Sendable {
     }
 
     /// What an error means for the store and for the next step of the user.
-    public enum Consequence: Sendable, Hashable {
+    public enum Consequence: String, Sendable, Hashable, Codable {
         /// Refused before anything changed.
         case refused
         /// Failed; the store is as before.

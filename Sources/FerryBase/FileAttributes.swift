@@ -1,3 +1,5 @@
+internal import CSystem
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -39,24 +41,15 @@ package struct FileAttributes: Sendable, Hashable {
         device = UInt64(truncatingIfNeeded: info.st_dev)
         inode = UInt64(info.st_ino)
         size = Int64(info.st_size)
-        #if canImport(Darwin)
-            let (modification, change) = (info.st_mtimespec, info.st_ctimespec)
-        #else
-            let (modification, change) = (info.st_mtim, info.st_ctim)
-        #endif
-        modified = Self.nanoseconds(modification)
-        changed = Self.nanoseconds(change)
+        var info = info
+        modified = ferry_modified(&info)
+        changed = ferry_changed(&info)
         mode = UInt32(info.st_mode) & 0o7777
         owner = UInt32(info.st_uid)
         group = UInt32(info.st_gid)
         links = UInt64(info.st_nlink)
-        isDirectory = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFDIR)
-        isRegularFile = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFREG)
-    }
-
-    // A file may name any year; the number only has to differ where the time does.
-    private static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        isDirectory = ferry_is_folder(info.st_mode) != 0
+        isRegularFile = ferry_is_regular(info.st_mode) != 0
     }
 }
 

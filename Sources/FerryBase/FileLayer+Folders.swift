@@ -1,3 +1,5 @@
+internal import CSystem
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -71,45 +73,32 @@ extension FileLayer {
 
 /// An open folder.
 private struct Folder: ~Copyable {
-    #if canImport(Darwin)
-        private let handle: UnsafeMutablePointer<DIR>
-    #else
-        private let handle: OpaquePointer
-    #endif
+    private let handle: UnsafeMutableRawPointer
     private let path: String
 
     init(_ path: String) throws(SystemError) {
-        guard let handle = opendir(path) else { throw .last }
+        guard let handle = ferry_open_folder(path) else { throw .last }
         self.handle = handle
         self.path = path
     }
 
-    deinit { closedir(handle) }
+    deinit { ferry_close_folder(handle) }
 
     func next() throws(SystemError) -> FolderEntry? {
         while true {
-            errno = 0
-            guard let entry = readdir(handle) else {
+            var kind: Int32 = 0
+            guard let bytes = ferry_next_name(handle, &kind) else {
                 let error = SystemError.last
                 if error.number == 0 { return nil }
                 throw error
             }
-            // The name is longer than the imported array says on some systems: only its address counts.
-            let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
-            let name = String(
-                cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
+            let name = String(cString: bytes)
             if name == "." || name == ".." { continue }
-            let kind = Int32(entry.pointee.d_type)
-            let isDirectory: Bool
-            if kind == Int32(DT_UNKNOWN) {
-                var info = stat()
-                let child = path + "/" + name
-                _ = try uninterrupted { lstat(child, &info) }
-                isDirectory = UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFDIR)
-            } else {
-                isDirectory = kind == Int32(DT_DIR)
-            }
-            return FolderEntry(name: name, isDirectory: isDirectory)
+            guard kind < 0 else { return FolderEntry(name: name, isDirectory: kind == 1) }
+            var info = stat()
+            let child = path + "/" + name
+            _ = try uninterrupted { lstat(child, &info) }
+            return FolderEntry(name: name, isDirectory: ferry_is_folder(info.st_mode) != 0)
         }
     }
 }

@@ -99,11 +99,7 @@ extension FileLayer {
                 let count = try uninterrupted { bytes.withUnsafeMutableBytes(call) }
                 return Array(bytes[..<count])
             } catch {
-                #if canImport(Darwin)
-                    if error.number == ENOATTR { return nil }
-                #else
-                    if error.number == ENODATA { return nil }
-                #endif
+                if error.number == ferry_no_such_attribute() { return nil }
                 if error.number != ERANGE { throw error }
             }
         }

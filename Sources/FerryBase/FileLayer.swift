@@ -1,3 +1,5 @@
+internal import CSystem
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -71,7 +73,7 @@ package struct FileLayer: Sendable {
                 if error.isNotFound { return false }
                 throw error
             }
-            return UInt32(info.st_mode) & UInt32(S_IFMT) == UInt32(S_IFLNK)
+            return ferry_is_link(info.st_mode) != 0
         }
     }
 
@@ -88,10 +90,7 @@ package struct FileLayer: Sendable {
     package func freeBytes(at path: String) throws(FerryError) -> Int64 {
         if let bytes = faults?.freeBytes { return bytes }
         return try perform("ask for the free space at \(path)") { () throws(SystemError) in
-            var volume = statvfs()
-            _ = try uninterrupted { statvfs(path, &volume) }
-            let (bytes, isTooMuch) = UInt64(volume.f_bavail).multipliedReportingOverflow(by: UInt64(volume.f_frsize))
-            return isTooMuch ? Int64.max : Int64(clamping: bytes)
+            try uninterrupted { ferry_free_bytes(path) }
         }
     }
 
@@ -142,14 +141,14 @@ package struct FileLayer: Sendable {
     package func rename(_ path: String, to destination: String) throws(FerryError) {
         try perform("rename \(path) to \(destination)") { () throws(SystemError) in
             faults?.tell(.renames(path, to: destination))
-            _ = try uninterrupted { Self.systemRename(path, destination) }
+            _ = try uninterrupted { systemRename(path, destination) }
         }
     }
 
     /// Gives a file a second name; nothing may have that name.
     package func link(_ path: String, to destination: String) throws(FerryError) {
         try perform("link \(path) to \(destination)") { () throws(SystemError) in
-            _ = try uninterrupted { Self.systemLink(path, destination) }
+            _ = try uninterrupted { systemLink(path, destination) }
             faults?.tell(.linked(path, to: destination))
         }
     }
@@ -193,27 +192,6 @@ package struct FileLayer: Sendable {
         return String(trimmed[trimmed.utf8.index(after: slash)...])
     }
 
-    // The C functions under names that the methods above do not hide.
-    private static func systemRename(_ path: String, _ destination: String) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.rename(path, destination)
-        #elseif canImport(Musl)
-            Musl.rename(path, destination)
-        #else
-            Darwin.rename(path, destination)
-        #endif
-    }
-
-    private static func systemLink(_ path: String, _ destination: String) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.link(path, destination)
-        #elseif canImport(Musl)
-            Musl.link(path, destination)
-        #else
-            Darwin.link(path, destination)
-        #endif
-    }
-
     private static func sync(path: String, flags: Int32) throws(SystemError) {
         let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
         do throws(SystemError) {
@@ -226,10 +204,10 @@ package struct FileLayer: Sendable {
     }
 
     static func sync(descriptor: Int32) throws(SystemError) {
-        #if canImport(Darwin)
-            // fsync leaves the bytes in the drive's cache there; not every volume knows the full one.
-            if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
-        #endif
-        _ = try uninterrupted { fsync(descriptor) }
+        _ = try uninterrupted { ferry_sync(descriptor) }
     }
 }
+
+// The C functions under names that methods do not hide.
+private func systemRename(_ path: String, _ destination: String) -> Int32 { rename(path, destination) }
+private func systemLink(_ path: String, _ destination: String) -> Int32 { link(path, destination) }

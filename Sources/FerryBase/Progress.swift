@@ -1,4 +1,7 @@
-/// The phases of a run, in their order.
+/// The phases of a run, in their order; there may be more in a later version.
+#if hasAttribute(nonexhaustive)
+    @nonexhaustive
+#endif
 public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
     case preflight
     case snapshot
@@ -11,7 +14,7 @@ public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 /// How far a phase has come.
-public struct ProgressUpdate: Sendable {
+public struct ProgressUpdate: Sendable, Hashable, Codable {
     public var phase: Phase
     /// The entity mapping, table or file at work.
     public var subject: String?
@@ -20,8 +23,8 @@ public struct ProgressUpdate: Sendable {
     public var total: Int64?
     /// How much of the whole call is done, from 0 to 1; nil while it is not known.
     public var fraction: Double?
-    /// Seconds to the end of the call at the speed so far; nil while it is not known.
-    public var secondsLeft: Double?
+    /// The time to the end of the call at the speed so far; nil while it is not known.
+    public var timeLeft: Duration?
 
     public init(phase: Phase, subject: String? = nil, done: Int64 = 0, total: Int64? = nil) {
         self.phase = phase

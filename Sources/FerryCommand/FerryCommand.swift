@@ -19,8 +19,9 @@ public enum FerryCommand {
     /// Every command, in the order of help.
     static var commands: [any Command.Type] {
         [
-            InspectCommand.self, DiffCommand.self, HashesCommand.self, PlanCommand.self, MigrateCommand.self,
-            StatusCommand.self, VerifyCommand.self,
+            InspectCommand.self, DiffCommand.self, GraphCommand.self, HashesCommand.self, PlanCommand.self,
+            MigrateCommand.self,
+            StatusCommand.self, VerifyCommand.self, ReportCommand.self,
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
             SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
             MappingInitCommand.self,

@@ -16,6 +16,8 @@ package struct EngineOptions: Sendable {
     package var now: Double
     package var trace: TraceHook?
     package var progress: ProgressHook?
+    /// Receives the statements before they run; for a list of them.
+    package var onStatement: StatementHook?
     package var stop: StopRequest
     /// Bytes that the process may hold; a value that must be whole in memory costs twice its size of it.
     package var memoryLimit = MemoryBudget.defaultLimit

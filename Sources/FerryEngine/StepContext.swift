@@ -4,7 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What everything in a step's run shares: the connection, both layouts, and who fills what.
+/// What everything in a step's run shares: the connection, both layouts, and what fills each relationship.
 final class StepContext {
     let step: StepPlan
     let connection: Connection

@@ -50,7 +50,8 @@ package struct StoreGenerator: Sendable {
     private func fill(_ path: String, _ files: FileLayer, _ progress: ProgressHook?) throws {
         let connection = try Connection(path: path, mode: .create)
         // The file is worthless until it is whole, so nothing need be undone in it.
-        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -4096")
+        try connection.keepNoJournal()
+        try connection.execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -4096")
         try StoreCreation.prepare(connection)
         let ranges = KeyRanges(layout, rows: counts)
         var external = try ExternalFileMaker(

@@ -1,6 +1,6 @@
 /// Which way a migration may take from version to version.
 package struct ChainRoute: Sendable {
-    /// Who says which version comes next.
+    /// What says which version comes next.
     package enum Choice: Sendable {
         /// The search: mapping models first, then inferred mappings.
         case search

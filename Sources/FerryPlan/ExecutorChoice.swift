@@ -3,7 +3,7 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// Who carries the rows of each entity mapping, and why.
+/// What carries the rows of each entity mapping, and why.
 package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
     /// Statements of SQL, and Swift where only code knows what to do.
     case auto

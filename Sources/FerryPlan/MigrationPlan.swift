@@ -30,8 +30,11 @@ package struct MigrationPlan: Sendable {
         self.warnings = warnings
     }
 
+    /// Whether each step's result must be a file of its own, to be looked at between steps.
+    package var isStaged = false
+
     /// Whether no step needs a copy, so that the store itself can be taken through all of them in one transaction.
-    package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
+    package var isInPlace: Bool { !isStaged && !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 
 /// One step of a plan: from one model version to the next.

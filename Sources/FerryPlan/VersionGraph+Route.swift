@@ -9,7 +9,7 @@ extension VersionGraph {
         var path: [Edge] = []
         var passed = [source.hashes]
         while current.hashes != target.hashes {
-            // Who leaves the choice leaves the rest of the way.
+            // Without a choice here the search finds the rest of the way.
             guard let (next, origin) = try next(after: current) else { return path + (try searchedPath(from: current)) }
             let (from, to) = (catalog.displayName(of: current), catalog.displayName(of: next))
             guard !passed.contains(next.hashes) else {

@@ -4,7 +4,7 @@ extension Connection {
     /// The body of a scalar function of ours.
     package typealias Function = (borrowing FunctionArguments, inout FunctionResult) throws -> Void
 
-    /// Who may call a function.
+    /// Where a function may be called from.
     package enum FunctionAccess: Sendable {
         /// Statements of ours only: nothing in a file's schema can reach it.
         case statements
@@ -20,7 +20,7 @@ extension Connection {
     ///   - name: Its name in SQL.
     ///   - arguments: How many it takes; -1 for any number.
     ///   - deterministic: Whether equal arguments always give an equal result.
-    ///   - access: Who may call it.
+    ///   - access: Where it may be called from.
     ///   - body: Reads the arguments and sets the result; it may run statements of its own on this connection.
     /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
     package func register(

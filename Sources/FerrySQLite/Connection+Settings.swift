@@ -153,9 +153,21 @@ extension Connection {
         try execute("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1")
     }
 
-    /// Lets statements of ours write to the schema table, where SQLite was built to refuse that
-    /// (`SQLITE_DBCONFIG_DEFENSIVE`).
+    /// Lets statements of ours write to the schema table, and to the shadow tables of virtual ones.
+    ///
+    /// Every connection is defensive from its beginning (`SQLITE_DBCONFIG_DEFENSIVE`), as Apple's SQLite makes them, so
+    /// that what forgets to ask fails on every system.
     package func allowSchemaWrites() { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+
+    /// Writes a database without a rollback journal: a failure leaves nothing of use, so it is for one that is made anew
+    /// then.
+    package func keepNoJournal(in schema: String = "main") throws(DatabaseError) {
+        // A defensive connection passes over it without a word.
+        let wasDefensive = ferry_sqlite3_db_config_flag_value(handle, SQLITE_DBCONFIG_DEFENSIVE)
+        allowSchemaWrites()
+        defer { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, wasDefensive) }
+        try setPragma("journal_mode", to: "OFF", in: schema)
+    }
 
     /// Runs a body while no trigger runs.
     package func withoutTriggers<Result>(_ body: () throws -> Result) rethrows -> Result {

@@ -1,6 +1,14 @@
 internal import CSQLite
 package import FerryBase
 
+/// What becomes of statements before they run, for a list of them.
+package enum StatementEvent: Sendable {
+    case statement(String)
+    case binding(String, name: String, Value)
+}
+
+package typealias StatementHook = @Sendable (StatementEvent) -> Void
+
 /// A connection to an SQLite database; belongs to one thread at a time.
 ///
 /// Statements hold their connection strongly, so a cache of statements belongs to a reader or writer, never here.
@@ -25,6 +33,8 @@ package final class Connection {
     var functionError: (any Error)?
     /// Set while a request for a stop may end statements.
     var abandonment: Abandonment?
+    /// Receives each statement when it is prepared, or run at once, and what is bound to its named parameters.
+    package var onStatement: StatementHook?
 
     /// Opens a database file.
     ///
@@ -34,7 +44,9 @@ package final class Connection {
     ///   - vfs: A registered VFS wrapper (``VFS``), or nil for SQLite's own.
     ///   - trace: Receives every statement of this connection with its time.
     /// - Throws: ``DatabaseError``; opening reads nothing, so "not a database" comes with the first statement.
+    ///   ``DatabaseError/isLibraryTooOld`` where the SQLite at hand lacks what Ferry uses.
     package init(path: String, mode: Mode, vfs: VFS? = nil, trace: TraceHook? = nil) throws(DatabaseError) {
+        try SQLiteLibrary.check()
         self.path = path
         self.trace = trace
         self.vfs = vfs
@@ -54,6 +66,8 @@ package final class Connection {
         handle = database
         // The store's own triggers call functions that only Apple registers; nothing in a file may call ours.
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        // As Apple's SQLite does it by itself: what writes to the schema or to shadow tables has to say so.
+        _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         sqlite3_busy_timeout(handle, 0)
         if try Connection.indexesLogInMemory(path, mode) { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     }
@@ -104,6 +118,7 @@ package final class Connection {
 
     /// Runs SQL text of one or more statements that return no rows of interest.
     package func execute(_ sql: String) throws(DatabaseError) {
+        onStatement?(.statement(sql))
         let start = trace == nil ? 0 : Clock.nanoseconds()
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         if let trace {

@@ -7,6 +7,8 @@ enum ExtendedCode {
     static let truncateFailed = SQLITE_IOERR | (6 << 8)
     static let deleteFailed = SQLITE_IOERR | (10 << 8)
     static let shortRead = SQLITE_IOERR | (2 << 8)
+    /// Ours: SQLite's own extended codes of this family end far below.
+    static let libraryTooOld = SQLITE_ERROR | (255 << 8)
 }
 
 /// A failed SQLite call: result code, SQLite's message, and the SQL with its parameters unbound.
@@ -31,7 +33,9 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
     /// Whether the SQL text itself is wrong, such as by a name that the connection does not know.
-    package var isInSQL: Bool { primaryCode == SQLITE_ERROR }
+    package var isInSQL: Bool { primaryCode == SQLITE_ERROR && !isLibraryTooOld }
+    /// Whether the SQLite library itself is older than Ferry can use; nothing was opened then.
+    package var isLibraryTooOld: Bool { code == ExtendedCode.libraryTooOld }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
     /// Whether there is no file to open, or none that may be opened.
     package var cannotOpen: Bool { primaryCode == SQLITE_CANTOPEN }

@@ -8,7 +8,7 @@ struct FaultFile {
     private var base: sqlite3_file
     private var state: Unmanaged<State>
 
-    /// What a file is to those who watch.
+    /// What a file is to a witness.
     struct Identity {
         var name: String
         var isTemporary: Bool

@@ -23,6 +23,7 @@ package final class Statement {
             throw DatabaseError(code: SQLITE_MISUSE, message: "the SQL holds no statement", sql: sql)
         }
         handle = statement
+        connection.onStatement?(.statement(sql))
     }
 
     deinit { sqlite3_finalize(handle) }
@@ -127,7 +128,9 @@ package final class Statement {
 
     /// Binds a named parameter where the SQL has it.
     package func bind(_ value: Value, named name: String) throws(DatabaseError) {
-        if let index = parameter(name) { try bind(value, at: index) }
+        guard let index = parameter(name) else { return }
+        connection.onStatement?(.binding(sql, name: name, value))
+        try bind(value, at: index)
     }
 
     // MARK: Running

@@ -12,7 +12,7 @@ struct ArchiveHashes: ~Copyable {
 struct ArchiveReader {
     let files: FileLayer
     let stop: StopRequest
-    /// Whether the content's own hash is wanted; zstd checks its content either way.
+    /// Whether the content's own hash is wanted; both forms have a checksum of it besides.
     var hashesContent = true
 
     /// Large enough that the calls do not count; the decoder's own window at level 1 is of the same size.
@@ -22,19 +22,20 @@ struct ArchiveReader {
     ///
     /// - Parameters:
     ///   - path: The archive.
+    ///   - form: How it is compressed.
     ///   - count: How many of its bytes belong to it; a shorter file is damaged, what follows them is not looked at.
     ///   - limit: The most content that it may hold.
     ///   - hashes: Go on with both kinds of bytes.
     ///   - body: Takes each piece of the content.
     /// - Returns: Bytes of the content.
-    /// - Throws: ``FerryError`` `.snapshotDamaged`, the reason of the stop request, or what the body throws.
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.unsupported` for a form that this build does not read, the reason of the stop request, or what the body throws.
     func decode(
-        _ path: String, bytes count: Int64, limit: Int64, hashes: inout ArchiveHashes,
+        _ path: String, as form: SnapshotForm, bytes count: Int64, limit: Int64, hashes: inout ArchiveHashes,
         _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Int64 {
         let input = try files.open(path)
         guard try input.size() >= count else { throw Self.damaged(path, "it is cut off") }
-        var decompressor = try Decompressor()
+        let decompressor = try form.makeDecompressor()
         let encoded = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
         let decoded = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
         defer {

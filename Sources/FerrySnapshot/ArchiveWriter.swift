@@ -5,6 +5,8 @@ internal import Foundation
 struct ArchiveState: Codable, Equatable {
     var ferry = 1
     var name: String
+    /// Nil in what earlier versions have begun: Zstandard.
+    var form: SnapshotForm?
     var createdSeconds: Int64
     var fingerprint: String?
     var level: Int
@@ -14,6 +16,8 @@ struct ArchiveState: Codable, Equatable {
     var frames = 0
     var contentOffset: Int64 = 0
     var archiveOffset: Int64 = 0
+
+    var archiveForm: SnapshotForm { form ?? .zstandard }
 
     /// Whether a call can have written it, as far as its numbers go.
     var isPlausible: Bool {
@@ -39,7 +43,9 @@ struct ArchiveWriter {
     private static let slotCount = 3
 
     /// All slots and the decoded piece.
-    static let bufferBytes = slotCount * (pieceBytes + Compressor.bound(pieceBytes)) + pieceBytes + 1
+    static func bufferBytes(_ form: SnapshotForm) -> Int {
+        slotCount * (pieceBytes + form.bound(pieceBytes)) + pieceBytes + 1
+    }
 
     struct Result {
         var archiveSHA256: [UInt8]
@@ -64,7 +70,7 @@ struct ArchiveWriter {
         let checker = try Checker(
             output: output, state: state, hashes: hashes, slots: Self.slotCount, pieceBytes: Self.pieceBytes,
             stop: stop, recordState: recordState)
-        checker.slots.start("ferry.snapshot") { checker.run() }
+        try checker.slots.start("ferry.snapshot") { checker.run() }
         do {
             try compress(source, from: state, into: checker.slots)
         } catch {
@@ -76,7 +82,7 @@ struct ArchiveWriter {
     }
 
     private func compress(_ source: some PageSource, from state: ArchiveState, into slots: SlotRing<Slot>) throws {
-        var compressor = try Compressor(level: state.level)
+        let compressor = try state.archiveForm.makeCompressor(level: state.level)
         var offset = state.contentOffset
         var isFirst = state.frames == 0
         // An empty store still gets a frame, so that its archive decodes.
@@ -110,9 +116,9 @@ private final class Slot {
     var encodedCount = 0
     var endsFrame = false
 
-    init(pieceBytes: Int) {
+    init(pieceBytes: Int, form: SnapshotForm) {
         content = .allocate(byteCount: pieceBytes, alignment: 4096)
-        encoded = .allocate(byteCount: Compressor.bound(pieceBytes), alignment: 16)
+        encoded = .allocate(byteCount: form.bound(pieceBytes), alignment: 16)
     }
 
     deinit {
@@ -130,7 +136,7 @@ private final class Checker: @unchecked Sendable {
     private var output: OutputFile
     private var state: ArchiveState
     private var hashes: ArchiveHashes
-    private var decompressor: Decompressor
+    private let decompressor: any Decompressor
     private let decoded: UnsafeMutableRawBufferPointer
     private let stop: StopRequest
     private let recordState: @Sendable (ArchiveState) throws -> Void
@@ -139,8 +145,9 @@ private final class Checker: @unchecked Sendable {
         output: consuming OutputFile, state: ArchiveState, hashes: consuming ArchiveHashes, slots count: Int,
         pieceBytes: Int, stop: StopRequest, recordState: @escaping @Sendable (ArchiveState) throws -> Void
     ) throws {
-        decompressor = try Decompressor()
-        slots = SlotRing((0..<count).map { _ in Slot(pieceBytes: pieceBytes) })
+        let form = state.archiveForm
+        decompressor = try form.makeDecompressor()
+        slots = SlotRing((0..<count).map { _ in Slot(pieceBytes: pieceBytes, form: form) })
         decoded = .allocate(byteCount: pieceBytes + 1, alignment: 16)
         self.output = output
         self.state = state

@@ -23,7 +23,7 @@ final class ContentWriter: @unchecked Sendable {
     /// - Parameter body: Gets the function that takes a piece of the content, of at most ``ArchiveReader/pieceBytes``.
     /// - Throws: What the body throws, or ``FerryError`` when the file cannot be written.
     func run(_ body: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
-        slots.start("ferry.restoration") { self.write() }
+        try slots.start("ferry.restoration") { self.write() }
         do {
             try body { piece in
                 try slots.fill { slot in

@@ -27,9 +27,22 @@ enum Manifest {
 
         struct Archive: Codable {
             var file: String
+            /// How it is compressed (``SnapshotForm``).
+            ///
+            /// Absent in manifests of earlier versions, which had Zstandard alone.
+            var form: String?
             var bytes: Int64
             var sha256: String
             var frames: Int
+
+            /// - Throws: ``FerryError`` `.unsupported` for one of a later version of Ferry.
+            func known() throws(FerryError) -> SnapshotForm {
+                guard let form else { return .zstandard }
+                if let known = SnapshotForm(rawValue: form) { return known }
+                throw FerryError(
+                    .unsupported, "The archive \(file) has a form that this version of Ferry does not know.",
+                    remedy: "Use the version of Ferry that made it, or a newer one.")
+            }
         }
 
         struct Content: Codable {

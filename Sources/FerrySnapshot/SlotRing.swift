@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import FerryBase
-internal import Foundation
 
 /// Slots that go round between two threads: the caller's fills them, a second one takes what they hold.
 ///
@@ -28,10 +27,8 @@ final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     // MARK: The first thread
 
     /// Begins the second thread, which runs the body to its end; the body calls ``take(_:atEnd:)``.
-    func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
-        let thread = Thread(block: body)
-        thread.name = name
-        thread.start()
+    func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(FerryError) {
+        try WorkThread.start(name, body)
     }
 
     /// Waits for a slot and fills it.

@@ -45,7 +45,8 @@ package struct SnapshotDescription: Sendable {
 
 /// How a snapshot is made.
 package struct SnapshotOptions: Sendable {
-    /// zstd's level.
+    package var form = SnapshotForm.preferred
+    /// The form's level.
     package var level = 1
     /// Content bytes per frame: what is done again at most when a snapshot is resumed.
     package var frameBytes: Int64 = 64 << 20
@@ -72,6 +73,8 @@ package struct Snapshot: Sendable {
     package var rows: [String: Int64]
     package var store: String
     package var tool: String
+    /// How its archive is compressed.
+    package var form = SnapshotForm.zstandard
     /// Bytes of the database.
     package var bytes: Int64
     package var compressedBytes: Int64
@@ -81,7 +84,7 @@ package struct Snapshot: Sendable {
     /// What is wrong with it as far as its names, sizes and manifest show; only verifying reads the archive.
     package var problem: FerryError?
 
-    package var archivePath: String { folder + "/" + name + SnapshotNames.archive }
+    package var archivePath: String { folder + "/" + name + form.ending }
     package var manifestPath: String { folder + "/" + name + SnapshotNames.manifest }
     package var externalPath: String { folder + "/" + name + SnapshotNames.external }
 
@@ -91,10 +94,8 @@ package struct Snapshot: Sendable {
 
 /// What the files of a snapshot are called behind its name.
 enum SnapshotNames {
-    static let archive = ".sqlite.zst"
     static let manifest = ".json"
     static let external = "_SUPPORT"
-    static let partialArchive = ".sqlite.zst.partial"
     static let partialManifest = ".json.new"
     static let partialState = ".partial.json"
 

@@ -65,7 +65,8 @@ extension SnapshotStore {
         _ source: some PageSource, _ description: SnapshotDescription, _ options: SnapshotOptions
     ) throws -> ArchiveState {
         let state = ArchiveState(
-            name: try freeName(description), createdSeconds: description.created, fingerprint: options.fingerprint,
+            name: try freeName(description), form: options.form, createdSeconds: description.created,
+            fingerprint: options.fingerprint,
             level: options.level, frameBytes: options.frameBytes, contentBytes: source.byteCount)
         try record(state)
         return state
@@ -73,10 +74,9 @@ extension SnapshotStore {
 
     private func freeName(_ description: SnapshotDescription) throws -> String {
         let wanted = SnapshotNames.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
-        let endings = [
-            SnapshotNames.manifest, SnapshotNames.archive, SnapshotNames.external, SnapshotNames.partialArchive,
-            SnapshotNames.partialState,
-        ]
+        let endings =
+            [SnapshotNames.manifest, SnapshotNames.external, SnapshotNames.partialState]
+            + SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
         var name = wanted
         var number = 1
         while try endings.contains(where: { try files.exists(folder + "/" + name + $0) }) {
@@ -103,8 +103,8 @@ extension SnapshotStore {
     private func writeArchive(
         _ source: some PageSource, from begun: ArchiveState, _ options: SnapshotOptions
     ) throws -> ArchiveWriter.Result {
-        let path = folder + "/" + begun.name + SnapshotNames.partialArchive
-        let finished = folder + "/" + begun.name + SnapshotNames.archive
+        let path = folder + "/" + begun.name + begun.archiveForm.partialEnding
+        let finished = folder + "/" + begun.name + begun.archiveForm.ending
         if try !files.exists(path), try files.exists(finished) {
             // The last call came as far as the archive's rename, not to the manifest's.
             try files.rename(finished, to: path)
@@ -130,7 +130,7 @@ extension SnapshotStore {
         guard state.frames > 0, try files.exists(path) else { return false }
         do {
             let bytes = try ArchiveReader(files: files, stop: stop).decode(
-                path, bytes: state.archiveOffset, limit: state.contentOffset, hashes: &hashes
+                path, as: state.archiveForm, bytes: state.archiveOffset, limit: state.contentOffset, hashes: &hashes
             ) { _ in }
             return bytes == state.contentOffset
         } catch let error as FerryError where error.code == .snapshotDamaged {
@@ -144,6 +144,7 @@ extension SnapshotStore {
         _ result: ArchiveWriter.Result, _ description: SnapshotDescription, _ options: SnapshotOptions
     ) throws {
         let path = folder + "/" + result.state.name
+        let form = result.state.archiveForm
         var externalFolder: String?
         if let given = description.externalFolder, try files.exists(given) { externalFolder = given }
         let head = Manifest.Head(
@@ -153,7 +154,7 @@ extension SnapshotStore {
             versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },
             rows: description.rows,
             archive: .init(
-                file: result.state.name + SnapshotNames.archive, bytes: result.state.archiveOffset,
+                file: result.state.name + form.ending, form: form.rawValue, bytes: result.state.archiveOffset,
                 sha256: result.archiveSHA256.hexadecimal, frames: result.state.frames),
             content: .init(bytes: result.state.contentBytes, sha256: result.contentSHA256.hexadecimal),
             external: externalFolder.map { _ in result.state.name + SnapshotNames.external })
@@ -168,7 +169,7 @@ extension SnapshotStore {
         try manifest.finish()
 
         // The manifest last: it is what makes a snapshot.
-        try files.rename(path + SnapshotNames.partialArchive, to: path + SnapshotNames.archive)
+        try files.rename(path + form.partialEnding, to: path + form.ending)
         try files.syncFolder(folder)
         try files.rename(path + SnapshotNames.partialManifest, to: path + SnapshotNames.manifest)
         try files.syncFolder(folder)
@@ -190,7 +191,8 @@ extension SnapshotStore {
 extension ArchiveState {
     /// Whether it can be gone on with.
     fileprivate func matches(_ bytes: Int64, _ options: SnapshotOptions) -> Bool {
-        fingerprint != nil && fingerprint == options.fingerprint && level == options.level
+        fingerprint != nil && fingerprint == options.fingerprint && archiveForm == options.form
+            && level == options.level
             && frameBytes == options.frameBytes && contentBytes == bytes
     }
 }

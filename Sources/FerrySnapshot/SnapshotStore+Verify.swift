@@ -66,7 +66,7 @@ extension SnapshotStore {
             let aside = path + ".partial"
             try files.removeIfPresent(aside)
             do {
-                // The same archive decodes to the same content: its hash and zstd's checksums are enough, and the
+                // The same archive decodes to the same content: its hash and the form's checksums are enough, and the
                 // content's own hash would cost as much again.
                 try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
                     try decode(snapshot, head, hashesContent: false, progress, stop, write)
@@ -105,7 +105,7 @@ extension SnapshotStore {
         var done: Int64 = 0
         var reported: Int64 = 0
         let bytes = try ArchiveReader(files: files, stop: stop, hashesContent: hashesContent).decode(
-            path, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes
+            path, as: snapshot.form, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes
         ) { piece in
             try body(piece)
             done += Int64(piece.count)

@@ -37,7 +37,7 @@ package struct SnapshotStore: Sendable {
     /// - Throws: ``FerryError`` `.noSnapshot`.
     package func snapshot(_ nameOrPath: String) throws -> Snapshot {
         var name = FileLayer.name(of: nameOrPath)
-        for ending in [SnapshotNames.archive, SnapshotNames.manifest] where name.hasSuffix(ending) {
+        for ending in SnapshotForm.allCases.map(\.ending) + [SnapshotNames.manifest] where name.hasSuffix(ending) {
             name.removeLast(ending.count)
             break
         }
@@ -70,8 +70,10 @@ package struct SnapshotStore: Sendable {
         let path = folder + "/" + unfinished.name
         // Not when all but the last clean-up was done.
         if try !files.exists(path + SnapshotNames.manifest) {
-            try files.removeIfPresent(path + SnapshotNames.partialArchive)
-            try files.removeIfPresent(path + SnapshotNames.archive)
+            for form in SnapshotForm.allCases {
+                try files.removeIfPresent(path + form.partialEnding)
+                try files.removeIfPresent(path + form.ending)
+            }
             try files.removeIfPresent(path + SnapshotNames.partialManifest)
             try files.removeTree(path + SnapshotNames.external)
         }
@@ -109,14 +111,20 @@ package struct SnapshotStore: Sendable {
             compressedBytes: 0, hasExternalData: false)
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
+            snapshot.form = try head.archive.known()
             snapshot.fill(from: head)
             let found = try files.attributesIfPresent(snapshot.archivePath)?.size
             if found != head.archive.bytes {
                 snapshot.problem = ArchiveReader.damaged(
                     snapshot.archivePath, found == nil ? "it is missing" : "it has another size than its manifest says")
             }
-        } catch let error as FerryError where error.code == .snapshotDamaged {
+        } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .unsupported {
             snapshot.problem = error
+            // Nothing says so any more: the file's name does.
+            let forms = SnapshotForm.allCases
+            if let form = try forms.first(where: { try files.exists(folder + "/" + name + $0.ending) }) {
+                snapshot.form = form
+            }
         }
         return snapshot
     }

@@ -16,6 +16,8 @@ package struct StoreVerification: Sendable {
     package var isThorough: Bool
     /// Whether the store cannot change, so that it is read without locks.
     package var isImmutable: Bool
+    /// Where files with large values are; nil for beside the store.
+    package var externalFolder: String?
     /// A folder for the lookup file; left empty again.
     package var workFolder: String
     /// How many parts are made at one time at most; nil for as many as there are processors.
@@ -49,6 +51,7 @@ package struct StoreVerification: Sendable {
             step: ResolvedStep(source: version, destination: version, mappingModels: [], entityMappings: []),
             sourcePath: path, isSourcePrivate: isImmutable, destinationPath: path, workFolder: workFolder,
             counts: nil, now: nil, trace: trace, progress: progress, stop: stop)
+        verification.externalFolder = externalFolder
         verification.isThorough = isThorough
         verification.isDestinationAsFound = !isNew
         verification.isDestinationImmutable = isImmutable

@@ -132,7 +132,7 @@ package struct Verification {
             guard let resumeKey, let session = SystemSession.id else { return nil }
             var parts = [resumeKey, session, mode.rawValue, Self.form]
             for path in [sourcePath, sourcePath + "-wal", destinationPath, destinationPath + "-wal"] {
-                // An empty log comes and goes with those who read the store.
+                // An empty log comes and goes with each connection that reads the store.
                 let file = try FileLayer().attributesIfPresent(path).flatMap { $0.size > 0 ? $0 : nil }
                 parts.append(file.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" } ?? "none")
             }

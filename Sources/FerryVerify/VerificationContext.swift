@@ -44,9 +44,13 @@ final class VerificationContext {
         let vfs = try VFS(temporaryFolder: verification.workFolder)
         let connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
         // What is not gone on with is worth nothing after a kill, so nothing protects it.
-        try connection.execute(
-            "PRAGMA main.journal_mode = \(key == nil ? "OFF" : "TRUNCATE"); PRAGMA main.synchronous = OFF")
-        if key == nil { try lookups.unlink() }
+        if key == nil {
+            try connection.keepNoJournal()
+            try lookups.unlink()
+        } else {
+            try connection.setPragma("journal_mode", to: "TRUNCATE")
+        }
+        try connection.execute("PRAGMA main.synchronous = OFF")
         let progress = try VerificationProgress(
             on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         try VerificationContext.attachStores(of: verification, to: connection)

@@ -53,7 +53,7 @@ struct HostileFileTests {
             Array("a long run of letters".utf8) + [0xFE] + Array("another one".utf8),
         ] as [[UInt8]])
     func utf8(_ bytes: [UInt8]) {
-        let isValid = String(validating: bytes, as: UTF8.self) != nil
+        let isValid = String(utf8: bytes) != nil
         for cut in 0...bytes.count {
             var check = UTF8Check()
             let first = bytes[..<cut].withUnsafeBytes { check.take($0) }

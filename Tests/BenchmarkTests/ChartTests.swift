@@ -6,7 +6,7 @@ import Testing
 struct ChartTests {
     private let chart = Chart(
         "rows", "Rows < chunks & time", horizontal: .parameter, label: "rows", vertical: .rowsPerSecond)
-    private let points = [100, 1_000].map { Point("\($0)", rows: 100, parameter: $0) }
+    private let points = [100, 1_000].map { BenchPoint("\($0)", rows: 100, parameter: $0) }
 
     @Test("A sweep gives one line for each side, and its text is safe in XML")
     func drawing() throws {

@@ -66,7 +66,7 @@ struct ProbeTests {
     @Test("What a child is asked survives as words")
     func words() {
         let request = SampleProcess.Request(
-            benchmark: "copy", side: "ferry", point: Point("a b", rows: 5, parameter: 7), data: "/d", work: "/w",
+            benchmark: "copy", side: "ferry", point: BenchPoint("a b", rows: 5, parameter: 7), data: "/d", work: "/w",
             isCounting: true, tool: "/f")
         #expect(SampleProcess.Request(words: request.words) == request)
         #expect(SampleProcess.Request(words: ["copy"]) == nil)

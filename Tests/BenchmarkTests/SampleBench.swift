@@ -11,13 +11,13 @@ struct SampleBench: BenchmarkCase {
         .written(against: "floor"), .work(against: "floor"),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws {}
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {}
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         try probe.measure(rows: point.rows) {}
     }
 
     /// A round in which both sides took so long.
-    static func round(ferry: Double, floor: Double, at points: [Point] = [Point(rows: 100)]) -> Round {
+    static func round(ferry: Double, floor: Double, at points: [BenchPoint] = [BenchPoint(rows: 100)]) -> Round {
         var round = Round(points: points)
         for point in points {
             var own = Sample(seconds: ferry, rows: point.rows)

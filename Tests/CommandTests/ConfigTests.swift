@@ -59,11 +59,17 @@ struct ConfigTests {
     @Test(
         "What is not known is refused by its name",
         arguments: [
-            (#"{ "model": [] }"#, "unknown key model"),
-            (#"{ "limits": { "memroy": 1 } }"#, "unknown key limits.memroy"),
-            (#"{ "models": [1] }"#, "the value of models"),
-            (#"{ "refuseLosses": "yes" }"#, "the value of refuseLosses"),
-            (#"{ "limits": 5 }"#, "limits holds no object"), ("[]", "the file holds no object"), ("{", "is no JSON"),
+            (#"{ "model": [] }"#, #"ferry.json:1: model: unknown key; did you mean "models"?"#),
+            (
+                "{\n\"limits\": {\n\"memroy\": 1 } }",
+                #"ferry.json:3: limits.memroy: unknown key; did you mean "memory"?"#
+            ),
+            ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: the key stands twice, first on line 1."),
+            (#"{ "models": [1] }"#, "ferry.json:1: models[0]: expected a string, found a number."),
+            (#"{ "refuseLosses": "yes" }"#, "ferry.json:1: refuseLosses: expected true or false, found a string."),
+            (#"{ "limits": { "jobs": 1.5 } }"#, "limits.jobs: expected a whole number"),
+            (#"{ "limits": 5 }"#, "ferry.json:1: limits: expected an object, found a number."),
+            ("[]", "ferry.json:1: expected an object, found an array."), ("{", "ferry.json:1: this is not JSON: "),
             (#"{ "verify": "half" }"#, "--verify cannot be"),
         ])
     func refusesUnknown(_ text: String, message: String) throws {

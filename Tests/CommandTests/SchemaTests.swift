@@ -22,6 +22,8 @@ struct SchemaTests {
             ("inspect", ["inspect", "App.sqlite"] + models, 0), ("inspect", ["inspect", "App.sqlite"], 0),
             ("diff", ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], 0),
             ("hashes", ["hashes", "App.xcdatamodeld"], 0),
+            ("graph", ["graph", "App.xcdatamodeld"], 0),
+            ("graph", ["graph", "App.xcdatamodeld", "--from", "App", "--to", "App 2", "--output", "d.dot"], 0),
             ("plan", ["plan", "App.sqlite"] + models, 0),
             ("plan", ["plan", "App.sqlite", "--no-infer"] + models, 2),
             ("status", ["status", "App.sqlite"], 0),
@@ -32,6 +34,8 @@ struct SchemaTests {
             ("status", ["status", "New.sqlite"], 0),
             ("migrate", ["migrate", "App.sqlite", "--output", "New.sqlite"] + models, 0),
             ("migrate", ["migrate", "App.sqlite"] + models, 0), ("migrate", ["migrate", "App.sqlite"] + models, 0),
+            ("migrate-several", ["migrate", "App.sqlite", "None.sqlite", "--report", "reports"] + models, 2),
+            ("report", ["report", "reports"], 0),
             ("status", ["status", "App.sqlite"], 0),
             ("verify", ["verify", "App.sqlite"] + models, 0),
             ("snapshot", ["snapshot", "list", "App.sqlite"], 0),
@@ -64,7 +68,8 @@ struct SchemaTests {
                 outcome.exitCode == command.exitCode || command.schema == "verify",
                 "\(command.words): \(outcome.output)")
             // A refusal is the error alone, but for what plan and migrate know.
-            let isError = outcome.output.contains("\"error\"") && !["plan", "migrate"].contains(command.schema)
+            let tellsMore = ["plan", "migrate", "migrate-several"].contains(command.schema)
+            let isError = outcome.output.contains("\"error\"") && !tellsMore
             let name = isError ? "error" : command.schema
             let differences = try JSONSchema(name).differences(in: outcome.output)
             #expect(differences.isEmpty, "\(command.words) and \(name): \(differences)")

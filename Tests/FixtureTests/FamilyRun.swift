@@ -127,7 +127,7 @@ final class FamilyRun {
         for reference in references where reference.metadata.hashes == target.hashes {
             try compare(work, of: store, with: reference, target, name)
         }
-        if report.mode == "inPlace" {
+        if report.mode == .inPlace {
             findings.inPlace += 1
             if isCopied(report.chain) {
                 findings.copied += 1

@@ -57,7 +57,7 @@ struct GeneratedPair {
                 store: URL(fileURLWithPath: store),
                 models: catalog.versions.map { .url(URL(fileURLWithPath: $0.path)) }
             ).migrate(configuration)
-            guard report.mode == "inPlace" else { throw failure("It went by \(report.mode).") }
+            guard report.mode == .inPlace else { throw failure("It went by \(report.mode).") }
         } catch let error as FerryError where [.mandatoryValue, .notUnique].contains(error.code) {
             guard try Data(contentsOf: URL(fileURLWithPath: store)) == before else { throw failure("It was written.") }
             return .refused(error.code)

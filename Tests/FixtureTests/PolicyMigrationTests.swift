@@ -42,7 +42,7 @@ struct PolicyMigrationTests {
             #expect(report.verification.notRecomputed > 0)
             let counts = report.entityMappings.filter { $0.destination == "Maker" }
             #expect(counts.map(\.written).reduce(0, +) == 10)
-            #expect(report.entityMappings.first { $0.name == "CarToCar" }?.executor == "row")
+            #expect(report.entityMappings.first { $0.name == "CarToCar" }?.executor == .row)
             dumps.insert(try DatabaseDump.text(family.folder.file("SampleModel_V2.sqlite")))
         }
         #expect(dumps.count == 1, "the store depends on the chunk size")

@@ -15,7 +15,7 @@ struct SideFileTests {
         }
         #expect(try names() == [store])
         let report = try family.migrate(store, models: ["Model.xcdatamodeld"], mappings: [], to: "v2.0.0")
-        #expect(report.mode == "inPlace")
+        #expect(report.mode == .inPlace)
         // Family.migrate opened the store; what that left is SQLite's, and goes with its last connection.
         #expect(try names().sorted() == [store, store + ".ferry-log.json", store + ".snapshots"])
         #expect(try family.open(store).value("PRAGMA journal_mode") == .text("wal"))

@@ -147,7 +147,7 @@ struct BesideRowsTests {
         let store = try DamagedStore(way, damage: Self.leftovers)
         let report = try store.migrate()
         #expect(report.verification.differences.isEmpty)
-        let found = report.leftovers.map { "\($0.kind) \($0.name) \($0.rows.map(String.init) ?? "-")" }
+        let found = report.leftovers.map { "\($0.kind.rawValue) \($0.name) \($0.rows.map(String.init) ?? "-")" }
         #expect(
             found.sorted() == [
                 "column ZBOOK.ZGONE 2", "column ZTAG.ZEMPTY 0", "index ZTAG_ZNAME_INDEX -", "table ZOLD 1",
@@ -161,7 +161,7 @@ struct BesideRowsTests {
                 == report.leftovers.contains { $0.name == "ZOLD" && $0.isKept })
         #expect(
             try isThere("SELECT 1 FROM sqlite_master WHERE name = 'ZTAG_ZNAME_INDEX'")
-                == report.leftovers.contains { $0.kind == "index" && $0.isKept })
+                == report.leftovers.contains { $0.kind == .index && $0.isKept })
         #expect(report.leftovers.contains { $0.name == "ZBOOK.ZGONE" && $0.isKept } == (!way.isCopy))
         #expect(report.warnings.contains { $0.contains("ZBOOK.ZGONE") && $0.contains("2 values") } == (way.isCopy))
     }
@@ -182,7 +182,7 @@ struct BesideRowsTests {
     func oldName(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: ["UPDATE Z_PRIMARYKEY SET Z_NAME = 'Label' WHERE Z_NAME = 'Tag'"])
         let report = try store.migrate()
-        #expect(report.leftovers.map(\.kind) == ["entityName"] && report.leftovers.map(\.name) == ["Label"])
+        #expect(report.leftovers.map(\.kind) == [.entityName] && report.leftovers.map(\.name) == ["Label"])
         #expect(report.leftovers.map(\.isKept) == [false])
         #expect(try store.rows("SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Tag'") == [[.integer(6)]])
     }

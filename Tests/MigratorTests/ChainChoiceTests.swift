@@ -17,7 +17,7 @@ struct ChainChoiceTests {
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.chain == ["App 1", "App 2", "App 3", "App 5"])
         #expect(plan.links.map(\.isInferred) == [true, false, true])
-        #expect(plan.steps.map(\.mode) == ["inPlace", "copy", "inPlace"])
+        #expect(plan.steps.map(\.mode) == [.inPlace, .copy, .inPlace])
         #expect(plan.steps.allSatisfy { !$0.reason.isEmpty })
         let report = try mixed.migrator().migrate(configuration)
         #expect(report.to == "App 5" && report.chain == plan.chain)
@@ -57,7 +57,7 @@ struct ChainChoiceTests {
         let report = try mixed.migrator().migrate(configuration) { event in
             if case .warning(let text) = event { warnings.withLock { $0.append(text) } }
         }
-        #expect(report.mode == "inPlace" && report.from == "App 5" && report.to == "App 4")
+        #expect(report.mode == .inPlace && report.from == "App 5" && report.to == "App 4")
         #expect(warnings.withLock { $0.first } == plan.warnings.first)
         let store = try Connection(path: mixed.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING LIKE 'Book %'") == 12)

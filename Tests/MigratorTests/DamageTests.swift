@@ -114,8 +114,8 @@ struct DamageTests {
         #expect(report.verification.differences.isEmpty)
         #expect(try store.rows(damage.query) == (way.isCopy ? damage.copied : damage.inPlace))
         let isHealed = damage.kind != "missingFile" && (way.isCopy || damage.isHealedInPlace)
-        let healed = report.healed.filter { $0.kind == damage.kind }
-        let kept = report.kept.filter { $0.kind == damage.kind }
+        let healed = report.healed.filter { $0.kind.rawValue == damage.kind }
+        let kept = report.kept.filter { $0.kind.rawValue == damage.kind }
         #expect(
             healed.contains { $0.entity == damage.entity && $0.rows == damage.rows } == isHealed, "\(report.healed)")
         #expect(kept.contains { $0.entity == damage.entity && $0.rows == damage.rows } == !isHealed, "\(report.kept)")
@@ -156,7 +156,7 @@ struct DamageTests {
         let store = try DamagedStore(way, damage: Self.empty)
         let report = try store.migrate(.keep)
         #expect(report.verification.differences.isEmpty && report.healed.isEmpty)
-        #expect(report.kept.map(\.kind) == ["missingValue"] && report.kept.map(\.property) == ["title"])
+        #expect(report.kept.map(\.kind) == [.missingValue] && report.kept.map(\.property) == ["title"])
         #expect(
             try store.rows("SELECT ZTITLE, ZCOVER FROM ZBOOK ORDER BY Z_PK")
                 == [[.null, .integer(1)], [.text("b"), .integer(2)], [.text("c"), .null]])
@@ -167,7 +167,7 @@ struct DamageTests {
         let store = try DamagedStore(way, damage: Self.empty)
         let report = try store.migrate(.drop)
         #expect(report.verification.differences.isEmpty && report.kept.isEmpty)
-        #expect(report.healed.map(\.kind) == ["missingValue"] && report.healed.map(\.rows) == [1])
+        #expect(report.healed.map(\.kind) == [.missingValue] && report.healed.map(\.rows) == [1])
         let book = try #require(report.entityMappings.first { $0.destination == "Book" })
         #expect(book.read == 3 && book.written == 2 && book.dropped == 1)
         #expect(try store.rows("SELECT Z_PK FROM ZBOOK ORDER BY Z_PK") == [[.integer(2)], [.integer(3)]])
@@ -179,7 +179,7 @@ struct DamageTests {
     func keepsStrangers() throws {
         let store = try DamagedStore(.inPlace, damage: Self.stranger)
         let report = try store.migrate(.keep)
-        #expect(report.kept.contains { $0.kind == "unknownEntity" && $0.entity == "Person" && $0.rows == 1 })
+        #expect(report.kept.contains { $0.kind == .unknownEntity && $0.entity == "Person" && $0.rows == 1 })
         #expect(
             try store.rows("SELECT Z_PK, Z_ENT FROM ZPERSON ORDER BY Z_PK")
                 == [[.integer(1), .integer(4)], [.integer(2), .integer(5)], [.integer(3), .integer(77)]])
@@ -207,7 +207,7 @@ struct DamageTests {
         let store = try DamagedStore(way, damage: Self.stranger)
         let report = try store.migrate(.drop)
         #expect(report.verification.differences.isEmpty)
-        #expect(report.healed.contains { $0.kind == "unknownEntity" && $0.entity == "Person" && $0.rows == 1 })
+        #expect(report.healed.contains { $0.kind == .unknownEntity && $0.entity == "Person" && $0.rows == 1 })
         #expect(try store.rows("SELECT Z_PK FROM ZPERSON ORDER BY Z_PK") == [[.integer(1)], [.integer(2)]])
         #expect(
             try store.rows("SELECT ZOWNER, Z4_OWNER, Z_FOK_OWNER FROM ZBOOK WHERE Z_PK = 2") == [[.null, .null, .null]])
@@ -226,7 +226,7 @@ struct DamageTests {
         let error = #expect(throws: FerryError.self) { try store.migrate(.keep) }
         #expect(error?.code == .runDiffers)
         let report = try store.migrate(.drop)
-        #expect(report.resumed && report.healed.map(\.kind) == ["missingValue"])
+        #expect(report.resumed && report.healed.map(\.kind) == [.missingValue])
     }
 }
 

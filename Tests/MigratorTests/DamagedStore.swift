@@ -61,6 +61,7 @@ struct DamagedStore {
         }
         try make()
         let connection = try Connection(path: store, mode: .readWrite)
+        connection.allowSchemaWrites()
         try connection.execute("PRAGMA synchronous = OFF")
         for sql in damage { try connection.execute(sql) }
     }
@@ -114,6 +115,7 @@ struct DamagedStore {
     private func make() throws {
         let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
         let connection = try Connection(path: store, mode: .create)
+        connection.allowSchemaWrites()
         try connection.execute("PRAGMA synchronous = OFF")
         try StoreCreation.prepare(connection)
         let layout = try StoreLayout.canonical(for: version.model)
@@ -150,7 +152,7 @@ struct DamagedStore {
             Configuration(
                 target: "App 2", output: way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil,
                 executor: way.executor, takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
-        guard report.mode == (way.isCopy ? "copy" : "inPlace") else {
+        guard report.mode == (way.isCopy ? .copy : .inPlace) else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")
         }
         return report

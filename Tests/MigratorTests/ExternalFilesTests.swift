@@ -116,7 +116,7 @@ struct ExternalFilesTests {
         }
         let report = try store.migrate(.drop)
         #expect(report.verification.differences.isEmpty)
-        #expect(report.healed.map(\.kind) == ["missingFile"] && report.healed.map(\.rows) == [1])
+        #expect(report.healed.map(\.kind) == [.missingFile] && report.healed.map(\.rows) == [1])
         #expect(try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK") == [[.blob([7])], [.null], [.null]])
     }
 

@@ -10,14 +10,14 @@ struct FinalReportTests {
     func tellsNumbers() throws {
         let small = try SmallMigration(rows: 200)
         let report = try small.migrator().migrate(Configuration(chunkSize: .rows(50)))
-        func phase(_ name: String) -> MigrationReport.PhaseTime? { report.phases.first { $0.name == name } }
-        #expect(phase("rows")?.rows == report.entityMappings.map(\.read).reduce(0, +))
-        #expect(phase("verify")?.rows == report.verification.checked)
-        #expect(phase("snapshot")?.bytes ?? 0 > 4_096)
-        #expect(phase("rows")?.rowsPerSecond ?? 0 > 0 && phase("snapshot")?.bytesPerSecond ?? 0 > 0)
-        #expect(phase("indexes")?.rows == report.entityMappings.map(\.written).reduce(0, +))
-        let longest = try #require(report.chunks.longestSeconds)
-        #expect(longest > 0 && longest >= report.chunks.percentile90Seconds ?? 0)
+        func phase(_ phase: Phase) -> MigrationReport.PhaseTime? { report.phases.first { $0.phase == phase } }
+        #expect(phase(.rows)?.rows == report.entityMappings.map(\.read).reduce(0, +))
+        #expect(phase(.verify)?.rows == report.verification.checked)
+        #expect(phase(.snapshot)?.bytes ?? 0 > 4_096)
+        #expect(phase(.rows)?.rowsPerSecond ?? 0 > 0 && phase(.snapshot)?.bytesPerSecond ?? 0 > 0)
+        #expect(phase(.indexes)?.rows == report.entityMappings.map(\.written).reduce(0, +))
+        let longest = try #require(report.chunks.longest)
+        #expect(longest > .zero && longest >= report.chunks.percentile90 ?? .zero)
         #if os(Linux)
             #expect(report.bytesRead ?? 0 > 0 && report.bytesWritten ?? 0 > 0)
         #endif
@@ -30,12 +30,12 @@ struct FinalReportTests {
         let held = #expect(throws: FerryError.self) { try migrator.migrate(Configuration(holdsSwap: true)) }
         #expect(held?.code == .swapHeld)
         let report = try migrator.migrate()
-        #expect(report.outcome == .migrated && report.resumed && report.earlierSeconds > 0)
-        let phases = report.phases.map(\.seconds).reduce(0, +)
-        let calls = report.wallSeconds + report.earlierSeconds
+        #expect(report.outcome == .migrated && report.resumed && report.earlierTime > .zero)
+        let phases = report.phases.map(\.time.inSeconds).reduce(0, +)
+        let calls = (report.wallTime + report.earlierTime).inSeconds
         // What is left are the first and the last lines of a call.
         #expect(abs(phases - calls) < 0.02 + calls / 20, "\(report.phases) \(calls)")
-        #expect(report.phases.allSatisfy { $0.seconds >= 0 })
+        #expect(report.phases.allSatisfy { $0.time >= .zero })
         #if os(Linux)
             #expect(report.phases.allSatisfy { $0.bytesRead != nil && $0.bytes != nil })
         #endif

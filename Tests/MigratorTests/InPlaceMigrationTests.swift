@@ -36,7 +36,7 @@ struct InPlaceMigrationTests {
         let original = try DatabaseDump.text(small.store)
         let mode = try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode")
         let report = try small.migrator().migrate()
-        #expect(report.mode == "inPlace" && report.outcome == .migrated && report.chain == ["App 1", "App 3"])
+        #expect(report.mode == .inPlace && report.outcome == .migrated && report.chain == ["App 1", "App 3"])
         #expect(report.verification.isBeforeCommit && report.verification.checked == 30)
         #expect(report.entityMappings.map(\.written) == [30])
         #expect(try files.attributes(small.store).inode == inode)
@@ -60,11 +60,11 @@ struct InPlaceMigrationTests {
         var configuration = Configuration()
         configuration.chain = .versions(["App 1", "App 2", "App 3"])
         let plan = try small.migrator().plan(configuration)
-        #expect(plan.steps.map(\.mode) == ["inPlace"] && plan.refusals.isEmpty)
+        #expect(plan.steps.map(\.mode) == [.inPlace] && plan.refusals.isEmpty)
         #expect(plan.steps.first?.versions == plan.chain && plan.chain.count == 3)
         configuration.composes = false
         let stepwise = try small.migrator().plan(configuration)
-        #expect(stepwise.steps.map(\.mode) == ["inPlace", "inPlace"])
+        #expect(stepwise.steps.map(\.mode) == [.inPlace, .inPlace])
     }
 
     @Test("With an output the store stays byte for byte", arguments: TinyStore.Form.allCases)
@@ -73,7 +73,7 @@ struct InPlaceMigrationTests {
         let before = try StoreBytes(small.store)
         let output = small.folder.file("New.sqlite")
         let report = try small.migrator().migrate(Configuration(output: URL(fileURLWithPath: output)))
-        #expect(report.mode == "inPlace" && report.snapshot == nil)
+        #expect(report.mode == .inPlace && report.snapshot == nil)
         #expect(try StoreBytes(small.store) == before)
         let store = try Connection(path: output, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE Z_ENT = 2 AND ZCOPIES = 2") == 30)

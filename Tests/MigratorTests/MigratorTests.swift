@@ -18,14 +18,14 @@ struct MigratorTests {
         let report = try small.migrator().migrate(quick) { event in events.withLock { $0.append(event) } }
         #expect(report.outcome == .migrated)
         #expect(report.chain == ["App 1", "App 2", "App 3"])
-        #expect(report.mode == "copy" && !report.resumed)
+        #expect(report.mode == .copy && !report.resumed)
         #expect(report.entityMappings.map(\.name) == ["BookToBook", "BookAuthor", "AuthorToAuthor", "BookToBook"])
         #expect(report.entityMappings.map(\.step) == [1, 1, 2, 2])
         #expect(report.entityMappings.map(\.written) == [12, 3, 3, 12])
         #expect(report.entityMappings[1].merged == 7 && report.entityMappings[1].dropped == 2)
         #expect(report.verification.mode == .full && report.verification.checked > 0)
-        #expect(report.chunks.count > 4 && report.chunks.medianSeconds != nil)
-        #expect(Set(report.phases.map(\.name)).isSuperset(of: ["preflight", "snapshot", "rows", "verify", "swap"]))
+        #expect(report.chunks.count > 4 && report.chunks.median != nil)
+        #expect(Set(report.phases.map(\.phase)).isSuperset(of: [.preflight, .snapshot, .rows, .verify, .swap]))
         #expect((report.peakResidentBytes ?? 0) > 1 << 20)
 
         let store = try Connection(path: small.store, mode: .readWrite)

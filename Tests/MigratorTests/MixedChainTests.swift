@@ -19,8 +19,8 @@ struct MixedChainTests {
         let mixed = try MixedMigration()
         let plan = try mixed.migrator().plan(quick)
         #expect(plan.refusals.isEmpty)
-        #expect(plan.steps.map(\.mode) == ["inPlace", "copy", "inPlace", "inPlace"])
-        #expect(try mixed.migrator().plan().steps.map(\.mode) == ["inPlace", "copy", "inPlace"])
+        #expect(plan.steps.map(\.mode) == [.inPlace, .copy, .inPlace, .inPlace])
+        #expect(try mixed.migrator().plan().steps.map(\.mode) == [.inPlace, .copy, .inPlace])
     }
 
     @Test(
@@ -28,11 +28,11 @@ struct MixedChainTests {
         arguments: TinyStore.Form.allCases)
     func agrees(_ form: TinyStore.Form) throws {
         let copied = try MixedMigration(form: form, isAllCopies: true)
-        #expect(try copied.migrator().plan().steps.allSatisfy { $0.mode == "copy" })
+        #expect(try copied.migrator().plan().steps.allSatisfy { $0.mode == .copy })
         _ = try copied.migrator().migrate(quick)
         let mixed = try MixedMigration(form: form)
         let report = try mixed.migrator().migrate(quick)
-        #expect(report.mode == "copy" && report.chain.count == 5)
+        #expect(report.mode == .copy && report.chain.count == 5)
         #expect(report.verification.differences.isEmpty && !report.verification.isBeforeCommit)
         #expect(report.entityMappings.filter { $0.destination == "Book" }.map(\.written) == [12, 12, 12, 12])
         #expect(try MixedMigration.rows(mixed.store) == MixedMigration.rows(copied.store))

@@ -1,6 +1,7 @@
 import Ferry
 import FerryBase
 import FerrySQLite
+import FerrySnapshot
 import FerryStore
 import Foundation
 import TestSupport
@@ -59,7 +60,7 @@ struct RollbackTests {
     func rollsBack(_ form: TinyStore.Form) throws {
         let stage = try Stage(form)
         let report = try stage.rollback()
-        #expect(report.snapshot.path.hasSuffix(".sqlite.zst"))
+        #expect(report.snapshot.path.hasSuffix(SnapshotForm.preferred.ending))
         try stage.checkDone(form)
     }
 
@@ -93,7 +94,7 @@ struct RollbackTests {
         #expect(seen == ["old", "new"])
     }
 
-    @Test("A damaged snapshot is refused and the store stays", arguments: [".sqlite.zst", ".json"])
+    @Test("A damaged snapshot is refused and the store stays", arguments: [SnapshotForm.preferred.ending, ".json"])
     func refusesDamage(_ ending: String) throws {
         let stage = try Stage(.plain)
         let before = try StoreBytes(stage.path)
@@ -119,7 +120,7 @@ struct RollbackTests {
         let store = StoreFiles(URL(fileURLWithPath: stage.path))
         let first = try #require(try store.snapshots().first?.url)
         // Its clock was a year ahead.
-        let manifest = first.path.replacing(".sqlite.zst", with: ".json")
+        let manifest = first.path.replacing(SnapshotForm.preferred.ending, with: ".json")
         let files = FileLayer()
         var lines = try String(decoding: files.read(manifest), as: UTF8.self).split(separator: "\n").map(String.init)
         let created = try #require(lines[0].firstMatch(of: /"createdSeconds":(\d+)/)?.1)

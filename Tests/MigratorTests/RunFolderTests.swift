@@ -115,4 +115,20 @@ struct RunFolderTests {
             #expect(try run.load()?.folder.path.hasSuffix("Other.sqlite.ferry") == true)
         }
     }
+
+    @Test("A folder that the recorded path still leads to goes on, with an open journal too")
+    func otherSpelling() throws {
+        let folder = try TemporaryFolder()
+        let path = try begin(folder)
+        let moved = folder.file("Other.sqlite.ferry")
+        try files.createDirectory(path + "/step-1")
+        try files.replace(path + "/step-1/destination.sqlite-journal", with: [7, 7])
+        try files.rename(path, to: moved)
+        // As a folder whose names know no case leads on from each spelling.
+        try folder.makeLink(FileLayer.name(of: path), to: moved)
+        let run = try RunFolder(path: moved, files: files)
+        #expect(try run.load() != nil)
+        try run.checkPlace()
+        #expect(try run.load()?.folder.path.hasSuffix("Other.sqlite.ferry") == true)
+    }
 }

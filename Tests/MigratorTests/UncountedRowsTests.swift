@@ -46,7 +46,7 @@ struct UncountedRowsTests {
     func counted(target: String) throws {
         let large = try Large()
         let (report, statements) = try large.migrate(to: target)
-        #expect(report.mode == "inPlace")
+        #expect(report.mode == .inPlace)
         #expect(!statements.contains { $0.contains("count(*)") && $0.contains("ZBOOK") })
         #expect(statements.filter { $0.contains("quick_check") }.count == 1)
         let book = try #require(report.entityMappings.first)

@@ -95,7 +95,7 @@ struct ValuesTests {
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: mappings,
             policies: ["Policy": { DamagedStore.Policy() }]
         ).migrate(Configuration(target: "App 2", executor: way.executor, takesSnapshot: false))
-        #expect(report.mode == (way.isCopy ? "copy" : "inPlace") && report.verification.differences.isEmpty)
+        #expect(report.mode == (way.isCopy ? .copy : .inPlace) && report.verification.differences.isEmpty)
         let after = try dump(store, later.suffix)
         #expect(before.count == Self.values.count && after.count == before.count)
         for (row, (old, new)) in zip(before, after).enumerated() {

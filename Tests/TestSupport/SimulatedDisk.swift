@@ -58,8 +58,15 @@ package final class SimulatedDisk: @unchecked Sendable {
     private struct State {
         var names: [String: File] = [:]
         var durableNames: [String: File] = [:]
+        /// Names that were told and lie outside of the folder: what happens to them would be passed over.
+        var strangeNames: Set<String> = []
         var pendingNames: [NameChange] = []
         var stashed = 0
+    }
+
+    /// What a disk was told of files that are not on it.
+    package struct OutsideName: Error {
+        package var paths: [String]
     }
 
     private let root: String
@@ -93,6 +100,16 @@ package final class SimulatedDisk: @unchecked Sendable {
     // MARK: Watching
 
     private func take(_ change: DiskChange, _ state: inout State) {
+        let told: [String] =
+            switch change {
+            case .makesFolder(let path), .created(let path), .wrote(let path, _, _), .resized(let path, _),
+                .synced(let path), .removes(let path):
+                [path]
+            case .cloned(let path, let second), .linked(let path, let second), .renames(let path, let second):
+                [path, second]
+            case .syncedFolder: []
+            }
+        state.strangeNames.formUnion(told.filter { !$0.hasPrefix(root + "/") })
         switch change {
         case .makesFolder(let path): add([(path, File(isFolder: true))], &state)
         case .created(let path): add([(path, File(isFolder: false))], &state)
@@ -130,7 +147,6 @@ package final class SimulatedDisk: @unchecked Sendable {
     }
 
     private func add(_ names: [(path: String, file: File?)], _ state: inout State) {
-        guard names.allSatisfy({ $0.path.hasPrefix(root + "/") }) else { return }
         for (path, file) in names { state.names[path] = file }
         state.pendingNames.append(NameChange(names: names))
     }
@@ -153,21 +169,25 @@ package final class SimulatedDisk: @unchecked Sendable {
 
     // MARK: The cut
 
-    /// Files whose content is not what was told of them: nothing may write past the witness, but to shared memory.
+    /// Files whose content is not what was told of them, and names that were told and are outside of the folder.
+    ///
+    /// Nothing may write past the witness, but to shared memory.
     package func unwitnessed() throws -> [String] {
         try lock.withLock {
-            try state.names.filter { path, file in
-                guard !file.isFolder, !path.hasSuffix("-shm"), FileManager.default.fileExists(atPath: path) else {
-                    return false
-                }
-                return try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) != file.current
-            }.map(\.key).sorted()
+            try state.strangeNames.sorted()
+                + state.names.filter { path, file in
+                    guard !file.isFolder, !path.hasSuffix("-shm"), FileManager.default.fileExists(atPath: path) else {
+                        return false
+                    }
+                    return try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) != file.current
+                }.map(\.key).sorted()
         }
     }
 
     /// Leaves what is left when the power goes now; nothing may be open.
     package func cutPower(_ loss: Loss) throws {
         try lock.withLock {
+            guard state.strangeNames.isEmpty else { throw OutsideName(paths: state.strangeNames.sorted()) }
             var random = SplitMix(seed: 0)
             var names = state.durableNames
             if case .some(let seed) = loss {

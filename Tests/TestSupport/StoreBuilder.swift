@@ -21,6 +21,8 @@ package struct StoreBuilder {
         folder = try TemporaryFolder()
         path = folder.file("Store.sqlite")
         connection = try Connection(path: path, mode: .create)
+        // Tests damage what they have built.
+        connection.allowSchemaWrites()
         layout = try StoreLayout.canonical(for: model)
         version = ModelVersion(of: model)
         try Self.registerCoreDatasFunctions(on: connection)

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import Foundation
 
 /// A fresh folder that is removed, with everything in it, when the last reference goes.
@@ -9,7 +10,8 @@ package final class TemporaryFolder: Sendable {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("ferry-test-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        path = folder.resolvingSymlinksInPath().path
+        // Not `resolvingSymlinksInPath`: that takes away the /private at the beginning of a real path on Darwin.
+        path = try FileLayer().realPath(folder.path)
     }
 
     deinit {

@@ -48,7 +48,9 @@ struct Library {
 
     /// Damages a store.
     func change(_ path: String, _ sql: String) throws {
-        try Connection(path: path, mode: .readWrite).execute(sql)
+        let connection = try Connection(path: path, mode: .readWrite)
+        connection.allowSchemaWrites()
+        try connection.execute(sql)
     }
 
     func verify(

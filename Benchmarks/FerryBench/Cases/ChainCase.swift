@@ -20,9 +20,9 @@ struct ChainCase: BenchmarkCase {
         .peak(of: "chain in place"),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try ChainSubject.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws { try ChainSubject.write(rows: point.rows, to: folder) }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         let (isChain, isCopy) = (side.hasPrefix("chain"), side.hasSuffix("copied"))
         let store = isCopy ? Subject.store(data) : try Subject.copyStore(data, work: work)
         let output = isCopy ? URL(fileURLWithPath: "\(work)/New.sqlite") : nil
@@ -38,11 +38,11 @@ struct ChainCase: BenchmarkCase {
                 configuration)
         }
         let passes = Set(report.entityMappings.map(\.step)).count
-        guard report.outcome == .migrated, report.mode == (isCopy ? "copy" : "inPlace"), passes == 1,
+        guard report.outcome == .migrated, report.mode == (isCopy ? .copy : .inPlace), passes == 1,
             report.entityMappings.map(\.written).max() == Int64(point.rows)
         else {
             throw FerryError(.internalError, "\(side) took \(passes) passes and was \(report.mode).")
         }
-        for phase in report.phases { probe.note("\(phase.name), s", phase.seconds) }
+        for phase in report.phases { probe.note("\(phase.phase.rawValue), s", phase.time.inSeconds) }
     }
 }

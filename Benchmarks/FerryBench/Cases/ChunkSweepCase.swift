@@ -17,16 +17,18 @@ struct ChunkSweepCase: BenchmarkCase {
 
     private static let sizes = [100, 1_000, 10_000, 100_000]
 
-    func points(rows: Int) -> [Point] {
+    func points(rows: Int) -> [BenchPoint] {
         Self.sizes.map { size in
             // A thousand commits tell what a commit costs; ten thousand take minutes and tell no more.
-            Point("\(Figure.grouped(size)) a chunk", rows: min(rows, size * 1_000), parameter: size)
+            BenchPoint("\(Figure.grouped(size)) a chunk", rows: min(rows, size * 1_000), parameter: size)
         }
     }
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.books.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
+        try Subject.books.write(rows: point.rows, to: folder)
+    }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         if side == "ferry" {
             return try EngineJob.run(data, work: work, rows: point.rows, chunk: point.parameter, probe: probe)
         }

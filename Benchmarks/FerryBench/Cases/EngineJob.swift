@@ -67,7 +67,7 @@ enum MigratorJob {
         guard report.outcome == .migrated, read >= Int64(rows) else {
             throw FerryError(.internalError, "The migration carried \(read) of \(rows) rows.")
         }
-        for phase in report.phases { probe.note("\(phase.name), s", phase.seconds) }
+        for phase in report.phases { probe.note("\(phase.phase.rawValue), s", phase.time.inSeconds) }
         probe.note("chunks", Double(report.chunks.count))
     }
 }

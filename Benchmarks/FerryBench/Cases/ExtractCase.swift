@@ -13,7 +13,9 @@ struct ExtractCase: MigrationBesideSQL {
         .statements(), .allocationsPerRow(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.assets.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
+        try Subject.assets.write(rows: point.rows, to: folder)
+    }
 
     static func filledTable(_ plan: SQLFloor.Plan) -> String { "ZBOOK" }
 

@@ -14,7 +14,7 @@ struct FindOrCreateCase: MigrationBesideSQL {
         .allocationsPerRow(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.authors(booksPerAuthor: 10).write(rows: point.rows, to: folder)
     }
 

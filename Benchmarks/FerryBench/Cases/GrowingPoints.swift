@@ -1,8 +1,8 @@
 internal import BenchmarkHarness
 
-extension Point {
+extension BenchPoint {
     /// A hundred thousand rows and each power of ten above, up to the rows asked for; below that a tenth and all of them.
-    static func growing(to rows: Int) -> [Point] {
+    static func growing(to rows: Int) -> [BenchPoint] {
         guard rows > 100_000 else { return [max(1, rows / 10), rows].map(Self.named) }
         var sizes: [Int] = []
         var size = 100_000
@@ -13,5 +13,5 @@ extension Point {
         return (sizes + [rows]).map(Self.named)
     }
 
-    private static func named(_ rows: Int) -> Point { Point("\(Figure.grouped(rows)) rows", rows: rows) }
+    private static func named(_ rows: Int) -> BenchPoint { BenchPoint("\(Figure.grouped(rows)) rows", rows: rows) }
 }

@@ -23,16 +23,16 @@ struct InPlaceCase: BenchmarkCase {
     ]
 
     /// A tenth of the rows, and all of them; above 16 MiB what needs no row looks at none.
-    func points(rows: Int) -> [Point] {
-        [max(1, rows / 10), rows].map { Point("\(Figure.grouped($0)) rows", rows: $0) }
+    func points(rows: Int) -> [BenchPoint] {
+        [max(1, rows / 10), rows].map { BenchPoint("\(Figure.grouped($0)) rows", rows: $0) }
     }
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.books.write(rows: point.rows, to: folder)
         for (name, subject) in Subject.inPlace { try subject.writeSources(to: "\(folder)/\(name)") }
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         switch side {
         case "update": try floor("default", point, data, work, probe, statements: Self.update)
         case "rebuild": try floor("drop", point, data, work, probe, statements: Self.rebuild)
@@ -45,7 +45,7 @@ struct InPlaceCase: BenchmarkCase {
     // MARK: Floors
 
     private func floor(
-        _ step: String, _ point: Point, _ data: String, _ work: String, _ probe: Probe,
+        _ step: String, _ point: BenchPoint, _ data: String, _ work: String, _ probe: Probe,
         statements: (SQLFloor.Plan) throws -> [String]
     ) throws {
         let plan = try SQLFloor.Plan("\(data)/\(step)")

@@ -14,7 +14,9 @@ struct JSONCase: MigrationBesideSQL {
         .allocationsPerRow(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.tracks.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
+        try Subject.tracks.write(rows: point.rows, to: folder)
+    }
 
     static func filledTable(_ plan: SQLFloor.Plan) -> String { "ZTRACK" }
 

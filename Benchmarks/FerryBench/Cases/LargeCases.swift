@@ -8,10 +8,10 @@ struct WideRowsCase: BenchmarkCase {
     let sides = LargeRows.sides
     let measures: [Measure] = LargeRows.measures + [.allocationsPerRow()]
 
-    func points(rows: Int) -> [Point] { [Point(rows: max(10, rows / 10))] }
-    func prepare(_ point: Point, in folder: String) throws { try Subject.wide.write(rows: point.rows, to: folder) }
+    func points(rows: Int) -> [BenchPoint] { [BenchPoint(rows: max(10, rows / 10))] }
+    func prepare(_ point: BenchPoint, in folder: String) throws { try Subject.wide.write(rows: point.rows, to: folder) }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         try LargeRows.run(
             side, point, data: data, work: work, probe: probe, entity: "Wide", renamed: ["ZSECOND": "ZFIRST"],
             chunk: 1_000)
@@ -25,10 +25,12 @@ struct BlobsCase: BenchmarkCase {
     let sides = LargeRows.sides
     let measures: [Measure] = LargeRows.measures
 
-    func points(rows: Int) -> [Point] { [Point(rows: max(16, rows / 1_000))] }
-    func prepare(_ point: Point, in folder: String) throws { try Subject.blobs.write(rows: point.rows, to: folder) }
+    func points(rows: Int) -> [BenchPoint] { [BenchPoint(rows: max(16, rows / 1_000))] }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
+        try Subject.blobs.write(rows: point.rows, to: folder)
+    }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         try LargeRows.run(
             side, point, data: data, work: work, probe: probe, entity: "Photo", renamed: ["ZLABEL": "ZNAME"], chunk: 4)
     }
@@ -45,12 +47,12 @@ struct LargeValuesCase: BenchmarkCase {
         .peak(budget: 48 * 1024 * 1024), .statements(),
     ]
 
-    func points(rows: Int) -> [Point] { [Point(rows: max(1, rows / 250_000))] }
-    func prepare(_ point: Point, in folder: String) throws {
+    func points(rows: Int) -> [BenchPoint] { [BenchPoint(rows: max(1, rows / 250_000))] }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.largeValues.write(rows: point.rows, to: folder)
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         try LargeRows.run(
             side, point, data: data, work: work, probe: probe, entity: "Photo", renamed: ["ZLABEL": "ZNAME"], chunk: 4)
     }
@@ -70,7 +72,7 @@ private enum LargeRows {
     ]
 
     static func run(
-        _ side: String, _ point: Point, data: String, work: String, probe: Probe, entity: String,
+        _ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe, entity: String,
         renamed: [String: String], chunk: Int
     ) throws {
         if side == "ferry" { return try EngineJob.run(data, work: work, rows: point.rows, chunk: chunk, probe: probe) }

@@ -21,16 +21,16 @@ struct MemoryCase: BenchmarkCase {
 
     let defaultRows = 1_000_000
 
-    func points(rows: Int) -> [Point] { Point.growing(to: rows) }
+    func points(rows: Int) -> [BenchPoint] { BenchPoint.growing(to: rows) }
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.books.write(rows: point.rows, to: "\(folder)/plain")
         for (side, share) in [("tenth", 10), ("distinct", 1)] {
             try Subject.authors(booksPerAuthor: share).write(rows: point.rows, to: "\(folder)/\(side)")
         }
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         try CommandJob.inPlace("\(data)/\(side)", work: work, rows: point.rows, probe: probe)
     }
 

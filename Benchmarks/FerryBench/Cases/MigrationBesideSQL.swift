@@ -9,7 +9,7 @@ protocol MigrationBesideSQL: BenchmarkCase {
 }
 
 extension MigrationBesideSQL {
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         if side == "ferry" { return try MigratorJob.output(data, work: work, rows: point.rows, probe: probe) }
         let plan = try SQLFloor.Plan(data)
         let statements = try Self.statements(plan)

@@ -13,11 +13,11 @@ struct PlanCase: BenchmarkCase {
         .peak(), .statements(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.booksAndUsers.write(rows: point.rows, to: folder)
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         _ = try probe.measure(rows: point.rows) {
             try Subject.migrator(data).plan(.init(trace: probe.trace))
         }

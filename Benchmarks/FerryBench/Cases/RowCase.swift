@@ -18,9 +18,11 @@ struct RowCase: BenchmarkCase {
         .allocationsPerRow(of: "policy"),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try Subject.books.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
+        try Subject.books.write(rows: point.rows, to: folder)
+    }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         switch side {
         case "ferry": try EngineJob.run(data, work: work, rows: point.rows, executor: .row, probe: probe)
         case "policy":

@@ -19,14 +19,14 @@ struct SnapshotCase: BenchmarkCase {
         .written(by: "create", against: "zstd -1"), .peak(of: "create"), .peak(of: "restore"),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.booksAndUsers.write(rows: point.rows, to: folder)
         // What the restoring sides begin with.
         _ = try StoreFiles(URL(fileURLWithPath: Subject.store(folder))).createSnapshot(
             in: URL(fileURLWithPath: "\(folder)/kept"))
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         let store = Subject.store(data)
         let files = StoreFiles(URL(fileURLWithPath: store))
         let kept = URL(fileURLWithPath: "\(data)/kept")

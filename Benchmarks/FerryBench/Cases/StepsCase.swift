@@ -17,9 +17,9 @@ struct StepsCase: BenchmarkCase {
         .written(against: "statements"), .peak(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws { try StepsSubject.write(rows: point.rows, to: folder) }
+    func prepare(_ point: BenchPoint, in folder: String) throws { try StepsSubject.write(rows: point.rows, to: folder) }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         if side == "ferry" {
             try migrate(point, data, work, probe)
         } else {
@@ -27,25 +27,25 @@ struct StepsCase: BenchmarkCase {
         }
     }
 
-    private func migrate(_ point: Point, _ data: String, _ work: String, _ probe: Probe) throws {
+    private func migrate(_ point: BenchPoint, _ data: String, _ work: String, _ probe: Probe) throws {
         let store = try Subject.copyStore(data, work: work)
         let report = try probe.measure(rows: point.rows) {
             try StepsSubject.migrator(data, store: store).migrate(Configuration(target: "V4", composes: false))
         }
         let steps = Set(report.entityMappings.map(\.step)).count
-        guard report.outcome == .migrated, report.mode == "copy", steps == 3,
+        guard report.outcome == .migrated, report.mode == .copy, steps == 3,
             report.entityMappings.map(\.written).max() == Int64(point.rows)
         else {
             throw FerryError(.internalError, "The migration took \(steps) steps and was \(report.mode).")
         }
         for phase in report.phases {
-            probe.note("\(phase.name), s", phase.seconds)
-            if let bytes = phase.bytesRead { probe.note("\(phase.name), bytes read", Double(bytes)) }
+            probe.note("\(phase.phase.rawValue), s", phase.time.inSeconds)
+            if let bytes = phase.bytesRead { probe.note("\(phase.phase.rawValue), bytes read", Double(bytes)) }
         }
         if let bytes = report.bytesRead { probe.note("bytes read", Double(bytes)) }
     }
 
-    private func copy(_ point: Point, _ data: String, _ work: String, _ probe: Probe) throws {
+    private func copy(_ point: BenchPoint, _ data: String, _ work: String, _ probe: Probe) throws {
         let catalog = try StepsSubject.catalog(data)
         let stores = [Subject.store(data)] + (1...3).map { "\(work)/Step\($0).sqlite" }
         let plans = try (0..<3).map {

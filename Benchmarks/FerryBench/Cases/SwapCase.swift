@@ -17,10 +17,12 @@ struct SwapCase: BenchmarkCase {
         .written(by: "journal", against: "copy"), .peak(of: "log"), .peak(of: "journal"),
     ]
 
-    func points(rows: Int) -> [Point] { [Point(rows: max(16, rows / 500))] }
-    func prepare(_ point: Point, in folder: String) throws { try Subject.blobs.write(rows: point.rows, to: folder) }
+    func points(rows: Int) -> [BenchPoint] { [BenchPoint(rows: max(16, rows / 500))] }
+    func prepare(_ point: BenchPoint, in folder: String) throws {
+        try Subject.blobs.write(rows: point.rows, to: folder)
+    }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         let store = try Subject.copyStore(data, work: work)
         if side == "copy" {
             let files = FileLayer()

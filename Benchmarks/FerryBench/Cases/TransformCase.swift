@@ -13,11 +13,11 @@ struct TransformCase: BenchmarkCase {
         .allocationsPerRow(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.computedBooks.write(rows: point.rows, to: folder)
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         if side == "ferry" { return try EngineJob.run(data, work: work, rows: point.rows, probe: probe) }
         let plan = try SQLFloor.Plan(data)
         let sql = try BookSQL.compute(plan)

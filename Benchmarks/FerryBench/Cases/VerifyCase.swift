@@ -1,5 +1,6 @@
 internal import BenchmarkHarness
 internal import Ferry
+import FerryBase
 
 /// Verification beside the rest of the migration that it belongs to.
 struct VerifyCase: BenchmarkCase {
@@ -15,21 +16,21 @@ struct VerifyCase: BenchmarkCase {
         endurance, .work(of: "full", against: "quick"), .peak(of: "full"), .peak(of: "quick"), .peak(of: "objects"),
     ]
 
-    func points(rows: Int) -> [Point] { Point.growing(to: rows) }
+    func points(rows: Int) -> [BenchPoint] { BenchPoint.growing(to: rows) }
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         // Side by side: mapping models below the models of the other would be missed there.
         try Subject.booksAndUsers.write(rows: point.rows, to: "\(folder)/library")
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
     }
 
-    func run(_ side: String, _ point: Point, data: String, work: String, probe: Probe) throws {
+    func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
             Configuration(verify: side == "quick" ? .quick : .full), probe: probe)
-        let seconds = Dictionary(report.phases.map { ($0.name, $0.seconds) }, uniquingKeysWith: +)
-        let before = ["snapshot", "rows", "relationships", "indexes"].reduce(0) { $0 + (seconds[$1] ?? 0) }
-        guard let verify = seconds["verify"], verify > 0 else { return }
+        let seconds = Dictionary(report.phases.map { ($0.phase, $0.time.inSeconds) }, uniquingKeysWith: +)
+        let before = [.snapshot, .rows, .relationships, .indexes].reduce(0) { $0 + (seconds[$1] ?? 0) }
+        guard let verify = seconds[.verify], verify > 0 else { return }
         if before > 0 { probe.note("share", verify / before) }
         probe.note("rows/s", Double(report.verification.checked) / verify)
     }

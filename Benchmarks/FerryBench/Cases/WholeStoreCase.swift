@@ -14,7 +14,7 @@ struct WholeStoreCase: MigrationBesideSQL {
         .allocationsPerRow(),
     ]
 
-    func prepare(_ point: Point, in folder: String) throws {
+    func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.booksAndUsers.write(rows: point.rows, to: folder)
     }
 

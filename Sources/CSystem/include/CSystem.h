@@ -1,24 +1,25 @@
-// System calls that Swift's C library modules leave out or that differ between
-// Linux and Darwin: extended attributes and copy-on-write copies.
+// System calls that Swift's C library modules leave out, or that differ between glibc, musl and Darwin.
 #ifndef FERRY_CSYSTEM_H
 #define FERRY_CSYSTEM_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #ifdef __linux__
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #else
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/clonefile.h>
-#include <unistd.h>
+
+/// `ferry_reflink` of Darwin.
+int ferry_clone(const char *source, const char *destination, mode_t mode);
 #endif
 
 /// The names of a file's extended attributes, each ended by a NUL; -1 and `errno` on failure.
@@ -48,7 +49,16 @@ static inline int ferry_setxattr(const char *path, const char *name, const void 
 #endif
 }
 
-/// Makes `destination`, which must not exist, a copy-on-write copy of `source`.
+/// The `errno` of a file that has no extended attribute of a name.
+static inline int ferry_no_such_attribute(void) {
+#ifdef __linux__
+    return ENODATA;
+#else
+    return ENOATTR;
+#endif
+}
+
+/// Makes `destination`, which must not exist, a copy-on-write copy of the content of `source`.
 ///
 /// Returns 0, or -1 and `errno`: where the file system cannot do it, nothing is left behind.
 static inline int ferry_reflink(const char *source, const char *destination, mode_t mode) {
@@ -75,10 +85,26 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
     errno = saved;
     return result;
 #else
-    (void)mode;
-    return clonefile(source, destination, 0);
+    return ferry_clone(source, destination, mode);
 #endif
 }
+
+/// Bytes that an unprivileged user can still write on the volume of a path; -1 and `errno` on failure.
+int64_t ferry_free_bytes(const char *path);
+
+/// Makes the content of a file durable, in the drive too; -1 and `errno` on failure.
+int ferry_sync(int descriptor);
+
+// The kinds of files by their modes: macros, of which each system's C library module for Swift makes something else.
+static inline int ferry_is_folder(mode_t mode) { return S_ISDIR(mode); }
+static inline int ferry_is_regular(mode_t mode) { return S_ISREG(mode); }
+static inline int ferry_is_link(mode_t mode) { return S_ISLNK(mode); }
+
+/// The time of the last change of the content, in nanoseconds since 1970.
+int64_t ferry_modified(const struct stat *info);
+
+/// The time of the last change of anything about the file, in nanoseconds since 1970.
+int64_t ferry_changed(const struct stat *info);
 
 /// Gives a file a new name that nothing has; -1 and `EEXIST` where something has it.
 ///
@@ -98,14 +124,44 @@ static inline int ferry_rename_to_free(const char *source, const char *destinati
     return errno == ENOENT ? rename(source, destination) : -1;
 }
 
+/// An open folder; NULL and `errno` on failure.
+void *ferry_open_folder(const char *path);
+
+/// The next name in a folder; NULL at its end, or on failure with `errno` other than 0.
+///
+/// `kind` becomes 1 for a folder, 0 for anything else, -1 where the file system does not tell.
+const char *ferry_next_name(void *folder, int *kind);
+
+void ferry_close_folder(void *folder);
+
+/// Nanoseconds of a clock that only goes forward and stands while the machine sleeps, on every system.
+uint64_t ferry_uptime(void);
+
+/// What no other session of the machine has, as text that ends with a NUL; 0, or -1 where the system does not tell.
+int ferry_session(char *text, size_t size);
+
 /// The columns of the terminal that a descriptor is open on; 0 where there is none, or where it does not tell.
-static inline int ferry_terminal_columns(int descriptor) {
-    struct winsize size;
-    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
+int ferry_terminal_columns(int descriptor);
+
+/// Bytes of memory that this process holds now; -1 where the system does not tell.
+int64_t ferry_resident_bytes(void);
 
 /// Gives back what nothing uses at the moment: freed memory, where the C library does not do so by itself, and the
 /// pages of code that has done its work, such as that of parsers.
 void ferry_release_unused_memory(void);
+
+/// Starts a thread that nothing waits for, with a stack of its own size; 0 or an error's number.
+///
+/// Darwin gives a thread 512 KiB otherwise, musl 128 KiB. Of its name the first 15 bytes count.
+/// Of its name the first 15 bytes count.
+int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), void *context);
+
+/// Starts a program whose descriptor `target` is the given one, unless that is -1; `other` is closed there then.
+///
+/// Returns 0 or an error's number.
+int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other);
+
+/// The path of the running program without symbolic links, to be freed; NULL and `errno` on failure.
+char *ferry_own_path(void);
 
 #endif

@@ -28,7 +28,7 @@ public struct Configuration: Sendable {
 
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
-    /// Who carries the rows of entity mappings without a policy; the migrated store is the same.
+    /// What carries the rows of entity mappings without a policy; the migrated store is the same.
     public enum Executor: String, Sendable, Hashable, CaseIterable {
         /// Statements of SQL.
         case automatic = "auto"
@@ -41,24 +41,24 @@ public struct Configuration: Sendable {
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
     /// Which versions the migration passes through.
-    public var chain = ChainChoice.automatic
+    public var chain: ChainChoice
     /// Whether a mapping is inferred where no mapping model leads to the next version.
-    public var infersMappings = true
+    public var infersMappings: Bool
     /// Whether mapping models that lie beside or in a model bundle, lead along the way and are not given are passed over;
     /// otherwise they are a refusal.
-    public var passesOverMappings = false
+    public var passesOverMappings: Bool
     /// Whether a migration that loses something is refused, but for ``allowedLosses``.
-    public var refusesLosses = false
+    public var refusesLosses: Bool
     /// Entities, or properties as `Entity.property`, that may be lost nevertheless.
-    public var allowedLosses: Set<String> = []
+    public var allowedLosses: Set<String>
     /// Whether the target may be older than the store's version; what it does not know is lost then.
-    public var allowsDowngrade = false
+    public var allowsDowngrade: Bool
     /// A store of the target version that Core Data made, an empty one will do: its tables, columns, numbers of
     /// entities, indexes and triggers are those of the migrated store.
     public var like: URL?
     /// Which relationship names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.
-    public var joinTables: [String] = []
+    public var joinTables: [String]
     /// Where the migrated store is written; nil means in place of the store.
     ///
     /// A store that is of the target version already is copied there.
@@ -103,6 +103,16 @@ public struct Configuration: Sendable {
     public var budget: Duration?
     /// Whether everything is done but the last move, which puts the migrated store in place.
     public var holdsSwap: Bool
+    /// Is called before each step, with the store that it begins with, which it may not change.
+    ///
+    /// For the first step that is the app's own store. With a hook each step is taken by itself, in the run folder.
+    public var willMigrate: StageHook?
+    /// Is called after each step, with the verified store that it has made, whose rows it may change.
+    ///
+    /// A store that it has changed is verified again, and the next step begins with it; after the last one it takes the
+    /// app's store's place. What the hook throws ends the run with the app's store as before. It is called again only
+    /// where the call ended before its return was recorded, and then finds what it found the first time.
+    public var didMigrate: StageHook?
     /// The time that `now()` means in expressions, asked once per run; for tests.
     public var now: @Sendable () -> Date
     /// Receives every statement and file operation.
@@ -118,15 +128,27 @@ public struct Configuration: Sendable {
     package var leastMarkedSeconds = 2.0
 
     public init(
-        target: String? = nil, output: URL? = nil, chunkSize: ChunkSize = .automatic,
+        target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
+        passesOverMappings: Bool = false, refusesLosses: Bool = false, allowedLosses: Set<String> = [],
+        allowsDowngrade: Bool = false, like: URL? = nil, joinTables: [String] = [], output: URL? = nil,
+        chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
-        executor: Executor = .automatic, verify: VerifyMode = .full, takesSnapshot: Bool = true,
+        executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
         holdsSwap: Bool = false,
+        willMigrate: StageHook? = nil, didMigrate: StageHook? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
     ) {
         self.target = target
+        self.chain = chain
+        self.infersMappings = infersMappings
+        self.passesOverMappings = passesOverMappings
+        self.refusesLosses = refusesLosses
+        self.allowedLosses = allowedLosses
+        self.allowsDowngrade = allowsDowngrade
+        self.like = like
+        self.joinTables = joinTables
         self.output = output
         self.chunkSize = chunkSize
         self.chunkBytes = chunkBytes
@@ -134,6 +156,7 @@ public struct Configuration: Sendable {
         self.memoryLimit = memoryLimit
         self.executor = executor
         self.verify = verify
+        self.jobs = jobs
         self.takesSnapshot = takesSnapshot
         self.snapshotFolder = snapshotFolder
         self.snapshotLevel = snapshotLevel
@@ -144,6 +167,8 @@ public struct Configuration: Sendable {
         self.recovers = recovers
         self.budget = budget
         self.holdsSwap = holdsSwap
+        self.willMigrate = willMigrate
+        self.didMigrate = didMigrate
         self.now = now
         self.trace = trace
     }

@@ -1,6 +1,9 @@
 public import FerryBase
 
-/// What a running migration tells.
+/// What a running migration tells; there may be more in a later version.
+#if hasAttribute(nonexhaustive)
+    @nonexhaustive
+#endif
 public enum MigrationEvent: Sendable {
     /// The plan that will run, before anything is touched.
     case planned(PlanReport)

@@ -1,4 +1,4 @@
-internal import FerryBase
+public import FerryBase
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -7,13 +7,27 @@ internal import FerryBase
 #endif
 
 /// What a finished migration did.
-public struct MigrationReport: Sendable {
+public struct MigrationReport: Sendable, Hashable, Codable {
+    /// What became of the store; there may be more in a later version.
+    #if hasAttribute(nonexhaustive)
+        @nonexhaustive
+    #endif
     public enum Outcome: String, Sendable, Hashable, Codable {
         case migrated
         /// The store has the target version already, and so has the output: a copy of it, to the byte.
         case copied
         /// There was nothing to do.
         case upToDate
+    }
+
+    /// How the steps ran.
+    public enum Mode: String, Sendable, Hashable, Codable {
+        /// At least one of them made a new store.
+        case copy
+        /// All of them changed the store within itself.
+        case inPlace
+        /// There was nothing to do.
+        case nothing = "none"
     }
 
     public var outcome: Outcome
@@ -23,8 +37,8 @@ public struct MigrationReport: Sendable {
     public var to: String
     /// Names of the versions from the store's to the target.
     public var chain: [String]
-    /// How the steps ran: `copy`, `inPlace`, or `none` when there was nothing to do.
-    public var mode: String
+    /// How the steps ran.
+    public var mode: Mode
     public var entityMappings: [EntityMappingReport]
     public var unmapped: [Unmapped]
     public var healed: [Healed]
@@ -38,13 +52,13 @@ public struct MigrationReport: Sendable {
     public var chunks: ChunkStatistics
     /// Whether work of an earlier call was used.
     public var resumed: Bool
-    /// Seconds of this call.
-    public var wallSeconds: Double
-    /// Seconds of earlier calls of a run that was gone on with; what a killed call had not recorded is not in it.
-    public var earlierSeconds: Double = 0
+    /// What this call took.
+    public var wallTime: Duration
+    /// What earlier calls of a run that was gone on with took; what a killed call had not recorded is not in it.
+    public var earlierTime: Duration = .zero
     /// What each phase took, in the order in which they ran, all steps and all calls together.
     ///
-    /// Their seconds add up to ``wallSeconds`` and ``earlierSeconds``.
+    /// Their times add up to ``wallTime`` and ``earlierTime``.
     public var phases: [PhaseTime]
     /// Bytes that the process gave to calls that write, and took from calls that read, during this call; nil where the
     /// system does not tell.
@@ -58,7 +72,7 @@ public struct MigrationReport: Sendable {
     /// What the store held before and the migrated one does not.
     public var losses: [Loss] = []
 
-    package init(outcome: Outcome, store: URL, from: String, to: String, chain: [String], mode: String) {
+    package init(outcome: Outcome, store: URL, from: String, to: String, chain: [String], mode: Mode) {
         self.outcome = outcome
         self.store = store
         self.from = from
@@ -74,7 +88,7 @@ public struct MigrationReport: Sendable {
         externalFiles = ExternalFiles()
         chunks = ChunkStatistics()
         resumed = false
-        wallSeconds = 0
+        wallTime = .zero
         phases = []
         peakResidentBytes = nil
         snapshot = nil
@@ -89,7 +103,7 @@ public struct MigrationReport: Sendable {
         public var name: String
         public var source: String?
         public var destination: String?
-        public var executor: String
+        public var executor: RowExecutor
         public var read: Int64
         public var created: Int64
         public var written: Int64
@@ -109,14 +123,14 @@ public struct MigrationReport: Sendable {
     /// Damage that the source already had and the destination has not.
     public struct Healed: Sendable, Hashable, Codable {
         public var step: Int
-        public var kind: String
+        public var kind: DamageKind
         public var entity: String
         public var rows: Int64
     }
 
     /// Damage that stays as it was.
     public struct Kept: Sendable, Hashable, Codable {
-        public var kind: String
+        public var kind: DamageKind
         public var entity: String
         public var property: String?
         public var rows: Int64
@@ -124,8 +138,23 @@ public struct MigrationReport: Sendable {
 
     /// A table, column, index or name that no model explains any more.
     public struct Leftover: Sendable, Hashable, Codable {
-        /// `table`, `column`, `index` or `entityName`.
-        public var kind: String
+        /// What it is; there may be more in a later version.
+        public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+            public var description: String { rawValue }
+
+            /// The table of an entity or a relationship that is no more.
+            public static let table = Self(rawValue: "table")
+            /// The column of a property that is no more.
+            public static let column = Self(rawValue: "column")
+            /// An index under a name that a new store would not give it.
+            public static let index = Self(rawValue: "index")
+            /// The name of an entity before it was renamed.
+            public static let entityName = Self(rawValue: "entityName")
+        }
+
+        public var kind: Kind
         /// `TABLE`, `TABLE.COLUMN`, or the name alone.
         public var name: String
         /// Rows of a table, values in a column; nil for what holds none.
@@ -150,16 +179,16 @@ public struct MigrationReport: Sendable {
     public struct ChunkStatistics: Sendable, Hashable, Codable {
         public var count = 0
         /// Over the chunks of this call; nil when it ran none.
-        public var medianSeconds: Double?
-        public var percentile90Seconds: Double?
-        public var longestSeconds: Double?
+        public var median: Duration?
+        public var percentile90: Duration?
+        public var longest: Duration?
 
         package init() {}
     }
 
     public struct PhaseTime: Sendable, Hashable, Codable {
-        public var name: String
-        public var seconds: Double
+        public var phase: Phase
+        public var time: Duration
         /// Rows that the phase went over: read (`rows`), compared (`verify`), or written (`relationships`, `indexes`,
         /// `swap`); nil for other phases, and where rows were not counted.
         public var rows: Int64?
@@ -175,15 +204,15 @@ public struct MigrationReport: Sendable {
         public var bytesPerSecond: Double? { bytes.map(perSecond) ?? nil }
 
         init(_ use: PhaseUse, rows: Int64?, bytes: Int64?) {
-            name = use.phase.rawValue
-            seconds = use.seconds
+            phase = use.phase
+            time = .clamped(seconds: use.seconds)
             self.rows = rows
             (bytesRead, bytesWritten) = (use.bytesRead, use.bytesWritten)
             self.bytes = bytes
             if bytes == nil, let read = bytesRead, let written = bytesWritten { self.bytes = read + written }
         }
 
-        private func perSecond(_ count: Int64) -> Double? { seconds > 0 ? Double(count) / seconds : nil }
+        private func perSecond(_ count: Int64) -> Double? { time > .zero ? Double(count) / time.inSeconds : nil }
     }
 }
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 public import FerryBase
 internal import FerryEngine
 internal import FerryModel
@@ -16,7 +15,7 @@ internal import FerryStore
 /// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
 public struct Migrator: Sendable {
     public let store: URL
-    private let inputs: Inputs
+    let inputs: Inputs
     let files: FileLayer
 
     /// Reads the models and mapping models.
@@ -66,7 +65,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What ``run(_:)`` would do; what keeps it from running stands in the refusals.
+    /// What ``migrate(_:stop:onEvent:)`` would do; what keeps it from running stands in the refusals.
     ///
     /// - Parameters:
     ///   - configuration: How the migration would run.
@@ -80,7 +79,19 @@ public struct Migrator: Sendable {
         return try reading(configuration.trace) { try run.plan($0, checksRows: checksRows) }
     }
 
-    private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
+    /// Whether the store has another version than a migration leads to.
+    func isOtherVersion(_ configuration: Configuration) throws -> Bool {
+        let run = try MigrationRun(
+            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
+            relay: EventRelay { _ in }, files: files)
+        return try reading(configuration.trace) { store in
+            try run.fitInputs(to: store)
+            let (version, target) = try run.ends(of: store)
+            return version.hashes != target.hashes
+        }
+    }
+
+    func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
         do {
@@ -98,6 +109,8 @@ public struct Migrator: Sendable {
 
     /// Runs the migration on the calling thread; goes on with an unfinished run of the same plan.
     ///
+    /// In a task call ``migrate(_:progress:onEvent:)``, which waits without holding a thread.
+    ///
     /// - Parameters:
     ///   - configuration: How it runs.
     ///   - stop: Asks for a stop after the unit at work; the run then stays resumable.
@@ -113,28 +126,6 @@ public struct Migrator: Sendable {
             store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: EventRelay(onEvent),
             files: files.traced(by: configuration.trace)
         ).run()
-    }
-
-    /// Runs the migration on a thread of its own; cancelling the task, or leaving the loop, stops it after the unit at
-    /// work.
-    public func run(_ configuration: Configuration = Configuration()) -> AsyncThrowingStream<MigrationEvent, any Error>
-    {
-        let stop = StopRequest()
-        // A slow reader misses old progress; the last event is always kept.
-        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
-            continuation.onTermination = { _ in
-                stop.request(
-                    FerryError(.interrupted, "The migration was stopped.", remedy: "Run it again to go on."))
-            }
-            DispatchQueue(label: "ferry.migration").async {
-                do {
-                    _ = try migrate(configuration, stop: stop) { continuation.yield($0) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-        }
     }
 }
 

@@ -7,7 +7,7 @@ public import FerryBase
 #endif
 
 /// What a migration will do, before anything is touched.
-public struct PlanReport: Sendable {
+public struct PlanReport: Sendable, Codable {
     public var store: URL
     /// Names of the versions from the store's to the target; one name when they are the same.
     public var chain: [String]
@@ -41,14 +41,29 @@ public struct PlanReport: Sendable {
     }
 
     /// From one model version to the next one used.
-    public struct Step: Sendable, Hashable {
+    public struct Step: Sendable, Hashable, Codable {
+        /// How the step is to run; there may be more in a later version.
+        #if hasAttribute(nonexhaustive)
+            @nonexhaustive
+        #endif
+        public enum Mode: String, Sendable, Hashable, Codable {
+            /// It makes a new store.
+            case copy
+            /// It changes a store within itself.
+            case inPlace
+            /// Nothing is to be done.
+            case nothing = "none"
+            /// It cannot be taken.
+            case refused
+        }
+
         public var from: String
         public var to: String
         /// Names of all versions that the step passes in one go, `from` and `to` included.
         public var versions: [String]
         /// Why the step is not one with the step before it; nil for the first one.
         public var isApartBecause: String?
-        public var mode: String
+        public var mode: Mode
         /// Why in this mode.
         public var reason: String
         public var mappingModels: [String]
@@ -58,7 +73,7 @@ public struct PlanReport: Sendable {
     }
 
     /// One version to the next.
-    public struct Link: Sendable, Hashable {
+    public struct Link: Sendable, Hashable, Codable {
         public var from: String
         public var to: String
         public var isInferred: Bool
@@ -66,9 +81,22 @@ public struct PlanReport: Sendable {
     }
 
     /// A piece of work that is done at once or not at all: a budget can be overrun by as much.
-    public struct LongestUnit: Sendable, Hashable {
-        /// `transaction` (of a migration in place), `index`, `joinTable` or `chunk`.
-        public var kind: String
+    public struct LongestUnit: Sendable, Hashable, Codable {
+        /// What it is; there may be more in a later version.
+        public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+            public var description: String { rawValue }
+
+            /// The transaction of a step in place.
+            public static let transaction = Self(rawValue: "transaction")
+            public static let index = Self(rawValue: "index")
+            /// The table of a many-to-many relationship.
+            public static let joinTable = Self(rawValue: "joinTable")
+            public static let chunk = Self(rawValue: "chunk")
+        }
+
+        public var kind: Kind
         /// The store, the index, the table or the entity mapping.
         public var name: String
         /// Counted from 1.
@@ -76,14 +104,15 @@ public struct PlanReport: Sendable {
         /// Estimated where the store is large.
         public var rows: Int64
         /// By a rule of thumb; only its order of magnitude counts.
-        public var seconds: Double
+        public var time: Duration { .clamped(seconds: seconds) }
+        package var seconds: Double
     }
 
-    public struct EntityMappingPlan: Sendable, Hashable {
+    public struct EntityMappingPlan: Sendable, Hashable, Codable {
         public var name: String
         public var source: String
         public var destination: String
-        public var executor: String
+        public var executor: RowExecutor
         public var reason: String
         /// Nil where only the run can know.
         public var rows: Int64?

@@ -3,15 +3,9 @@ internal import FerrySQLite
 
 /// Looks whether the linked SQLite has what Ferry needs.
 enum SQLiteCheck {
-    /// `DROP COLUMN` and `RETURNING`; the JSON functions are built in from 3.38 on, and mostly before.
-    private static let oldest = [3, 35, 0]
-
     static func require() throws {
         do {
             let connection = try Connection(path: ":memory:", mode: .create)
-            let version = try connection.value("SELECT sqlite_version()")?.text ?? "0"
-            let numbers = version.split(separator: ".").compactMap { Int($0) }
-            guard !numbers.lexicographicallyPrecedes(oldest) else { throw missing("version 3.35; this is \(version)") }
             try probe("SELECT json('[]')", "JSON functions", connection)
             try probe("CREATE VIRTUAL TABLE temp.probe USING rtree(id, low, high)", "R-Trees", connection)
         } catch {

@@ -31,7 +31,7 @@ public struct StoreFiles: Sendable {
             return isRunning ? RunStatus(state: .running) : try lastRun()
         }
         var status = RunStatus(state: isRunning ? .running : .interrupted)
-        status.phase = record.phase.rawValue
+        status.phase = record.phase
         status.runID = record.id
         status.steps = record.migration?.stepCount
         if let steps = record.migration?.steps.count, let all = status.steps, all > 0 {
@@ -41,11 +41,11 @@ public struct StoreFiles: Sendable {
         status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
         status.step = progress.step
         // The record is the newer one where both name a phase that lasts.
-        if record.phase.order <= progress.phase.order { status.phase = progress.phase.rawValue }
+        if record.phase.order <= progress.phase.order { status.phase = progress.phase }
         guard isRunning else { return status }
         status.subject = progress.subject
         status.rowsPerSecond = progress.rowsPerSecond
-        status.etaSeconds = progress.etaSeconds
+        status.timeLeft = progress.etaSeconds.map { .clamped(seconds: $0) }
         return status
     }
 
@@ -55,7 +55,7 @@ public struct StoreFiles: Sendable {
         var status = RunStatus(state: .finished)
         status.fraction = 1
         status.runID = last.id
-        status.finished = last.finished
+        status.finished = RunLog.date(last.finished)
         return status
     }
 

@@ -7,7 +7,7 @@ public import FerryBase
 #endif
 
 /// Which model version a store has.
-public struct Identification: Sendable, Hashable {
+public struct Identification: Sendable, Hashable, Codable {
     public var store: URL
     /// `Z_UUID`.
     public var uuid: String
@@ -19,15 +19,19 @@ public struct Identification: Sendable, Hashable {
     public var nearest: Nearest?
     public var frameworkVersion: Int?
 
-    public struct Nearest: Sendable, Hashable {
+    public struct Nearest: Sendable, Hashable, Codable {
         public var version: String
         public var differs: [String]
     }
 }
 
 /// Of a run in a store's run folder, or of the last one that ended.
-public struct RunStatus: Sendable {
-    public enum State: String, Sendable, Hashable {
+public struct RunStatus: Sendable, Hashable, Codable {
+    /// Where a run stands; there may be more in a later version.
+    #if hasAttribute(nonexhaustive)
+        @nonexhaustive
+    #endif
+    public enum State: String, Sendable, Hashable, Codable {
         /// There is no run, and the log knows of none.
         case none
         case running
@@ -38,7 +42,7 @@ public struct RunStatus: Sendable {
     }
 
     public var state: State
-    public var phase: String?
+    public var phase: Phase?
     /// The entity mapping, table or index at work.
     public var subject: String?
     /// The step at work, counted from 1, and how many there are.
@@ -47,23 +51,23 @@ public struct RunStatus: Sendable {
     /// Work done, from 0 to 1, as far as known.
     public var fraction: Double?
     public var rowsPerSecond: Double?
-    public var etaSeconds: Double?
+    /// The time to the end of the call at the speed so far.
+    public var timeLeft: Duration?
     public var runID: String?
-    /// When the last run ended, in ISO 8601, UTC.
-    public var finished: String?
+    /// When the last run ended.
+    public var finished: Date?
 
     package init(state: State) { self.state = state }
 }
 
 /// A snapshot of a store, as its manifest describes it.
-public struct SnapshotEntry: Sendable {
+public struct SnapshotEntry: Sendable, Codable {
     /// The archive.
     public var url: URL
     /// Which one it is of those in its folder, in the order in which they were made, from 1; nil for those of earlier
     /// versions of Ferry, which come before.
     public var sequence: Int64?
-    /// ISO 8601, UTC.
-    public var created: String
+    public var created: Date
     public var version: String?
     /// Bytes of the database, and of the archive.
     public var bytes: Int64
@@ -74,13 +78,13 @@ public struct SnapshotEntry: Sendable {
 }
 
 /// What pruning did to the snapshots of a store; both lists newest first.
-public struct PruneReport: Sendable {
+public struct PruneReport: Sendable, Codable {
     public var removed: [SnapshotEntry]
     public var kept: [SnapshotEntry]
 }
 
 /// What a rollback did.
-public struct RollbackReport: Sendable {
+public struct RollbackReport: Sendable, Hashable, Codable {
     public var store: URL
     public var snapshot: URL
     /// The version that the snapshot brought back, as its manifest names it.

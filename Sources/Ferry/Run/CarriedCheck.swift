@@ -92,7 +92,8 @@ struct CarriedCheck {
         for leftover in leftovers {
             let rows = try leftover.count(on: store.sourceGuard.connection)
             outcome.findings.leftovers.append(
-                .init(kind: leftover.kind.rawValue, name: leftover.name, rows: rows, isKept: isInPlace))
+                .init(kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)
+            )
             let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
             guard let rows, rows > 0, isLost else { continue }
             outcome.findings.warnings.append(

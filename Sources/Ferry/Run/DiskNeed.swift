@@ -15,7 +15,7 @@ struct DiskNeed {
     /// Beside the finished new store, for the transaction that writes it into the old one: its journal or `-wal`, and
     /// what the old one grows.
     private static let swapShare = 1.4
-    /// Of a database by zstd at level 1; that of text and numbers is rather a third.
+    /// Of a database by zstd or zlib at level 1; that of text and numbers is rather a third.
     private static let snapshotShare = 0.6
 
     /// - Parameters:

@@ -44,7 +44,9 @@ final class EventRelay: Sendable {
             if isNew { clock.withLock { $0.begin(update.phase) } }
             var update = update
             if let measured = meter.withLock({ $0 })?.take(update, step: step) {
-                (update.fraction, update.secondsLeft) = measured
+                (update.fraction, update.timeLeft) = (
+                    measured.fraction, measured.secondsLeft.map { .clamped(seconds: $0) }
+                )
             }
             if isNew { onEvent(.phase(update.phase, step: step)) }
             onEvent(.progress(update))

@@ -52,7 +52,7 @@ struct LongestUnit {
             rows += inspection.joinTables.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
         }
         return .init(
-            kind: "transaction", name: FileLayer.name(of: store.path), step: step, rows: rows,
+            kind: .transaction, name: FileLayer.name(of: store.path), step: step, rows: rows,
             seconds: Double(rows) / Rate.transaction)
     }
 
@@ -76,13 +76,13 @@ struct LongestUnit {
             if found >= largest.rows { largest = (mapping.mapping.name, found) }
         }
         var units = layout.indexes.map { index in
-            unit("index", index.name, number, rows: rows[index.table] ?? 0, at: Rate.index)
+            unit(.index, index.name, number, rows: rows[index.table] ?? 0, at: Rate.index)
         }
         let links = inspection.joinTables.map(\.rows).max() ?? 0
         units += layout.joinTables.map { table in
             let known = inspection.joinTables.first { $0.table == table.name }?.rows
             let owner = layout.table(of: table.relationship.entity).flatMap { rows[$0.name] } ?? 0
-            return unit("joinTable", table.name, number, rows: known ?? max(links, owner), at: Rate.joinTable)
+            return unit(.joinTable, table.name, number, rows: known ?? max(links, owner), at: Rate.joinTable)
         }
         units.append(chunk(of: largest.name, largest.rows, number))
         return units
@@ -94,11 +94,11 @@ struct LongestUnit {
             case .rows(let rows): Int64(rows)
             case .automatic: Int64(Rate.chunk * Self.chunkSeconds)
             }
-        return unit("chunk", name, step, rows: min(size, all), at: Rate.chunk)
+        return unit(.chunk, name, step, rows: min(size, all), at: Rate.chunk)
     }
 
     private func unit(
-        _ kind: String, _ name: String, _ step: Int, rows: Int64, at rate: Double
+        _ kind: PlanReport.LongestUnit.Kind, _ name: String, _ step: Int, rows: Int64, at rate: Double
     ) -> PlanReport.LongestUnit {
         .init(kind: kind, name: name, step: step, rows: rows, seconds: Double(rows) / rate)
     }

@@ -1,19 +1,19 @@
-internal import FerryBase
-internal import FerryMapping
-internal import FerryModel
+package import FerryBase
+package import FerryMapping
+package import FerryModel
 
 /// The mapping models that lie where the models lie, and were not given.
-struct MappingsBeside {
-    private(set) var mappingModels: [MappingModel] = []
+package struct MappingsBeside {
+    package private(set) var mappingModels: [MappingModel] = []
     /// What could not be looked at.
-    private(set) var warnings: [String] = []
+    package private(set) var warnings: [String] = []
 
     /// How deep below the folder of a bundle, and into how many folders and entries in all, is looked: a project keeps its
     /// mapping models near its models, and what lies there may be any folder of the user's.
     private static let (depth, mostFolders, mostEntries) = (3, 200, 5_000)
 
     /// Looks into each bundle of the models, into the folder that it lies in, and into the folders in that one.
-    init(_ catalog: ModelCatalog, given: [MappingModel], files: FileLayer) throws(FerryError) {
+    package init(_ catalog: ModelCatalog, given: [MappingModel], files: FileLayer) throws(FerryError) {
         var known = Set(given.flatMap { [$0.path] + $0.extendedPaths })
         var search = FolderSearch(depth: Self.depth, folders: Self.mostFolders, entries: Self.mostEntries, files: files)
         let nearest = Self.folders(of: catalog)

@@ -92,7 +92,7 @@ extension MigrationRun {
         var report = MigrationReport(
             outcome: migration.chain.count > 1 ? .migrated : .copied, store: Self.url(place.result),
             from: migration.from, to: migration.to,
-            chain: migration.chain, mode: migration.isInPlace ? "inPlace" : "copy")
+            chain: migration.chain, mode: migration.isInPlace ? .inPlace : .copy)
         report.entityMappings = migration.steps.flatMap(\.entityMappings)
         report.unmapped = migration.steps.flatMap(\.unmapped)
         report.healed = migration.findings.healed + migration.steps.flatMap(\.healed)
@@ -103,12 +103,12 @@ extension MigrationRun {
         report.losses = (migration.findings.losses ?? []).map { $0.counted(by: report.entityMappings) }
             .filter { $0.rows != 0 }
         report.chunks.count = migration.steps.map(\.chunks).clampedSum
-        report.chunks.medianSeconds = chunkTimes.percentile(0.5).map { Double($0) / 1e9 }
-        report.chunks.percentile90Seconds = chunkTimes.percentile(0.9).map { Double($0) / 1e9 }
-        if chunkTimes.count > 0 { report.chunks.longestSeconds = Double(chunkTimes.longest) / 1e9 }
+        report.chunks.median = chunkTimes.percentile(0.5).map { .clamped(nanoseconds: $0) }
+        report.chunks.percentile90 = chunkTimes.percentile(0.9).map { .clamped(nanoseconds: $0) }
+        if chunkTimes.count > 0 { report.chunks.longest = .clamped(nanoseconds: chunkTimes.longest) }
         report.resumed = isResumed
-        report.wallSeconds = seconds(since: start)
-        report.earlierSeconds = earlierSeconds
+        report.wallTime = time(since: start)
+        report.earlierTime = .clamped(seconds: earlierSeconds)
         report.peakResidentBytes = PeakMemory.bytes(files: files)
         if let before = bytesBefore, let now = ProcessBytes.now(files: files) {
             report.bytesRead = now.read - before.read

@@ -15,26 +15,12 @@ extension MigrationRun {
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
-        try fitInputs(to: store)
-        let (version, target) = try ends(of: store)
-        guard version.hashes != target.hashes else {
+        guard let planned = try storePlan(store, checksRows: checksRows) else {
+            let target = try ends(of: store).target
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
-        let inspection: StoreInspection
-        let layout: StoreLayout
-        var walk: PageWalk?
-        do {
-            (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated) { layout in
-                if checksRows { walk = try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop) }
-                return walk
-            }
-        } catch {
-            throw FerryError.beforeRun(error, on: place.store)
-        }
-        let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-        let plan = try makePlan(
-            from: version, to: target, store, layout, rows: rows,
-            areRowsEstimated: inspection.entities.contains(where: \.isEstimated), countsAll: checksRows)
+        let (plan, inspection, layout, walk) = (planned.plan, planned.inspection, planned.layout, planned.walk)
+        let rows = planned.rows
         var report = try report(plan, layout, rows, store)
         report.insertRefusedSteps(of: plan)
         if store.sourceGuard.access != .readWrite {
@@ -64,6 +50,40 @@ extension MigrationRun {
         return report
     }
 
+    /// A plan, and what was seen of the store for it.
+    struct StorePlan {
+        var plan: MigrationPlan
+        var inspection: StoreInspection
+        var layout: StoreLayout
+        /// Nil where no rows were scanned.
+        var walk: PageWalk?
+        /// By entity.
+        var rows: [String: Int64]
+    }
+
+    /// Plans from what the store holds; nil where it is of the target's version.
+    func storePlan(_ store: OpenedStore, checksRows: Bool) throws -> StorePlan? {
+        try fitInputs(to: store)
+        let (version, target) = try ends(of: store)
+        guard version.hashes != target.hashes else { return nil }
+        let inspection: StoreInspection
+        let layout: StoreLayout
+        var walk: PageWalk?
+        do {
+            (inspection, layout) = try store.inspect(version, counting: checksRows ? .exact : .estimated) { layout in
+                if checksRows { walk = try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop) }
+                return walk
+            }
+        } catch {
+            throw FerryError.beforeRun(error, on: place.store)
+        }
+        let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+        let plan = try makePlan(
+            from: version, to: target, store, layout, rows: rows,
+            areRowsEstimated: inspection.entities.contains(where: \.isEstimated), countsAll: checksRows)
+        return StorePlan(plan: plan, inspection: inspection, layout: layout, walk: walk, rows: rows)
+    }
+
     /// Plans, asks the rows what the way depends on, and counts what is lost.
     func makePlan(
         from version: ModelVersion, to target: ModelVersion, _ store: OpenedStore, _ layout: StoreLayout,
@@ -79,6 +99,7 @@ extension MigrationRun {
             planner.values = try counter.presence(of: plan.questions)
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         }
+        plan.isStaged = configuration.hasStages
         plan.losses = try counter.counted(plan.losses, all: countsAll)
         if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
         // What cannot be reached needs no names.
@@ -112,7 +133,7 @@ extension MigrationRun {
             }
         var planner = Planner(
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
-            executor: executor, composes: configuration.composes)
+            executor: executor, composes: configuration.composes && !configuration.hasStages)
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings

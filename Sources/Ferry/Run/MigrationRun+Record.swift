@@ -13,11 +13,13 @@ extension MigrationRun {
     static func url(_ path: String) -> URL { URL(fileURLWithPath: path) }
 
     private func options(_ plan: MigrationPlan) -> RunRecord.Options {
-        RunRecord.Options(
+        var options = RunRecord.Options(
             target: plan.chain.last ?? "", output: place.output, verify: configuration.verify,
             takesSnapshot: takesSnapshot, damaged: configuration.damaged,
             dropUnknown: configuration.dropUnknown.sorted(),
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest)
+        if plan.isStaged { options.hasStages = true }
+        return options
     }
 
     /// Begins a run, unless something stands in its way.
@@ -114,6 +116,7 @@ extension MigrationRun {
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
+            ("choice of whether hooks look between steps", migration.options.hasStages == wanted.hasStages),
             ("store that the new one is to be like", migration.options.schema == wanted.schema),
         ].first { !$0.1 }?.0
         if let different {

@@ -16,12 +16,16 @@ extension MigrationRun {
         for (index, step) in plan.steps.enumerated() {
             let number = index + 1
             try stop.check()
+            try takeBackStage(number, &record, folder)
             if index > 0, index >= (record.migration?.steps.count ?? 0) {
                 let previous = destination(ofStep: index, in: folder)
                 // A step in place may have taken it over already.
                 if try files.exists(previous) { try checkVerified(record, previous) }
             }
-            let run = try work(plan, step, number, migration, sourceGuard, folder)
+            if index >= (record.migration?.steps.count ?? 0) {
+                try callWillMigrate(plan, number, sourceGuard, &record, folder)
+            }
+            let run = try work(plan, step, number, record.migration ?? migration, sourceGuard, folder)
             if index >= (record.migration?.steps.count ?? 0) {
                 record.phase = .rows
                 try folder.save(record)
@@ -54,6 +58,7 @@ extension MigrationRun {
                 try folder.save(record)
                 stop.unitIsDone()
             }
+            try callDidMigrate(plan, number, &record, folder)
             if index > 0 { try files.removeTree(folder.stepFolder(index)) }
         }
     }
@@ -88,7 +93,9 @@ extension MigrationRun {
                 options: options, policies: inputs.policies)
         }
         return InPlaceStep(
-            step: step, previous: previous, isCopied: try previous.map { try writesMuch(step, at: $0) } ?? true,
+            step: step, previous: previous,
+            // A step that a hook has left unfinished is made anew from what it began with.
+            isCopied: try configuration.hasStages || previous.map { try writesMuch(step, at: $0) } ?? true,
             sourceGuard: sourceGuard,
             keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
             options: options)
@@ -204,12 +211,14 @@ extension RunRecord {
         _ step: StepPlan, _ number: Int, _ report: StepReport, _ verification: VerificationSummary
     ) {
         let executors = Dictionary(
-            step.partitions.flatMap(\.entityMappings).map { ($0.mapping.name, $0.executor.rawValue) },
+            step.partitions.flatMap(\.entityMappings).map {
+                ($0.mapping.name, RowExecutor(rawValue: $0.executor.rawValue))
+            },
             uniquingKeysWith: { first, _ in first })
         let mappings = report.counts.map { counts in
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,
-                executor: executors[counts.name] ?? "set", read: counts.read, created: counts.created,
+                executor: executors[counts.name] ?? .set, read: counts.read, created: counts.created,
                 written: counts.written, dropped: counts.dropped, merged: counts.merged,
                 isEstimated: counts.isEstimated)
         }
@@ -217,7 +226,9 @@ extension RunRecord {
             StepRecord(
                 isFinished: false, entityMappings: mappings,
                 unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
-                healed: report.healed.map { .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows) },
+                healed: report.healed.map {
+                    .init(step: number, kind: DamageKind(rawValue: $0.kind), entity: $0.entity, rows: $0.rows)
+                },
                 leftBehind: report.leftBehind, chunks: report.chunks, verification: verification))
     }
 }

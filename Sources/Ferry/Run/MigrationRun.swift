@@ -53,6 +53,7 @@ final class MigrationRun {
     // MARK: The way of a migration
 
     func run() throws -> MigrationReport {
+        try stop.check()
         var folder: RunFolder?
         var record: RunRecord?
         if try RunFolder.exists(place.runFolder, files: files) {
@@ -266,8 +267,8 @@ final class MigrationRun {
         }
         let name = inputs.catalog.displayName(of: target)
         var report = MigrationReport(
-            outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: "none")
-        report.wallSeconds = seconds(since: start)
+            outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: .nothing)
+        report.wallTime = time(since: start)
         report.peakResidentBytes = PeakMemory.bytes(files: files)
         report.warnings = warnings
         relay.send(.finished(report))
@@ -304,5 +305,5 @@ final class MigrationRun {
         return try VFS(temporaryFolder: temporaryFolder, faults: faults)
     }
 
-    func seconds(since time: UInt64) -> Double { Clock.seconds(since: time) }
+    func time(since time: UInt64) -> Duration { .clamped(nanoseconds: Clock.nanoseconds(since: time)) }
 }

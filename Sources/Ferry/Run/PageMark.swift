@@ -47,7 +47,7 @@ extension MigrationRun {
             relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
         }
         let time = Clock.nanoseconds()
-        defer { walkSeconds = seconds(since: time) }
+        defer { walkSeconds = Clock.seconds(since: time) }
         return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
     }
 
@@ -67,7 +67,7 @@ extension MigrationRun {
         if walk == nil { relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store"))) }
         let time = Clock.nanoseconds()
         let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
-        guard walkSeconds + seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
+        guard walkSeconds + Clock.seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
         try PageMark(store: now, found: found).save(in: place, files: files)

@@ -26,7 +26,7 @@ extension PlanReport {
                 Step(
                     from: step.versions.first ?? step.resolved.source.name,
                     to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
-                    isApartBecause: step.isApartBecause, mode: step.mode.rawValue,
+                    isApartBecause: step.isApartBecause, mode: Self.mode(step.mode),
                     reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
                     partitions: step.partitions.map { $0.entityMappings.map(Self.words) }))
         }
@@ -38,8 +38,16 @@ extension PlanReport {
             let versions = Array(chain[index...index + 1])
             steps.insert(
                 Step(
-                    from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: "refused",
+                    from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: .refused,
                     reason: "it cannot be taken, for the reasons below", mappingModels: [], partitions: []), at: index)
+        }
+    }
+
+    private static func mode(_ mode: StepPlan.Mode) -> Step.Mode {
+        switch mode {
+        case .none: .nothing
+        case .copy: .copy
+        case .inPlace: .inPlace
         }
     }
 
@@ -53,14 +61,17 @@ extension PlanReport {
         case .inPlace:
             plan.isInPlace
                 ? "it is inferred, and every object keeps its row"
-                : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
+                : plan.isStaged
+                    ? "it is inferred, and every object keeps its row; a hook is to see its result, so it runs in the run folder"
+                    : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
         }
     }
 
     private static func words(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
         EntityMappingPlan(
             name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
-            executor: plan.executor.rawValue, reason: plan.reason, rows: plan.isKnown ? plan.rows : nil,
+            executor: RowExecutor(rawValue: plan.executor.rawValue), reason: plan.reason,
+            rows: plan.isKnown ? plan.rows : nil,
             isEstimated: plan.isEstimated)
     }
 }

@@ -159,7 +159,7 @@ struct PreflightOutcome {
     }
 
     mutating func healed(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
-        findings.healed.append(.init(step: 1, kind: kind.rawValue, entity: entity, rows: rows))
+        findings.healed.append(.init(step: 1, kind: DamageKind(kind), entity: entity, rows: rows))
     }
 
     mutating func kept(_ damage: StoreDamage) {
@@ -167,6 +167,11 @@ struct PreflightOutcome {
     }
 
     mutating func kept(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
-        findings.kept.append(.init(kind: kind.rawValue, entity: entity, property: property, rows: rows))
+        findings.kept.append(.init(kind: DamageKind(kind), entity: entity, property: property, rows: rows))
     }
+}
+
+extension DamageKind {
+    /// The kind in the words of the library; ``StoreDamage/Kind`` has the same.
+    init(_ kind: StoreDamage.Kind) { self.init(rawValue: kind.rawValue) }
 }

@@ -39,8 +39,8 @@ final class RehearsalWatch: Sendable {
                 end(&state, at: now)
                 (state.phase, state.subject, state.done) = (phase, nil, 0)
             case .progress(let update):
-                let seconds = end(&state, at: now)
-                if update.phase == .rows { count(update, seconds, &state) }
+                let time = end(&state, at: now)
+                if update.phase == .rows { count(update, time, &state) }
             case .planned, .warning, .finished: break
             }
             if Clock.nanoseconds(from: state.lastDiskLook, to: now) >= Self.diskInterval {
@@ -56,22 +56,22 @@ final class RehearsalWatch: Sendable {
     ///
     /// - Returns: How long it took.
     @discardableResult
-    private func end(_ state: inout State, at now: UInt64) -> Double {
-        let seconds = Double(Clock.nanoseconds(from: state.last, to: now)) / 1e9
-        guard let phase = state.phase, [.rows, .relationships, .indexes].contains(phase) else { return seconds }
-        state.report.longestUnitSeconds = max(state.report.longestUnitSeconds, seconds)
-        if phase == .rows { state.report.rowSeconds += seconds }
-        return seconds
+    private func end(_ state: inout State, at now: UInt64) -> Duration {
+        let time = Duration.clamped(nanoseconds: Clock.nanoseconds(from: state.last, to: now))
+        guard let phase = state.phase, [.rows, .relationships, .indexes].contains(phase) else { return time }
+        state.report.longestUnit = max(state.report.longestUnit, time)
+        if phase == .rows { state.report.rowTime += time }
+        return time
     }
 
-    private func count(_ update: ProgressUpdate, _ seconds: Double, _ state: inout State) {
+    private func count(_ update: ProgressUpdate, _ time: Duration, _ state: inout State) {
         if update.subject != state.subject || update.done < state.done {
             (state.subject, state.done) = (update.subject, 0)
         }
         guard update.done > state.done else { return }
         state.report.rows += update.done - state.done
         state.done = update.done
-        state.report.longestChunkSeconds = max(state.report.longestChunkSeconds, seconds)
+        state.report.longestChunk = max(state.report.longestChunk, time)
         if let sample, state.report.rows >= sample, !state.isSampled {
             state.isSampled = true
             stop.request(FerryError(.interrupted, "The sample is complete."))

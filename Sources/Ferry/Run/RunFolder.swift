@@ -149,7 +149,11 @@ package final class RunFolder {
         guard var record else { return }
         let now = try place
         guard now != record.folder else { return }
-        if let journal = try openJournal(in: path) {
+        // Where case counts for nothing in names, or where a volume is mounted twice, one folder has several paths. The
+        // journals hold as long as theirs leads here.
+        let there = try files.attributesIfPresent(record.folder.path)
+        let isSame = there?.device == now.device && there?.inode == now.inode
+        if !isSame, let journal = try openJournal(in: path) {
             throw FerryError(
                 .runMoved,
                 "\(path) was at \(record.folder.path) when its run was interrupted, and \(journal) is unfinished.",

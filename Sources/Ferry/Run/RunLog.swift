@@ -94,13 +94,18 @@ struct RunLog {
         } catch {
             throw FerryError(.internalError, "The log of runs cannot be written as JSON.", cause: error)
         }
-        // It names entities and counts their rows: for those to read who may read the store.
+        // It names entities and counts their rows: it may be read by whatever may read the store.
         let store = String(path.dropLast(Self.ending.count))
         try files.replace(path, with: bytes, mode: (files.attributesIfPresent(store)?.mode ?? 0o600) & 0o666)
         return warning
     }
 
     var last: Entry? { get throws { try read().runs.last } }
+
+    /// The time that an entry names; nil when it is none.
+    static func date(_ text: String) -> Date? {
+        do { return try Date(text, strategy: .iso8601) } catch { return nil }
+    }
 
     /// The last run, if it is certain that nothing was written to the store since.
     func lastRun(thatLeft now: Fingerprint) throws -> Entry? {

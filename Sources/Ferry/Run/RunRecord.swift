@@ -111,6 +111,8 @@ package struct RunRecord: Codable, Sendable {
         var steps: [StepRecord] = []
         /// The step, counted from 1, whose source was last seen to hold what the step asks of it.
         var checkedStep: Int?
+        /// The last step, counted from 1, before which the app's hook has returned.
+        var begunStep: Int?
         /// Rows of each entity as preflight counted them; absent in records of earlier tools.
         var rows: [String: Int64]?
         /// What preflight has found.
@@ -152,6 +154,8 @@ package struct RunRecord: Codable, Sendable {
         var dropUnknown: [String]
         /// The SHA-256 of what is known of the new store's schema; absent where all of it follows from the model.
         var schema: String?
+        /// Whether the app's hooks look between steps; absent where they do not.
+        var hasStages: Bool?
 
         package init(
             target: String, output: String? = nil, verify: Configuration.VerifyMode = .full,
@@ -179,6 +183,8 @@ package struct RunRecord: Codable, Sendable {
     struct StepRecord: Codable, Sendable {
         /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
+        /// Whether the app's hook behind the step has returned.
+        var isSeen: Bool?
         /// The finished destination; absent for a store that is changed itself, and in records of earlier tools.
         var destination: FileState?
         var entityMappings: [MigrationReport.EntityMappingReport]

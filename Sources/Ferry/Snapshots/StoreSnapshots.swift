@@ -182,7 +182,7 @@ extension SnapshotEntry {
     init(_ snapshot: Snapshot, verified: Bool? = nil, problem: FerryError? = nil) {
         self.init(
             url: URL(fileURLWithPath: snapshot.archivePath), sequence: snapshot.sequence,
-            created: Date(timeIntervalSince1970: Double(snapshot.created)).formatted(.iso8601),
+            created: Date(timeIntervalSince1970: Double(snapshot.created)),
             version: snapshot.version, bytes: snapshot.bytes, compressedBytes: snapshot.compressedBytes,
             verified: verified, problem: problem ?? snapshot.problem)
     }

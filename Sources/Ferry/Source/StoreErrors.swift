@@ -11,6 +11,10 @@ extension FerryError {
     package static func wrapping(_ error: any Error, on path: String) -> FerryError {
         switch error {
         case let error as FerryError: error
+        case let error as DatabaseError where error.isLibraryTooOld:
+            FerryError(
+                .unsupported, "Ferry needs SQLite \(SQLiteLibrary.oldest) or newer: \(error.message).",
+                remedy: "Install a newer SQLite library, or build Ferry against one.", cause: error)
         case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
         case let error as DatabaseError where error.isInterrupted: interrupted(path, error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)

@@ -130,8 +130,8 @@ struct ExternalFiles {
         try files.createPrivately(path)
         let names = try Connection(path: path, mode: .create)
         // A list that is not finished is made anew, so that no journal has to protect it.
-        try names.execute(
-            "PRAGMA journal_mode = OFF; CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
+        try names.keepNoJournal()
+        try names.execute("CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
         let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
         for table in try StoreCatalog(store).tables {
             for column in table.columns where column.type.uppercased() == "BLOB" {

@@ -86,9 +86,7 @@ package struct Arguments {
     /// Whether a word can only be meant as an option; a value may begin with one dash.
     private func isOption(_ word: String) -> Bool { word.hasPrefix("--") || Syntax.Option.short[word] != nil }
 
-    private var takesMoreOperands: Bool {
-        operands.count < syntax.operands.count || syntax.operands.contains { $0.count == .several }
-    }
+    private var takesMoreOperands: Bool { operands.count < syntax.operands.count }
 
     private func checkOperands() throws(FerryError) {
         let needed = syntax.operands.filter { $0.count != .optional }

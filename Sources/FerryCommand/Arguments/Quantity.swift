@@ -58,6 +58,8 @@ package enum Quantity {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
     }
 
+    static func durationText(_ time: Duration) -> String { durationText(seconds: time.inSeconds) }
+
     package static func durationText(seconds: Double) -> String {
         if seconds < 1 { return "\(whole((seconds * 1_000).rounded())) ms" }
         if seconds < 120 { return "\(decimal(seconds, places: 1)) s" }

@@ -18,7 +18,7 @@ enum ChainFile {
             throw FerryError(.notFound, "There is no file at \(path).", remedy: "Check the path after --chain.")
         }
         let bytes = try files.read(path)
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        guard let text = String(utf8: bytes) else {
             throw damaged(path, "is no UTF-8 text")
         }
         let names = try names(in: text, path)

@@ -17,8 +17,11 @@ struct MigrateCommand: PolicyCommand {
             A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand, \
             or gives up what takes long; a second Ctrl-C stops at once. --budget stops by itself, and each call does \
             at least one piece of work, even one that takes longer.
+            Several stores are migrated one after another, each by itself: what one is refused for does not keep the \
+            others from theirs. The exit code is the worst one: a failure before differences, these before a refusal, that \
+            before a stop. --budget then counts for all of them.
             """,
-        operands: [MigrationInput.store],
+        operands: [.init("STORE", .several, "The store's main file (not its -wal), or several stores.")],
         options: MigrationInput.options + [
             .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
             .value(
@@ -44,7 +47,7 @@ struct MigrateCommand: PolicyCommand {
                 "--rehearse",
                 "Do all of it beside the store, check it, tell what it took at most, and throw it away. No snapshot is taken."
             ),
-            ProgressForm.option,
+            ReportPlace.option, ProgressForm.option,
             .flag("--trace", "Every SQL statement with its time on standard error."),
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
@@ -57,21 +60,15 @@ struct MigrateCommand: PolicyCommand {
             + "value that must be whole costs twice its size."
     )
 
-    private let input: MigrationInput
-    private var configuration: Configuration
-    private let isDryRun: Bool
-    private let isRehearsal: Bool
-    private let isTraced: Bool
-    private let isVerbose: Bool
-    private let progress: ProgressForm
+    private let migration: StoreMigration
+    private let stores: [String]
+    private let report: ReportPlace?
 
     init(from arguments: Arguments) throws(FerryError) {
-        input = try MigrationInput(from: arguments)
-        isDryRun = arguments.has("--dry-run")
-        isRehearsal = arguments.has("--rehearse")
-        isTraced = arguments.has("--trace")
-        isVerbose = arguments.has(PlanRendering.verbose.name)
-        progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
+        let input = try MigrationInput(from: arguments)
+        let (isDryRun, isRehearsal) = (arguments.has("--dry-run"), arguments.has("--rehearse"))
+        stores = arguments.operands
+        report = try ReportPlace(from: arguments, stores: stores.count)
         var configuration = input.configuration
         configuration.output = arguments.value("--output").map { URL(filePath: $0) }
         configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
@@ -88,7 +85,13 @@ struct MigrateCommand: PolicyCommand {
         configuration.budget = try MigrateCommand.budget(arguments)
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.checkMemory()
-        self.configuration = configuration
+        migration = StoreMigration(
+            input: input, configuration: configuration, isDryRun: isDryRun, isRehearsal: isRehearsal,
+            isTraced: arguments.has("--trace"), isVerbose: arguments.has(PlanRendering.verbose.name),
+            progress: try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto)
+        if stores.count > 1, configuration.output != nil {
+            throw arguments.wrong("--output names one file for \(stores.count) stores.", "Run each by itself.")
+        }
         if configuration.recovers, isDryRun || isRehearsal {
             throw arguments.wrong(
                 "--recover has no meaning with \(isDryRun ? "--dry-run" : "--rehearse"), which change no store.",
@@ -136,65 +139,17 @@ struct MigrateCommand: PolicyCommand {
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        // The version that the plan found is told also when the run fails later.
-        let seen = Locked<PlanReport?>(nil)
-        do {
-            let stop = StopRequest()
-            let migrator = try input.migrator(policies)
-            if isDryRun {
-                return PlanCommand.show(
-                    try migrator.plan(configuration), isVerbose: isVerbose, config: input.configPath, on: console)
-            }
-            InterruptWatch.start(stop, on: console)
-            let renderer = progress.renderer(on: console)
-            defer { renderer.finish() }
-            var configuration = configuration
-            if isTraced { configuration.trace = MigrateCommand.traceHook(console) }
-            let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
-            let onEvent: @Sendable (MigrationEvent) -> Void = { event in
-                switch event {
-                case .planned(let plan):
-                    seen.withLock { $0 = plan }
-                    renderer.plan(
-                        RunOutline(steps: plan.steps.count, memoryLimit: memoryLimit, isRehearsal: isRehearsal))
-                case .phase(let phase, let step): renderer.begin(phase, step: step)
-                case .progress(let update): renderer.show(update)
-                case .warning(let text): renderer.warn(text)
-                case .finished: break
-                }
-            }
-            let rendering = try rendering(of: migrator, configuration, stop, onEvent)
-            renderer.finish()
-            console.result(rendering.json, text: rendering.text(width:))
-            return .success
-        } catch {
-            let error = input.worded(error)
-            let failure = MigrationFailure(
-                error: error, plan: seen.withLock { $0 }, store: configuration.output ?? input.store)
-            failure.show(on: console)
-            return ExitCode(error.code.consequence)
+        let stop = StopRequest()
+        let list = try StoreList(stores)
+        try report?.check(list.stores)
+        if !migration.isDryRun { InterruptWatch.start(stop, on: console) }
+        if stores.count > 1 {
+            return try MigrationSeries(migration: migration, list: list, report: report)
+                .run(on: console, stop: stop, policies: policies)
         }
-    }
-
-    private func rendering(
-        of migrator: Migrator, _ configuration: Configuration, _ stop: StopRequest,
-        _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
-    ) throws -> MigrationRendering {
-        guard isRehearsal else {
-            return MigrationRendering(
-                report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent), isVerbose: isVerbose)
-        }
-        let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
-        guard let report = rehearsal.migration else {
-            throw FerryError(.internalError, "The rehearsal ended without a report.")
-        }
-        return MigrationRendering(report: report, rehearsal: rehearsal, isVerbose: isVerbose)
-    }
-
-    private static func traceHook(_ console: Console) -> TraceHook {
-        { event in
-            let microseconds = Quantity.decimal(Double(event.nanoseconds) / 1_000, places: 1)
-            console.note("trace \(event.kind.rawValue) \(microseconds) µs: \(event.text)")
-        }
+        let outcome = migration.run(on: console, stop: stop, policies: policies)
+        outcome.show(on: console)
+        report?.write(outcome, of: stores[0], on: console)
+        return outcome.code
     }
 }

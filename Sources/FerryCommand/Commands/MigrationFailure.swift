@@ -21,13 +21,18 @@ struct MigrationFailure {
             for line in differences { console.note(line) }
             return
         }
+        console.fail(error, members)
+    }
+
+    /// What is known of the result, without the error.
+    var members: [(String, JSON)] {
         var members: [(String, JSON)] = [
             ("outcome", .string(outcome)), ("from", .string(plan?.chain.first)), ("to", .string(plan?.chain.last)),
-            ("mode", .string(plan?.steps.first?.mode)), ("store", .string(store.filePath)),
+            ("mode", .string(plan?.steps.first?.mode.rawValue)), ("store", .string(store.filePath)),
         ]
         if let summary { members.append(("verification", MigrationRendering.json(summary))) }
         if refusals.count > 1 { members.append(("refusals", .array(refusals.map(\.json)))) }
-        console.fail(error, members)
+        return members
     }
 
     private var outcome: String {

@@ -52,7 +52,7 @@ struct MigrationInput {
     ]
     private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
 
-    let store: URL
+    var store: URL
     /// With what is said about the chain, and about what the store holds beside good rows.
     let configuration: Configuration
     /// The file that has values for options, if there is one.

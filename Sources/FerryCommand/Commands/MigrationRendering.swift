@@ -15,7 +15,7 @@ struct MigrationRendering {
         guard let rehearsal else { return [] }
         return [
             ("peakDiskBytes", .integer(rehearsal.peakDiskBytes)),
-            ("longestUnitSeconds", .number(rehearsal.longestUnitSeconds)),
+            ("longestUnitSeconds", .number(rehearsal.longestUnit.inSeconds)),
         ]
     }
 
@@ -26,7 +26,7 @@ struct MigrationRendering {
     private var members: [(String, JSON)] {
         [
             ("outcome", .string(outcome)), ("from", .string(report.from)), ("to", .string(report.to)),
-            ("mode", .string(report.mode)), ("store", .string(report.store.filePath)),
+            ("mode", .string(report.mode.rawValue)), ("store", .string(report.store.filePath)),
             ("entityMappings", .array(report.entityMappings.map(json))),
             (
                 "unmapped",
@@ -42,19 +42,21 @@ struct MigrationRendering {
                 .array(
                     report.healed.map {
                         .object([
-                            ("kind", .string($0.kind)), ("entity", .string($0.entity)), ("rows", .integer($0.rows)),
+                            ("kind", .string($0.kind.rawValue)), ("entity", .string($0.entity)),
+                            ("rows", .integer($0.rows)),
                             ("step", .integer($0.step)),
                         ])
                     })
             ),
             ("chunks", .integer(report.chunks.count)), ("resumed", .bool(report.resumed)),
-            ("wallSeconds", .number(report.wallSeconds)),
+            ("wallSeconds", .number(report.wallTime.inSeconds)),
             (
                 "phases",
                 .array(
                     report.phases.map {
                         .object([
-                            ("name", .string($0.name)), ("seconds", .number($0.seconds)), ("rows", .integer($0.rows)),
+                            ("name", .string($0.phase.rawValue)), ("seconds", .number($0.time.inSeconds)),
+                            ("rows", .integer($0.rows)),
                             ("rowsPerSecond", .number($0.rowsPerSecond)), ("bytes", .integer($0.bytes)),
                             ("bytesPerSecond", .number($0.bytesPerSecond)), ("bytesRead", .integer($0.bytesRead)),
                             ("bytesWritten", .integer($0.bytesWritten)),
@@ -71,8 +73,9 @@ struct MigrationRendering {
             (
                 "chunkSeconds",
                 .object([
-                    ("p50", .number(report.chunks.medianSeconds)), ("p90", .number(report.chunks.percentile90Seconds)),
-                    ("longest", .number(report.chunks.longestSeconds)),
+                    ("p50", .number(report.chunks.median?.inSeconds)),
+                    ("p90", .number(report.chunks.percentile90?.inSeconds)),
+                    ("longest", .number(report.chunks.longest?.inSeconds)),
                 ])
             ), ("bytesRead", .integer(report.bytesRead)), ("bytesWritten", .integer(report.bytesWritten)),
             (
@@ -81,20 +84,22 @@ struct MigrationRendering {
                     ("removed", .integer(report.externalFiles.removed)),
                     ("unreferenced", .integer(report.externalFiles.unreferenced)),
                 ])
-            ), ("earlierSeconds", .number(report.earlierSeconds)),
+            ), ("earlierSeconds", .number(report.earlierTime.inSeconds)),
         ]
     }
 
     private func json(_ kept: MigrationReport.Kept) -> JSON {
         .object([
-            ("kind", .string(kept.kind)), ("entity", .string(kept.entity)), ("property", .string(kept.property)),
+            ("kind", .string(kept.kind.rawValue)), ("entity", .string(kept.entity)),
+            ("property", .string(kept.property)),
             ("rows", .integer(kept.rows)),
         ])
     }
 
     private func json(_ leftover: MigrationReport.Leftover) -> JSON {
         .object([
-            ("kind", .string(leftover.kind)), ("name", .string(leftover.name)), ("rows", .integer(leftover.rows)),
+            ("kind", .string(leftover.kind.rawValue)), ("name", .string(leftover.name)),
+            ("rows", .integer(leftover.rows)),
             ("kept", .bool(leftover.isKept)),
         ])
     }
@@ -119,7 +124,7 @@ struct MigrationRendering {
     private func json(_ mapping: MigrationReport.EntityMappingReport) -> JSON {
         .object([
             ("name", .string(mapping.name)), ("source", .string(mapping.source)),
-            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor)),
+            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor.rawValue)),
             ("read", .integer(mapping.read)), ("created", .integer(mapping.created)),
             ("written", .integer(mapping.written)), ("dropped", .integer(mapping.dropped)),
             ("merged", .integer(mapping.merged)), ("step", .integer(mapping.step)),
@@ -150,7 +155,8 @@ struct MigrationRendering {
         }
         for healed in report.healed {
             lines.append(
-                "  step \(healed.step): \(healed.kind) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)")
+                "  step \(healed.step): \(healed.kind.rawValue) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)"
+            )
         }
         if !report.losses.isEmpty {
             lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: report.losses).lines(width: width)
@@ -164,7 +170,7 @@ struct MigrationRendering {
         if let rehearsal {
             lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) beside the store")
             lines.append(
-                "Longest unit  \(Quantity.durationText(seconds: rehearsal.longestUnitSeconds)) between two commits")
+                "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
         }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
@@ -178,7 +184,7 @@ struct MigrationRendering {
     private var besides: [String] {
         var lines = report.kept.map { kept in
             let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
-            return "  \(kept.kind) kept in \(Quantity.grouped(kept.rows)) of \(place)"
+            return "  \(kept.kind.rawValue) kept in \(Quantity.grouped(kept.rows)) of \(place)"
         }
         for (words, isKept) in [("left behind", false), ("still there", true)] {
             let names = report.leftovers.filter { $0.isKept == isKept }.map { leftover in
@@ -221,25 +227,25 @@ struct MigrationRendering {
 
     private var chunks: String {
         var text = Quantity.grouped(Int64(report.chunks.count))
-        if let median = report.chunks.medianSeconds, let tail = report.chunks.percentile90Seconds {
-            text += ", p50 \(Quantity.durationText(seconds: median)), p90 \(Quantity.durationText(seconds: tail))"
+        if let median = report.chunks.median, let tail = report.chunks.percentile90 {
+            text += ", p50 \(Quantity.durationText(median)), p90 \(Quantity.durationText(tail))"
         }
-        if let longest = report.chunks.longestSeconds {
-            text += ", longest \(Quantity.durationText(seconds: longest))"
+        if let longest = report.chunks.longest {
+            text += ", longest \(Quantity.durationText(longest))"
         }
         return text
     }
 
     private var times: String {
-        let phases = report.phases.map { "\(label(of: $0)) \(Quantity.durationText(seconds: $0.seconds))" + speed($0) }
-        let earlier = report.earlierSeconds
-        return Quantity.durationText(seconds: report.wallSeconds)
-            + (earlier > 0 ? " after \(Quantity.durationText(seconds: earlier)) of earlier calls" : "")
+        let phases = report.phases.map { "\(label(of: $0)) \(Quantity.durationText($0.time))" + speed($0) }
+        let earlier = report.earlierTime
+        return Quantity.durationText(report.wallTime)
+            + (earlier > .zero ? " after \(Quantity.durationText(earlier)) of earlier calls" : "")
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
     }
 
     private func label(of phase: MigrationReport.PhaseTime) -> String {
-        Phase(rawValue: phase.name)?.label(inRehearsal: rehearsal != nil) ?? phase.name
+        phase.phase.label(inRehearsal: rehearsal != nil)
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {

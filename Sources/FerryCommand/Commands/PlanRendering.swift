@@ -12,6 +12,9 @@ struct PlanRendering {
     static let verbose = Syntax.Option.flag(
         "--verbose", "Tell each step and each entity mapping, also where many are alike.")
 
+    /// A plan with refusals is no error, but nothing that could run either.
+    var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
+
     var json: [(String, JSON)] {
         [
             ("store", .string(plan.store.filePath)), ("chain", .strings(plan.chain)),
@@ -28,7 +31,7 @@ struct PlanRendering {
 
     private func json(_ unit: PlanReport.LongestUnit) -> JSON {
         .object([
-            ("kind", .string(unit.kind)), ("name", .string(unit.name)), ("step", .integer(unit.step)),
+            ("kind", .string(unit.kind.rawValue)), ("name", .string(unit.name)), ("step", .integer(unit.step)),
             ("rows", .integer(unit.rows)), ("seconds", .number(unit.seconds)),
         ])
     }
@@ -43,7 +46,7 @@ struct PlanRendering {
     private func json(_ step: PlanReport.Step) -> JSON {
         .object([
             ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings(step.versions)),
-            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode)),
+            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode.rawValue)),
             ("reason", .string(step.reason)), ("mappingModels", .strings(step.mappingModels)),
             (
                 "partitions",
@@ -55,7 +58,7 @@ struct PlanRendering {
     private func json(_ mapping: PlanReport.EntityMappingPlan) -> JSON {
         .object([
             ("name", .string(mapping.name)), ("source", .string(mapping.source)),
-            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor)),
+            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor.rawValue)),
             ("reason", .string(mapping.reason)), ("rows", .integer(mapping.rows)),
             ("estimated", .bool(mapping.isEstimated)),
         ])
@@ -76,7 +79,7 @@ struct PlanRendering {
         // Below a second it is not waited for.
         if let unit = plan.longestUnit, unit.seconds >= 1 {
             lines.append(
-                "Longest  \(unit.kind == "joinTable" ? "join table" : unit.kind) \(unit.name) of step \(unit.step), about "
+                "Longest  \(unit.kind == .joinTable ? "join table" : unit.kind.rawValue) \(unit.name) of step \(unit.step), about "
                     + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
         }
         if !plan.losses.isEmpty {
@@ -134,7 +137,7 @@ struct PlanRendering {
         let reasons = Set(run.dropFirst().compactMap(\.isApartBecause))
         if let reason = reasons.first, reasons.count == 1 { lines.append("  Not one step, because \(reason).") }
         let most = run.map(\.scratchBytes).max() ?? 0
-        if first.mode == "copy", most > 0 {
+        if first.mode == .copy, most > 0 {
             lines.append("  Each at most \(Quantity.sizeText(most)) beside the new store while it runs.")
         }
         let mappings = run.map { $0.partitions.joined().count }.reduce(0, +)
@@ -148,7 +151,7 @@ struct PlanRendering {
         ]
         if let passed = passed(step) { lines.append("  " + passed) }
         if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
-        if step.mode == "copy", step.scratchBytes > 0 {
+        if step.mode == .copy, step.scratchBytes > 0 {
             lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
         }
         return lines + text(step, width: width)
@@ -157,7 +160,7 @@ struct PlanRendering {
     /// Executor to the different reasons for it.
     private var reasons: [String: Set<String>] {
         let mappings = plan.steps.flatMap { $0.partitions.joined() }
-        return Dictionary(grouping: mappings, by: \.executor).mapValues { Set($0.map(\.reason)) }
+        return Dictionary(grouping: mappings, by: \.executor.rawValue).mapValues { Set($0.map(\.reason)) }
     }
 
     /// Whether each mapping must show its own reason: an executor with one reason for all needs only one line.
@@ -177,14 +180,14 @@ struct PlanRendering {
 
     private func modeWord(_ step: PlanReport.Step) -> String {
         switch step.mode {
-        case "inPlace": "In place"
-        case "refused": "Refused"
-        default: "Copied"
+        case .inPlace: "In place"
+        case .refused: "Refused"
+        case .copy, .nothing: "Copied"
         }
     }
 
     private func modeText(_ step: PlanReport.Step) -> String {
-        if step.mode == "refused" { return "refused" }
+        if step.mode == .refused { return "refused" }
         if step.mappingModels == ["inferred"] { return "inferred mapping" }
         let names = step.mappingModels.joined(separator: ", ")
         return "mapping model\(step.mappingModels.count == 1 ? "" : "s") \(names)"
@@ -208,7 +211,7 @@ struct PlanRendering {
             for mapping in partition {
                 let rows = mapping.rows.map { (mapping.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
                 let cells = [
-                    "\(index + 1)", mapping.name, mapping.source, mapping.destination, rows, mapping.executor,
+                    "\(index + 1)", mapping.name, mapping.source, mapping.destination, rows, mapping.executor.rawValue,
                 ]
                 table.add(cells + (showsReason ? [mapping.reason] : []))
             }

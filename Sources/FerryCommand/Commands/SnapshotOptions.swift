@@ -31,7 +31,7 @@ struct SnapshotRendering {
     var list: JSON {
         let snapshots = entries.map { entry in
             var members: [(String, JSON)] = [
-                ("path", .string(entry.url.filePath)), ("created", .string(entry.created)),
+                ("path", .string(entry.url.filePath)), ("created", .string(entry.created.formatted(.iso8601))),
                 ("version", .string(entry.version)), ("bytes", .integer(entry.bytes)),
                 ("compressedBytes", .integer(entry.compressedBytes)),
                 ("verified", entry.verified.map { .bool($0) } ?? .null), ("sequence", .integer(entry.sequence)),
@@ -49,7 +49,7 @@ struct SnapshotRendering {
         for entry in entries {
             let state = entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read"
             table.add([
-                entry.sequence.map(String.init) ?? "", entry.created, entry.version ?? "?",
+                entry.sequence.map(String.init) ?? "", entry.created.formatted(.iso8601), entry.version ?? "?",
                 Quantity.sizeText(entry.bytes),
                 Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
             ])

@@ -29,11 +29,11 @@ struct StatusCommand: Command {
         if status.state == .none { try store.checkStoreExists() }
         console.result(
             [
-                ("state", .string(status.state.rawValue)), ("phase", .string(status.phase)),
+                ("state", .string(status.state.rawValue)), ("phase", .string(status.phase?.rawValue)),
                 ("fraction", .number(status.fraction)), ("rowsPerSecond", .number(status.rowsPerSecond)),
-                ("etaSeconds", .number(status.etaSeconds)), ("runID", .string(status.runID)),
+                ("etaSeconds", .number(status.timeLeft?.inSeconds)), ("runID", .string(status.runID)),
                 ("entity", .string(status.subject)), ("step", .integer(status.step)), ("steps", .integer(status.steps)),
-                ("finished", .string(status.finished)),
+                ("finished", .string(status.finished?.formatted(.iso8601))),
             ], text: text(status))
         return .success
     }
@@ -44,10 +44,10 @@ struct StatusCommand: Command {
         case .finished:
             [
                 "The last run of \(store.filePath) is finished"
-                    + (status.finished.map { " since \($0)" } ?? "") + "; none is under way."
+                    + (status.finished.map { " since \($0.formatted(.iso8601))" } ?? "") + "; none is under way."
             ]
         case .running: ["A run of \(store.filePath) is under way" + details(status)]
-        case .interrupted where status.phase == Phase.swap.rawValue:
+        case .interrupted where status.phase == .swap:
             [
                 "A run of \(store.filePath) has done all but put the migrated store in place.",
                 "The same migrate command, without --hold-swap, does that; --restart drops the run.",
@@ -62,11 +62,13 @@ struct StatusCommand: Command {
 
     private func details(_ status: RunStatus) -> String {
         var parts: [String] = []
-        if let phase = status.phase { parts.append("phase \(phase)" + (status.subject.map { " (\($0))" } ?? "")) }
+        if let phase = status.phase {
+            parts.append("phase \(phase.rawValue)" + (status.subject.map { " (\($0))" } ?? ""))
+        }
         if let step = status.step, let steps = status.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
         if let fraction = status.fraction { parts.append("\(Quantity.decimal(fraction * 100, places: 1)) %") }
         if let rate = status.rowsPerSecond { parts.append("\(Quantity.grouped(Quantity.whole(rate))) rows/s") }
-        if let left = status.etaSeconds { parts.append("\(Quantity.durationText(seconds: left)) left") }
+        if let left = status.timeLeft { parts.append("\(Quantity.durationText(left)) left") }
         return parts.isEmpty ? "." : ": \(parts.joined(separator: ", "))."
     }
 }

@@ -26,7 +26,7 @@ struct VerifyCommand: Command {
             .flag("--integrity", "SQLite's integrity_check instead of quick_check; takes much longer."),
             .value(
                 "--sample", "P%", "Compare the values of that part of the rows only; all are counted. Default: 100%."),
-            jobs, ProgressForm.option, ConfigFile.option,
+            jobs, ReportFile.option, ProgressForm.option, ConfigFile.option,
         ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
 
@@ -46,6 +46,7 @@ struct VerifyCommand: Command {
     private let mappings: [MappingSource]
     private var options = Verifier.Options()
     private let progress: ProgressForm
+    private let report: ReportFile?
 
     init(from arguments: Arguments) throws(FerryError) {
         store = URL(filePath: arguments.operand(0))
@@ -55,6 +56,7 @@ struct VerifyCommand: Command {
         options.checksIntegrity = arguments.has("--integrity")
         options.jobs = try Self.jobs(arguments)
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
+        report = try ReportFile(from: arguments)
         if let text = arguments.value("--sample") {
             guard text.hasSuffix("%"), let part = Double(text.dropLast()), part > 0, part <= 100 else {
                 throw arguments.wrong("--sample cannot be \"\(text)\".", "It is a part of the rows, like 1%.")
@@ -73,20 +75,22 @@ struct VerifyCommand: Command {
     }
 
     func run(on console: Console) throws -> ExitCode {
+        try report.written(.verify, of: store.filePath) {
+            let summary = try verified(on: console)
+            let members = json(summary)
+            console.result(members) { text(summary, width: $0) }
+            return (members, summary.differences.isEmpty ? .success : .differs)
+        }
+    }
+
+    private func verified(on console: Console) throws -> VerificationSummary {
         let stop = StopRequest()
         InterruptWatch.start(stop, on: console)
         let renderer = progress.renderer(on: console)
         defer { renderer.finish() }
         let verifier = try Verifier(store: store, models: models, mappings: mappings)
-        let summary: VerificationSummary
-        if let source {
-            summary = try verifier.verifyMigration(from: source, options, stop: stop) { renderer.show($0) }
-        } else {
-            summary = try verifier.verifyStore(options, stop: stop) { renderer.show($0) }
-        }
-        renderer.finish()
-        console.result(json(summary)) { text(summary, width: $0) }
-        return summary.differences.isEmpty ? .success : .differs
+        if let source { return try verifier.verifyMigration(from: source, options, stop: stop) { renderer.show($0) } }
+        return try verifier.verifyStore(options, stop: stop) { renderer.show($0) }
     }
 
     private func json(_ summary: VerificationSummary) -> [(String, JSON)] {

@@ -6,8 +6,10 @@ enum WordKind: Equatable {
     case free
 
     /// Placeholders of help that stand for a path.
-    private static let files: Set<String> = ["FILE", "FILE.html", "MODEL", "NEW", "OLD", "PATH", "SNAPSHOT", "STORE"]
-    private static let folders: Set<String> = ["DIR"]
+    private static let files: Set<String> = [
+        "FILE", "FILE.html", "FILE.svg", "MODEL", "NEW", "OLD", "PATH", "SNAPSHOT", "STORE",
+    ]
+    private static let folders: Set<String> = ["DIR", "FOLDER"]
 
     private init(_ placeholder: String, _ choices: [String]) {
         if !choices.isEmpty {

@@ -1,11 +1,5 @@
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// `ferry.json`: what a project says once, instead of in every command line.
 ///
 /// Each of its keys stands for an option, and is passed over by a command without that option. The command line goes
@@ -54,21 +48,11 @@ struct ConfigFile {
 
     private init(_ path: String, _ files: FileLayer) throws(FerryError) {
         self.path = path
-        let root: ConfigValue
-        do {
-            root = try JSONDecoder().decode(ConfigValue.self, from: Data(try files.read(path, limit: 1 << 20)))
-        } catch let error as FerryError {
-            throw error
-        } catch {
-            throw FerryError(
-                .usage, "\(path) is no JSON that Ferry can read.",
-                remedy: "ferry config init writes one to begin with.",
-                cause: error)
-        }
+        let root = try JSONCursor(try files.read(path, limit: 1 << 20), of: path, code: .usage)
         let folder = FileLayer.parent(of: path)
         var words: [String: [String]] = [:]
-        try Self.read(root, ConfigKey.all, at: "", in: path) { key, value throws(FerryError) in
-            guard let option = key.option, let found = try key.words(value, folder: folder, file: path) else { return }
+        try Self.read(root, ConfigKey.all) { key, value throws(FerryError) in
+            guard let option = key.option, let found = try key.words(value, folder: folder) else { return }
             words[option] = found
         }
         self.words = words
@@ -76,51 +60,16 @@ struct ConfigFile {
 
     /// Goes through an object and those in it, and refuses what is not known.
     private static func read(
-        _ value: ConfigValue, _ keys: [ConfigKey], at place: String, in path: String,
-        _ body: (ConfigKey, ConfigValue) throws(FerryError) -> Void
+        _ object: JSONCursor, _ keys: [ConfigKey], _ body: (ConfigKey, JSONCursor) throws(FerryError) -> Void
     ) throws(FerryError) {
-        guard case .object(let members) = value else {
-            throw FerryError(
-                .usage, "\(path): \(place.isEmpty ? "the file" : place) holds no object.",
-                remedy: "docs/config.md describes the file.")
-        }
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-            guard let key = keys.first(where: { $0.name == name }) else {
-                let nearest = NearNames.near(to: name, among: keys.map(\.name)).first
-                let known = keys.map(\.name).joined(separator: ", ")
-                throw FerryError(
-                    .usage, "\(path): unknown key \(place.isEmpty ? name : "\(place).\(name)").",
-                    remedy: nearest.map { "Did you mean \($0)?" } ?? "There are: \(known).")
-            }
+        let members = try object.members(allowing: keys.map(\.name))
+        for key in keys {
+            guard let value = members[key.name] else { continue }
             if key.members.isEmpty {
                 try body(key, value)
             } else {
-                try read(value, key.members, at: name, in: path, body)
+                try read(value, key.members, body)
             }
-        }
-    }
-}
-
-/// A value of JSON, as the file may hold it.
-enum ConfigValue: Decodable {
-    case text(String)
-    case number(Int64)
-    case flag(Bool)
-    case list([ConfigValue])
-    case object([String: ConfigValue])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let value = try? container.decode(Bool.self) {
-            self = .flag(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .text(value)
-        } else if let value = try? container.decode([ConfigValue].self) {
-            self = .list(value)
-        } else {
-            self = .object(try container.decode([String: ConfigValue].self))
         }
     }
 }

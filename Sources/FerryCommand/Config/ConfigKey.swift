@@ -57,51 +57,40 @@ struct ConfigKey: Sendable {
     /// - Parameters:
     ///   - value: The value of the key.
     ///   - folder: Where paths begin: the folder of the file.
-    ///   - file: The file, for messages.
     /// - Returns: The words; none for a flag that is on.
     /// - Throws: `usage` for a value of another form.
-    func words(_ value: ConfigValue, folder: String, file: String) throws(FerryError) -> [String]? {
-        switch (form, value) {
-        case (.text, .text(let text)), (.quantity, .text(let text)): return [text]
-        case (.path, .text(let text)): return [Self.path(text, in: folder)]
-        case (.quantity, .number(let number)): return [String(number)]
-        case (.flag, .flag(let isOn)): return isOn ? [] : nil
-        case (.texts, .list), (.paths, .list), (.chain, .list):
-            let texts = try texts(value, file: file)
-            switch form {
-            case .paths: return texts.map { Self.path($0, in: folder) }
-            case .chain: return [JSON.strings(texts).line]
-            default: return texts
-            }
+    func words(_ value: JSONCursor, folder: String) throws(FerryError) -> [String]? {
+        switch (form, value.node.value) {
+        case (.text, .string(let text)), (.quantity, .string(let text)): return [text]
+        case (.path, .string(let text)): return [Self.path(text, in: folder)]
+        case (.quantity, .number(let text)) where Int64(text) != nil: return [text]
+        case (.flag, .boolean(let isOn)): return isOn ? [] : nil
+        case (.texts, .array): return try texts(value)
+        case (.paths, .array): return try texts(value).map { Self.path($0, in: folder) }
+        case (.chain, .array): return [JSON.strings(try texts(value)).line]
         // One path needs no list.
-        case (.paths, .text(let text)): return [Self.path(text, in: folder)]
-        default: throw wrong(file)
+        case (.paths, .string(let text)): return [Self.path(text, in: folder)]
+        default: throw value.expected(wanted)
         }
     }
 
-    private func texts(_ value: ConfigValue, file: String) throws(FerryError) -> [String] {
-        guard case .list(let elements) = value else { throw wrong(file) }
+    private func texts(_ list: JSONCursor) throws(FerryError) -> [String] {
         var texts: [String] = []
-        for element in elements {
-            guard case .text(let text) = element else { throw wrong(file) }
-            texts.append(text)
-        }
+        for element in try list.elements() { texts.append(try element.string()) }
         return texts
     }
 
-    private func wrong(_ file: String) -> FerryError {
-        let wanted =
-            switch form {
-            case .text: "a text"
-            case .path: "a path"
-            case .texts: "a list of names"
-            case .paths: "a list of paths"
-            case .flag: "true or false"
-            case .quantity: "a number or a text such as \"32MiB\""
-            case .chain: "a list of version names"
-            }
-        return FerryError(
-            .usage, "\(file): the value of \(name) has another form.", remedy: "It is \(wanted).")
+    /// What a value of the form is called.
+    private var wanted: String {
+        switch form {
+        case .text: "a string"
+        case .path: "a path"
+        case .texts: "a list of names"
+        case .paths: "a path or a list of paths"
+        case .flag: "true or false"
+        case .quantity: "a whole number or a string such as \"32MiB\""
+        case .chain: "a list of version names"
+        }
     }
 
     private static func path(_ path: String, in folder: String) -> String {

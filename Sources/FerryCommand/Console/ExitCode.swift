@@ -24,6 +24,14 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
             }
     }
 
+    /// The code of several pieces of work: that of the worst one.
+    ///
+    /// What a person must look at goes before what only has to be run again.
+    static func worst(of codes: some Sequence<ExitCode>) -> ExitCode {
+        let order: [ExitCode] = [.success, .resumable, .refused, .differs, .failed, .usage]
+        return codes.max { order.firstIndex(of: $0) ?? 0 < order.firstIndex(of: $1) ?? 0 } ?? .success
+    }
+
     /// What it tells, for the manual.
     var meaning: String {
         switch self {

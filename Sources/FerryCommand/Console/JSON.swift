@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// A JSON value whose keys stay in the order given, so that output can be compared.
 package indirect enum JSON: Sendable {
     case null
@@ -21,7 +23,7 @@ package indirect enum JSON: Sendable {
         return text
     }
 
-    /// Indented by two spaces, for people who look at it.
+    /// Indented by two spaces, for reading.
     package var pretty: String {
         var text = ""
         write(to: &text, indent: 0)
@@ -42,14 +44,14 @@ package indirect enum JSON: Sendable {
             } else {
                 text += "\(value)"
             }
-        case .string(let value): JSON.quote(value, to: &text)
+        case .string(let value): text += JSONNode.quoted(value)
         case .array(let values):
             JSON.list(values.count, "[", "]", to: &text, indent: indent) { index, text, indent in
                 values[index].write(to: &text, indent: indent)
             }
         case .object(let members):
             JSON.list(members.count, "{", "}", to: &text, indent: indent) { index, text, indent in
-                JSON.quote(members[index].0, to: &text)
+                text += JSONNode.quoted(members[index].0)
                 text += indent == nil ? ":" : ": "
                 members[index].1.write(to: &text, indent: indent)
             }
@@ -68,23 +70,5 @@ package indirect enum JSON: Sendable {
         }
         if let indent, count > 0 { text += "\n" + String(repeating: "  ", count: indent) }
         text += close
-    }
-
-    private static func quote(_ value: String, to text: inout String) {
-        text += "\""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case let control where control.value < 0x20:
-                let digits = String(control.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
     }
 }

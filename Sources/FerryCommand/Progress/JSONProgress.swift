@@ -23,7 +23,7 @@ final class JSONProgress: ProgressRenderer {
             ("phase", .string(update.phase.rawValue)), ("subject", .string(update.subject)),
             ("done", .integer(update.done)), ("total", .integer(update.total)),
             ("step", .integer(step.withLock { $0 })), ("fraction", .number(update.fraction)),
-            ("secondsLeft", .number(update.secondsLeft)),
+            ("secondsLeft", .number(update.timeLeft?.inSeconds)),
         ])
         console.note(line)
     }

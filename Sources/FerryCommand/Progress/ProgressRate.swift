@@ -23,7 +23,7 @@ struct ProgressRate {
             startDone = update.done
         }
         self.now = now
-        if let fraction = update.fraction { (self.fraction, secondsLeft) = (fraction, update.secondsLeft) }
+        if let fraction = update.fraction { (self.fraction, secondsLeft) = (fraction, update.timeLeft?.inSeconds) }
     }
 
     /// Rows (bytes while a snapshot is taken) in a second; nil in the first half second, when it means nothing yet.

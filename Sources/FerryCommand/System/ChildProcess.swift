@@ -1,3 +1,4 @@
+internal import CSystem
 internal import FerryBase
 
 #if canImport(Glibc)
@@ -22,22 +23,10 @@ struct ChildProcess: ~Copyable {
     init(_ program: String, _ words: [String], reading: Read) throws(FerryError) {
         var ends: [Int32] = [-1, -1]
         if reading != .nothing, pipe(&ends) != 0 { throw ChildProcess.failure("open a pipe", errno) }
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        if reading != .nothing {
-            posix_spawn_file_actions_adddup2(&actions, ends[1], reading == .output ? 1 : 2)
-            posix_spawn_file_actions_addclose(&actions, ends[0])
-            posix_spawn_file_actions_addclose(&actions, ends[1])
-        }
         var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var child: pid_t = 0
-        let code = posix_spawn(&child, program, &actions, nil, &arguments, environ)
+        let code = ferry_spawn(&child, program, &arguments, ends[1], reading == .diagnostics ? 2 : 1, ends[0])
         if reading != .nothing { close(ends[1]) }
         guard code == 0 else {
             if reading != .nothing { close(ends[0]) }
@@ -50,15 +39,7 @@ struct ChildProcess: ~Copyable {
 
     /// The path of the running program.
     static func ownPath() throws(FerryError) -> String {
-        #if os(Linux)
-            let path = realpath("/proc/self/exe", nil)
-        #else
-            var size: UInt32 = 0
-            _NSGetExecutablePath(nil, &size)
-            var buffer = [CChar](repeating: 0, count: Int(size) + 1)
-            _NSGetExecutablePath(&buffer, &size)
-            let path = realpath(buffer, nil)
-        #endif
+        let path = ferry_own_path()
         guard let path else { throw failure("find the running program", errno) }
         defer { free(path) }
         return String(cString: path)

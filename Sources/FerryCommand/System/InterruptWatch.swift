@@ -21,52 +21,24 @@ struct InterruptWatch {
         sigemptyset(&set)
         for signal in signals { sigaddset(&set, signal) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
-        let watch = Unmanaged.passRetained(Body(stop: stop, console: console, set: set))
-        #if canImport(Darwin)
-            var thread: pthread_t?
-        #else
-            var thread = pthread_t()
-        #endif
-        let code = pthread_create(&thread, nil, { InterruptWatch.wait($0) }, watch.toOpaque())
-        if code != 0 {
+        do throws(FerryError) {
+            try WorkThread.start("ferry signals") { [set] in wait(for: set, stop, console) }
+        } catch {
             // Without the thread Ctrl-C must keep its ordinary meaning: a run survives that too.
-            watch.release()
             pthread_sigmask(SIG_UNBLOCK, &set, nil)
         }
     }
 
-    #if canImport(Darwin)
-        private static func wait(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().wait()
-        }
-    #else
-        private static func wait(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-            guard let context else { return nil }
-            return Unmanaged<Body>.fromOpaque(context).takeRetainedValue().wait()
-        }
-    #endif
-
-    private final class Body {
-        private let stop: StopRequest
-        private let console: Console
-        private var set: sigset_t
-
-        init(stop: StopRequest, console: Console, set: sigset_t) {
-            self.stop = stop
-            self.console = console
-            self.set = set
-        }
-
-        func wait() -> UnsafeMutableRawPointer? {
-            var signal: Int32 = 0
-            while sigwait(&set, &signal) != 0 {}
-            stop.request(
-                FerryError(
-                    .interrupted, "The run was interrupted; what is done so far is kept.",
-                    remedy: "Run the same command again to go on, or with --restart to begin again."))
-            console.note("\nStopping after the work at hand; once more to stop at once. Both can be resumed.")
-            while sigwait(&set, &signal) != 0 {}
-            _exit(ExitCode.resumable.rawValue)
-        }
+    private static func wait(for signals: sigset_t, _ stop: StopRequest, _ console: Console) {
+        var set = signals
+        var signal: Int32 = 0
+        while sigwait(&set, &signal) != 0 {}
+        stop.request(
+            FerryError(
+                .interrupted, "The run was interrupted; what is done so far is kept.",
+                remedy: "Run the same command again to go on, or with --restart to begin again."))
+        console.note("\nStopping after the work at hand; once more to stop at once. Both can be resumed.")
+        while sigwait(&set, &signal) != 0 {}
+        _exit(ExitCode.resumable.rawValue)
     }
 }

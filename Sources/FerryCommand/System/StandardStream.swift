@@ -18,7 +18,7 @@ enum StandardStream: Int32, Sendable {
     /// How long a line may be; nil where the stream goes to no terminal.
     var terminalWidth: Int? { isTerminal ? terminalColumns(ofDescriptor: rawValue) : nil }
 
-    /// Whether the terminal, and the one who sits at it, want colours, as https://no-color.org has it.
+    /// Whether the terminal takes colours and its user wants them, as https://no-color.org has it.
     var showsColors: Bool {
         isTerminal && !Self.isSet("NO_COLOR") && getenv("TERM").map { String(cString: $0) } != "dumb"
     }

@@ -17,7 +17,7 @@ struct TuneCommand: PolicyCommand {
             .value("--sample", "ROWS", "Stop each time after so many of the store's rows. Default: all of it."),
             .value("--chunk-time", "TIME", "What a chunk may take. Default: 500ms."),
             MigrateCommand.memoryLimit,
-            .value("--report", "FILE.html", "Also write a page with the table and its charts."),
+            ReportFile.option,
         ],
         example:
             "ferry tune App.sqlite --models App.xcdatamodeld --mappings Mappings --sample 200000 --report tune.html")
@@ -27,7 +27,7 @@ struct TuneCommand: PolicyCommand {
     private let sizes: [Int]
     private let sample: Int64?
     private let judge: TuneResult.Judge
-    private let reportFile: String?
+    private let report: ReportFile?
     /// The command line for a process of one size.
     private let words: [String]
 
@@ -44,7 +44,7 @@ struct TuneCommand: PolicyCommand {
         let time = try arguments.nanoseconds("--chunk-time") ?? 500_000_000
         judge = TuneResult.Judge(
             chunkSeconds: Double(time) / 1e9, memoryLimit: Int64(configuration.memoryLimit))
-        reportFile = arguments.value("--report")
+        report = try ReportFile(from: arguments)
         words = ["tune", "--json"] + arguments.words(without: ["--json", "--sizes", "--report"])
     }
 
@@ -60,25 +60,24 @@ struct TuneCommand: PolicyCommand {
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let migrator = try input.migrator(policies)
-        let plan = try migrator.plan(configuration)
-        if let refusal = plan.refusals.first { throw refusal }
-        var result = TuneResult(store: input.store.filePath, sample: sample, judge: judge)
-        if plan.isUpToDate {
-            result.note = "The store has the target version already: there is nothing to tune."
-        } else if plan.steps.allSatisfy({ $0.mode == "inPlace" }) {
-            result.note =
-                "The store is migrated in place, in one transaction: it has no chunks, so there is nothing to tune."
-        } else if let size = sizes.first, sizes.count == 1 {
-            result.runs = [try measure(size, by: migrator, on: console)]
-        } else if let code = try measureEach(into: &result, on: console) {
-            return code
+        try report.written(.tune, of: input.store.filePath) {
+            let migrator = try input.migrator(policies)
+            let plan = try migrator.plan(configuration)
+            if let refusal = plan.refusals.first { throw refusal }
+            var result = TuneResult(store: input.store.filePath, sample: sample, judge: judge)
+            if plan.isUpToDate {
+                result.note = "The store has the target version already: there is nothing to tune."
+            } else if plan.steps.allSatisfy({ $0.mode == .inPlace }) {
+                result.note =
+                    "The store is migrated in place, in one transaction: it has no chunks, so there is nothing to tune."
+            } else if let size = sizes.first, sizes.count == 1 {
+                result.runs = [try measure(size, by: migrator, on: console)]
+            } else if let failure = try measureEach(into: &result, on: console) {
+                return failure
+            }
+            console.result(result.json, text: result.text(width:))
+            return (result.json, .success)
         }
-        if let reportFile, !result.runs.isEmpty {
-            try FileLayer().replace(reportFile, with: Array(TunePage(result: result).text.utf8))
-        }
-        console.result(result.json, text: result.text(width:))
-        return .success
     }
 
     // MARK: Measuring
@@ -94,8 +93,10 @@ struct TuneCommand: PolicyCommand {
 
     /// Each size in a process of its own, since a process has one peak of memory.
     ///
-    /// - Returns: The exit code of a process that failed; why stands in what it printed, which is handed on.
-    private func measureEach(into result: inout TuneResult, on console: Console) throws -> ExitCode? {
+    /// - Returns: What a process that failed printed, which is handed on, and its exit code.
+    private func measureEach(
+        into result: inout TuneResult, on console: Console
+    ) throws -> (members: [(String, JSON)], code: ExitCode)? {
         try warmUp()
         for (index, size) in sizes.enumerated() {
             console.note("chunks of \(Quantity.grouped(Int64(size))) rows (\(index + 1) of \(sizes.count))")
@@ -106,7 +107,11 @@ struct TuneCommand: PolicyCommand {
             let code = child.wait()
             guard code == 0 else {
                 try tellFailure(lines, on: console)
-                return code.flatMap { ExitCode(rawValue: $0) } ?? .failed
+                let printed = JSON.read(Array(lines.joined(separator: "\n").utf8)) ?? .null
+                return (
+                    [("store", .string(result.store)), ("error", printed["error"])],
+                    code.flatMap { ExitCode(rawValue: $0) } ?? .failed
+                )
             }
             result.runs.append(try TuneResult.Run(from: lines))
         }

@@ -46,8 +46,8 @@ package struct TuneResult {
         init(chunkRows: Int, _ report: RehearsalReport) {
             self.init(
                 chunkRows: chunkRows, rows: report.rows, rowsPerSecond: report.rowsPerSecond,
-                peakResidentBytes: report.peakResidentBytes, longestChunkSeconds: report.longestChunkSeconds,
-                worstLostSeconds: report.longestUnitSeconds)
+                peakResidentBytes: report.peakResidentBytes, longestChunkSeconds: report.longestChunk.inSeconds,
+                worstLostSeconds: report.longestUnit.inSeconds)
         }
 
         /// Reads what a process of one size printed.

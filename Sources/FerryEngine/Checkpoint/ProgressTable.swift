@@ -4,7 +4,7 @@ internal import FerrySQLite
 
 /// The record of finished units, in the destination itself, so that it is committed together with the rows.
 ///
-/// A unit's `mark` is a watermark that only the one who wrote it can interpret: for a walk over keys, the last key that
+/// A unit's `mark` is a watermark that only the unit itself can interpret: for a walk over keys, the last key that
 /// is done. The row named `""` counts all units and remembers which of them last wrote to the scratch database.
 struct ProgressTable {
     private let connection: Connection

@@ -116,6 +116,7 @@ struct RunDatabase {
     private func openSource() throws -> Connection {
         let connection = try Connection(
             path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        connection.onStatement = run.options.onStatement
         try attachSource(to: connection)
         try connection.execute(
             "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Self.readerCache)")
@@ -126,6 +127,7 @@ struct RunDatabase {
     private func connect() throws -> Connection {
         let connection = try Connection(
             path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+        connection.onStatement = run.options.onStatement
         try connection.syncFully()
         return connection
     }
@@ -133,7 +135,8 @@ struct RunDatabase {
     private func configure(_ connection: Connection) throws {
         // Zeroing what is deleted would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
-        try connection.execute("PRAGMA temp_store = FILE; PRAGMA temp.journal_mode = OFF")
+        try connection.execute("PRAGMA temp_store = FILE")
+        try connection.keepNoJournal(in: "temp")
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")

@@ -7,8 +7,8 @@ internal import FerrySQLite
 ///
 /// Where the keys have no gap, arithmetic gives the boundaries. Else they come from the keys that are there, so that a
 /// range holds exactly that many rows however sparse they are. Walking over those keys reads every page once more, so
-/// one who counts what he carries takes as many keys as he wants rows first (``guess(after:rows:)``), and then the next
-/// range of what is missing.
+/// an executor that counts what it carries first takes as many keys as it wants rows (``guess(after:rows:)``), and then
+/// the next range of what is missing.
 struct KeyRanges {
     private let probe: Statement
     private let rest: Statement

@@ -52,6 +52,8 @@ struct CarriedObjectsPhase {
 
     private func carry(_ table: CarriedTable, by statement: String? = nil) throws {
         let unit = "carry:rows:\(table.name)"
+        // Also in a run that goes on behind the beginning: the tables of a virtual one are written directly.
+        if table.sql == nil { context.connection.allowSchemaWrites() }
         try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
             if let sql = table.sql {
                 try context.connection.execute(sql)

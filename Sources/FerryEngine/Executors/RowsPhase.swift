@@ -22,6 +22,10 @@ struct RowsPhase {
 
     /// Prepares what all mappings read and write, so that no text fails once there are rows.
     private func checkStatements() throws {
+        let hook = context.connection.onStatement
+        // What is prepared here is not what runs.
+        context.connection.onStatement = nil
+        defer { context.connection.onStatement = hook }
         for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
             let statements = RowStatements(context: context, mapping: plan.mapping)
             // They call functions that count keys, which each mapping makes known anew when its rows begin.

@@ -15,7 +15,7 @@ struct InPlaceChecks {
     let destination: StoreLayout
     let plan: InPlacePlan
     let connection: Connection
-    /// What was wrong with the store before, as far as anybody has looked.
+    /// What was wrong with the store before; nil where the scan was left out.
     let damage: [StoreDamage]?
 
     /// What is known of the old version.

@@ -4,7 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Rows of no entity that anybody knows, which stay in their tables as they are.
+/// Rows whose entity no model version knows, which stay in their tables as they are.
 ///
 /// They can stay where their table does, and where their number does not come to mean an entity of the new version.
 struct KeptStrangers {

@@ -11,9 +11,12 @@ struct SchemaRehearsal {
 
     /// Makes every table, index, view and trigger of a store anew.
     ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - path: Where the new one is made.
     /// - Throws: ``DatabaseError`` for what cannot be made here (a module or collation of the app's).
-    init(of store: Connection) throws {
-        connection = try Connection(path: ":memory:", mode: .create)
+    init(of store: Connection, at path: String = ":memory:") throws {
+        connection = try Connection(path: path, mode: .create)
         connection.allowSchemaWrites()
         try FunctionRegistry.register(on: connection)
         try ExternalContents(folder: "").register(on: connection)

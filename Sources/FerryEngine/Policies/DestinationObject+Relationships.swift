@@ -163,7 +163,7 @@ extension DestinationObject {
         if let place = writer.places[column] { set(value, at: place) }
     }
 
-    /// Both sides of a one-to-one hold a key: who is left alone by a new pair lets go of its partner.
+    /// Both sides of a one-to-one hold a key: an object that a new pair leaves alone lets go of its partner.
     private func letGoOfPartners(_ relationship: Relationship, newPartner: DestinationObject?) throws {
         guard let inverse = relationship.inverseName,
             case .foreignKey(let table, let column, let entityColumn, _)? = manager.context.destination.storage(

@@ -17,7 +17,7 @@ final class SourceRow {
     private let bindings: [CellBinding]
     private let insert: Statement
 
-    /// What is computed while reading, unless that fails: the error belongs to who needs the value.
+    /// What is computed while reading, unless that fails: the error belongs to the use of the value.
     private struct EvaluatedColumn {
         var place: Int
         var cell: Int

@@ -5,7 +5,7 @@ internal import FerryStore
 
 /// Gives every object its position in an ordered relationship where the source lacks some.
 ///
-/// Who has no position comes first, as Core Data shows it; groups that are complete keep theirs.
+/// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs.
 struct MissingPositions {
     let context: StepContext
     let assignment: RelationshipAssignments.Assignment

@@ -56,7 +56,7 @@ struct SettlingStatements {
                 """, parameters: parameters)
     }
 
-    /// Both sides of a one-to-one hold a key: the side that was filled decides, and who was not chosen lets go.
+    /// Both sides of a one-to-one hold a key: the side that was filled decides, and an object that was not chosen lets go.
     private func mirror(table: String, column: String, entityColumn: String?) -> [RowStatements.SQL] {
         let relationship = assignment.relationship
         guard let inverse = relationship.inverseName,

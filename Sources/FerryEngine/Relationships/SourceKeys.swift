@@ -26,7 +26,7 @@ struct SourceKeys {
     private let model: ManagedObjectModel
 
     /// - Parameters:
-    ///   - assignments: Who fills which relationship.
+    ///   - assignments: What fills each relationship.
     ///   - step: The step.
     ///   - source: The source's actual layout.
     ///   - destination: The new store's layout.

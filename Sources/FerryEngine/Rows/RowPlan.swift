@@ -16,9 +16,9 @@ struct RowPlan {
 
     /// When the values of expressions are computed.
     enum Evaluation {
-        /// By the one who reads, for each row that the filter lets through.
+        /// By the reader, for each row that the filter lets through.
         case whileReading
-        /// By the one who reads as far as that goes, and by the one who needs a value otherwise: where the policy must
+        /// By the reader as far as that goes, and otherwise by the writer when it needs a value: where the policy must
         /// be asked, and where it fails. The row has all attributes of the source object, and its first cells are
         /// numbered like the columns that are read.
         case aheadOfPolicy

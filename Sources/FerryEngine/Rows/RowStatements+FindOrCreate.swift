@@ -98,7 +98,7 @@ extension RowStatements {
             number: try context.destinationNumber(of: mapping), columns: columns)
     }
 
-    /// Who finds the mapping's objects: a row whose values are too large for its chunk is carried by itself.
+    /// What finds the mapping's objects: a row whose values are too large for its chunk is carried by itself.
     enum LookupUse: Int { case rows, largeRows }
 
     /// A number that no other lookup on the connection has.

@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// The rows of one entity mapping, range after range, for the one who writes them.
+/// The rows of one entity mapping, range after range, on their way to the writer.
 ///
 /// Where the source alone is read, another thread reads on a connection of its own and runs ahead, also into the next
 /// range while this one is committed. What it found there is not looked at before its range has come, an error

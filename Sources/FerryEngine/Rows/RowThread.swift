@@ -1,9 +1,8 @@
 internal import Dispatch
 internal import FerryBase
 internal import FerrySQLite
-internal import Foundation
 
-/// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the one who writes them.
+/// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the thread that writes them.
 ///
 /// It has a fixed number of buffers, so that what it holds does not grow with the rows. A row that is larger than a
 /// buffer is handed over alone, and only when no other is on its way.
@@ -70,11 +69,11 @@ final class RowThread: @unchecked Sendable {
     // MARK: The writer
 
     /// Orders the rows of a range; the ones ordered before were taken to their end.
+    ///
+    /// - Throws: ``FerryError`` when the system makes no thread.
     func read(low: Int64, high: Int64) throws {
         if !hasStarted {
-            let thread = Thread { [self] in run() }
-            thread.name = "ferry.rows"
-            thread.start()
+            try WorkThread.start("ferry.rows") { [self] in run() }
             hasStarted = true
         }
         order = .read(low: low, high: high)

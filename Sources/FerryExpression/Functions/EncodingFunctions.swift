@@ -26,7 +26,7 @@ extension ScalarFunction {
         toData("ferry_data_from_base64", "dataFromBase64:") { Data(base64Encoded: Data($0)).map { Array($0) } },
         toData("ferry_data_from_text", "dataFromText:") { Array($0) },
         ofData("ferry_text_from_data", "textFromData:") { data, result throws(FerryError) in
-            guard String(validating: data, as: UTF8.self) != nil else {
+            guard String(utf8: data) != nil else {
                 throw .row("textFromData:", "was given data that is no UTF-8")
             }
             result.set(text: data)

@@ -88,7 +88,7 @@ extension FunctionValue {
     /// A text argument as a string, or nil when it is null.
     func string(_ title: String) throws(FerryError) -> String? {
         guard let bytes = try text(title) else { return nil }
-        guard let string = String(validating: bytes, as: UTF8.self) else {
+        guard let string = String(utf8: bytes) else {
             throw .row(title, "was given text that is no valid UTF-8")
         }
         return string

@@ -186,10 +186,9 @@ package struct ComputationProgram {
             let count = try number()
             guard count <= UInt64(bytes.count - place) else { throw damaged }
             defer { place += Int(count) }
-            guard
-                let text = String(
-                    validating: UnsafeRawBufferPointer(rebasing: bytes[place..<place + Int(count)]), as: UTF8.self)
-            else { throw damaged }
+            guard let text = String(utf8: UnsafeRawBufferPointer(rebasing: bytes[place..<place + Int(count)])) else {
+                throw damaged
+            }
             return text
         }
     }

@@ -20,12 +20,7 @@ struct JSONMappingFile {
         _ bytes: [UInt8], name: String, path: String, extended: (String) throws(FerryError) -> MappingModel
     ) throws(FerryError) -> MappingModel {
         let file = fileName(of: path)
-        let root: JSONCursor
-        do {
-            root = JSONCursor(file: file, path: "", node: try JSONTokenizer.parse(bytes))
-        } catch {
-            throw FerryError(.badMapping, "\(file):\(error.line): this is not JSON: \(error.message).")
-        }
+        let root = try JSONCursor(bytes, of: file, code: .badMapping)
         let members = try root.members(allowing: keys)
         if let version = members["ferry"] {
             guard case .number(let text) = version.node.value, text == "\(formatVersion)" else {

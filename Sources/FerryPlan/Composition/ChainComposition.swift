@@ -7,7 +7,7 @@ struct ChainComposition {
 
     /// - Parameters:
     ///   - singles: One step for each edge of the chain.
-    ///   - executor: Who carries the rows of a composed step.
+    ///   - executor: What carries the rows of a composed step.
     ///   - composes: Whether what can be one becomes one; otherwise only the modes are those of the composed chain.
     init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
         var groups: [[StepPlan]] = []

@@ -1,6 +1,6 @@
 internal import FerryModel
 
-/// What a store's schema holds, sorted by who made it.
+/// What a store's schema holds, sorted by what made it.
 package struct StoreObjects: Sendable {
     /// Tables that Core Data made for an earlier version of the model.
     package private(set) var leftoverTables: [String] = []

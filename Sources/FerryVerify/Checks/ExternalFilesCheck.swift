@@ -14,7 +14,8 @@ struct ExternalFilesCheck: Check {
 
     func run(in context: VerificationContext) throws {
         let files = FileLayer()
-        let folder = ExternalData.folder(forStore: context.verification.destinationPath)
+        let verification = context.verification
+        let folder = verification.externalFolder ?? ExternalData.folder(forStore: verification.destinationPath)
         for (key, column) in context.destination.attributeColumns.sorted(by: { $0.key < $1.key })
         where context.destination.attribute(key)?.allowsExternalStorage == true {
             let table = try context.destinationTable(of: key.entity).name

@@ -41,13 +41,17 @@ struct Walkers {
         _ parts: [CheckPart], beside: (_ look: @escaping () throws -> Void) throws -> Void,
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
-        let queue = PartQueue(parts, walkers: min(count, parts.count))
-        for _ in 0..<min(count, parts.count) {
-            let thread = Thread { [makeContext] in queue.work(makeContext) }
-            thread.name = "ferry.verify"
-            // Expressions are evaluated as deep as on the main thread.
-            thread.stackSize = 8 << 20
-            thread.start()
+        let walkers = min(count, parts.count)
+        let queue = PartQueue(parts, walkers: walkers)
+        for walker in 0..<walkers {
+            do {
+                try WorkThread.start("ferry.verify") { [makeContext] in queue.work(makeContext) }
+            } catch {
+                guard walker > 0 else { throw error }
+                // Those that have begun do the work of the others.
+                queue.lose(walkers - walker)
+                break
+            }
         }
         var (failures, thrown): ([Int: any Error], (any Error)?) = ([:], nil)
         func process(_ index: Int, _ result: Result<Event, any Error>) throws {
@@ -96,6 +100,14 @@ private final class PartQueue: @unchecked Sendable {
     init(_ parts: [CheckPart], walkers: Int) {
         self.parts = parts
         state = State(walkers: walkers)
+    }
+
+    /// Counts walkers no more that could not be begun.
+    func lose(_ walkers: Int) {
+        condition.withLock {
+            state.walkers -= walkers
+            condition.signal()
+        }
     }
 
     /// Begins no further part.

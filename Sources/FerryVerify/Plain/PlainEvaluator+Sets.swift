@@ -134,7 +134,7 @@ extension PlainEvaluator {
             return .null
         }
         guard case .integer(let many) = count, many > 0 else { throw PlainFailure("random: needs a number above 0") }
-        return .integer(Int64((UInt128(bits) * UInt128(many)) >> 64))
+        return .integer(Int64(bits.multipliedFullWidth(by: UInt64(many)).high))
     }
 }
 

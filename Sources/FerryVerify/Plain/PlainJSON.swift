@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// A JSON value, parsed in the plainest way: one pass over the bytes, strict by RFC 8259, into a tree.
 package indirect enum PlainJSON: Sendable, Hashable {
     case null
@@ -25,7 +27,7 @@ package indirect enum PlainJSON: Sendable, Hashable {
     /// - Throws: ``Invalid``.
     package init(_ bytes: [UInt8]) throws(Invalid) {
         // Checked first, so that the parser may look at single bytes.
-        guard String(validating: bytes, as: UTF8.self) != nil else { throw Invalid(offset: 0) }
+        guard String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
         var parser = PlainJSONParser(bytes: bytes)
         self = try parser.document()
     }

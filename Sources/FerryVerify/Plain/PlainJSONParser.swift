@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// Reads one JSON document; containers are kept on a stack of its own, so that depth costs no call stack.
 struct PlainJSONParser {
     /// A container that is not closed yet.
@@ -142,7 +144,7 @@ struct PlainJSONParser {
             units.append(try codeUnit())
         }
         // A lone surrogate is no character.
-        guard let text = String(validating: units, as: UTF16.self) else { throw PlainJSON.Invalid(offset: offset) }
+        guard let text = String(utf16: units) else { throw PlainJSON.Invalid(offset: offset) }
         result += Array(text.utf8)
     }
 

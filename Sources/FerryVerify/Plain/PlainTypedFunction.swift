@@ -37,7 +37,7 @@ enum PlainTypedFunction {
             return .blob(Array(data))
         case "dataFromText:": return .blob(Array(try text(arguments[0]).utf8))
         case "textFromData:":
-            guard let text = String(validating: try data(arguments[0]), as: UTF8.self) else {
+            guard let text = String(utf8: try data(arguments[0])) else {
                 throw PlainFailure("data is no UTF-8")
             }
             return .string(text)

@@ -101,7 +101,9 @@ struct RouteFolder {
     }
 
     func execute(_ sql: String, on store: String = "App.sqlite") throws {
-        try Connection(path: folder.file(store), mode: .readWrite).execute(sql)
+        let connection = try Connection(path: folder.file(store), mode: .readWrite)
+        connection.allowSchemaWrites()
+        try connection.execute(sql)
     }
 
     func count(_ sql: String, in store: String = "App.sqlite") throws -> Int64 {

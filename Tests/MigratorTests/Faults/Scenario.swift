@@ -8,9 +8,9 @@ import TestSupport
 struct Scenario {
     enum Kind: String, CaseIterable {
         /// `inPlace` leaves WAL mode for its transaction, as large stores do; `inPlaceByLog` does not.
-        /// `unchangedToOutput` copies a store that is at its target.
+        /// `unchangedToOutput` copies a store that is at its target. `staged` has hooks that write between steps.
         case copy, copyToOutput, inPlace, inPlaceByLog, inPlaceToOutput, mixed, mixedToOutput, policies, snapshot,
-            rollback, unchangedToOutput
+            rollback, unchangedToOutput, staged
     }
 
     let kind: Kind
@@ -45,6 +45,15 @@ struct Scenario {
             let mixed = try MixedMigration(form: form)
             (folder, store) = (mixed.folder, mixed.store)
             command = { _ = try mixed.migrator(files: $0).migrate($1) }
+        case .staged:
+            let mixed = try MixedMigration(form: form)
+            (folder, store) = (mixed.folder, mixed.store)
+            command = { files, configuration in
+                var configuration = configuration
+                configuration.willMigrate = { try Self.look($0, files.faults) }
+                configuration.didMigrate = { try Self.change($0, files.faults) }
+                _ = try mixed.migrator(files: files).migrate(configuration)
+            }
         case .policies:
             let small = try SmallMigration(form: form, hasPolicy: true)
             (folder, store) = (small.folder, small.store)
@@ -62,6 +71,22 @@ struct Scenario {
             for file in StoreFileNames(store).all { try FileLayer().removeIfPresent(file) }
             try TinyStore.make(store, title: "new", form: form)
             command = { files, _ in _ = try StoreFiles(URL(fileURLWithPath: store), files: files).rollback() }
+        }
+    }
+
+    /// A hook that finds another store than the first time ends in another one than a whole run.
+    private static func change(_ stage: MigrationStage, _ faults: FaultPlan?) throws {
+        let vfs = try VFS(temporaryFolder: nil, faults: faults)
+        let connection = try Connection(path: stage.store.path, mode: .readWrite, vfs: vfs)
+        try connection.execute("UPDATE ZBOOK SET ZCOPIES = 3 * ZCOPIES + 1 WHERE Z_PK % 2 = 1")
+        try connection.execute("UPDATE ZBOOK SET ZCOPIES = 5 * ZCOPIES + \(stage.number) WHERE Z_PK % 3 = 1")
+    }
+
+    private static func look(_ stage: MigrationStage, _ faults: FaultPlan?) throws {
+        let vfs = try VFS(temporaryFolder: nil, faults: faults)
+        let connection = try Connection(path: stage.store.path, mode: .readOnly, vfs: vfs)
+        guard try connection.value("SELECT count(*) FROM ZBOOK") == .integer(12) else {
+            throw FerryError(.internalError, "The hook does not find the rows.")
         }
     }
 

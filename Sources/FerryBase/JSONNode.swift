@@ -1,8 +1,8 @@
 /// A value of a JSON text, with the line where it begins.
 ///
-/// Foundation's readers keep neither lines nor repeated keys, and a mapping file is written by hand.
-struct JSONNode {
-    enum Value {
+/// Foundation's readers keep neither lines nor repeated keys, and files for Ferry are written by hand.
+package struct JSONNode: Sendable {
+    package enum Value: Sendable {
         case null
         case boolean(Bool)
         /// As written, so that a whole number stays one.
@@ -12,14 +12,14 @@ struct JSONNode {
         case object([Member])
     }
 
-    struct Member {
-        var key: String
-        var line: Int
-        var value: JSONNode
+    package struct Member: Sendable {
+        package let key: String
+        package let line: Int
+        package let value: JSONNode
     }
 
-    var value: Value
-    var line: Int
+    package let value: Value
+    package let line: Int
 
     /// What a reader calls this kind of value.
     var kind: String {
@@ -35,14 +35,14 @@ struct JSONNode {
 }
 
 /// Why a text is not JSON, and on which line.
-struct JSONSyntaxError: Error {
-    var line: Int
-    var message: String
+package struct JSONSyntaxError: Error {
+    package let line: Int
+    package let message: String
 }
 
 extension JSONNode {
     /// A scalar as JSON writes it; nil for arrays and objects.
-    var scalarText: String? {
+    package var scalarText: String? {
         switch value {
         case .null: "null"
         case .boolean(let flag): flag ? "true" : "false"
@@ -52,12 +52,16 @@ extension JSONNode {
         }
     }
 
-    static func quoted(_ text: String) -> String {
+    /// A string as JSON writes it.
+    package static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"": quoted += "\\\""
             case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
             case "\0"..<" ":
                 let digits = String(scalar.value, radix: 16)
                 quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

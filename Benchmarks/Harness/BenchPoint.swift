@@ -1,5 +1,5 @@
 /// One place of a case's sweep: how much data, and what is varied.
-package struct Point: Sendable, Hashable, Codable {
+package struct BenchPoint: Sendable, Hashable, Codable {
     /// Empty where a case has one point only.
     package var label: String
     package var rows: Int

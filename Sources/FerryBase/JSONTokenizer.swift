@@ -1,6 +1,6 @@
 /// Reads one JSON text (RFC 8259), keeping lines and repeated keys.
-struct JSONTokenizer {
-    /// Far more than a mapping file needs, and little enough for the stack.
+package struct JSONTokenizer {
+    /// Far more than a file that is written by hand needs, and little enough for the stack.
     private static let deepest = 64
 
     private let bytes: [UInt8]
@@ -10,8 +10,8 @@ struct JSONTokenizer {
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// - Throws: ``JSONSyntaxError`` with the line of the first byte that does not fit.
-    static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+    package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
+        guard let text = String(utf8: bytes) else {
             throw JSONSyntaxError(line: 1, message: "the text is not UTF-8")
         }
         var tokenizer = JSONTokenizer(Array(text.utf8))

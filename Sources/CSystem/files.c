@@ -1,0 +1,116 @@
+// What glibc declares beyond POSIX.
+#define _GNU_SOURCE
+
+#include "CSystem.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#ifdef __linux__
+#include <sys/statvfs.h>
+#else
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+
+int64_t ferry_free_bytes(const char *path) {
+    uint64_t blocks, size;
+    int result;
+#ifdef __linux__
+    struct statvfs volume;
+    do result = statvfs(path, &volume);
+    while (result != 0 && errno == EINTR);
+    blocks = volume.f_bavail;
+    size = volume.f_frsize;
+#else
+    // Not statvfs: its numbers of blocks have 32 bits there, too few for volumes of 16 TiB and more.
+    struct statfs volume;
+    do result = statfs(path, &volume);
+    while (result != 0 && errno == EINTR);
+    blocks = volume.f_bavail;
+    size = volume.f_bsize;
+#endif
+    if (result != 0) return -1;
+    uint64_t bytes;
+    return __builtin_mul_overflow(blocks, size, &bytes) || bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
+int ferry_sync(int descriptor) {
+#ifdef __APPLE__
+    // fsync leaves the bytes in the drive's cache there. Only a volume that does not know the full one gets by with it:
+    // any other failure is one of the disk.
+    if (fcntl(descriptor, F_FULLFSYNC) != -1) return 0;
+    if (errno != ENOTSUP && errno != ENOTTY && errno != EINVAL) return -1;
+#endif
+    return fsync(descriptor);
+}
+
+// A file may name any year: the numbers only have to differ where the times do, so that too large ones may wrap.
+static int64_t nanoseconds(struct timespec time) {
+    return (int64_t)((uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec);
+}
+
+int64_t ferry_modified(const struct stat *info) {
+#ifdef __APPLE__
+    return nanoseconds(info->st_mtimespec);
+#else
+    return nanoseconds(info->st_mtim);
+#endif
+}
+
+int64_t ferry_changed(const struct stat *info) {
+#ifdef __APPLE__
+    return nanoseconds(info->st_ctimespec);
+#else
+    return nanoseconds(info->st_ctim);
+#endif
+}
+
+void *ferry_open_folder(const char *path) { return opendir(path); }
+
+const char *ferry_next_name(void *folder, int *kind) {
+    errno = 0;
+    const struct dirent *entry = readdir(folder);
+    if (entry == NULL) return NULL;
+    *kind = entry->d_type == DT_UNKNOWN ? -1 : entry->d_type == DT_DIR;
+    return entry->d_name;
+}
+
+void ferry_close_folder(void *folder) { (void)closedir(folder); }
+
+#ifdef __APPLE__
+/// Takes away what cloning carries over besides the content, so that a copy is the same on every system.
+static int strip(const char *path, mode_t mode) {
+    // Flags first: an immutable file lets nothing else be changed.
+    if (chflags(path, 0) != 0 && errno != ENOTSUP) return -1;
+    // What makes room for all the names; a file whose names do not fit has a list of its own in `names`.
+    ssize_t size = listxattr(path, NULL, 0, 0);
+    if (size > 0) {
+        char *names = malloc((size_t)size);
+        if (names == NULL) return -1;
+        size = listxattr(path, names, (size_t)size, 0);
+        for (ssize_t place = 0; place < size; place += (ssize_t)strlen(names + place) + 1) {
+            // What only the system sets stays.
+            (void)removexattr(path, names + place, 0);
+        }
+        free(names);
+    }
+    if (size < 0 && errno != ENOTSUP) return -1;
+    return chmod(path, mode);
+}
+
+int ferry_clone(const char *source, const char *destination, mode_t mode) {
+    // Without lists of access rights and without the owner, where the system knows how.
+    uint32_t flags = 0;
+#ifdef CLONE_NOOWNERCOPY
+    flags |= CLONE_NOOWNERCOPY;
+#endif
+    if (clonefile(source, destination, flags) != 0) return -1;
+    if (strip(destination, mode) == 0) return 0;
+    int saved = errno;
+    unlink(destination);
+    errno = saved;
+    return -1;
+}
+#endif

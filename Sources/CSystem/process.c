@@ -1,0 +1,157 @@
+// What glibc declares beyond POSIX.
+#define _GNU_SOURCE
+
+#include "CSystem.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef __APPLE__
+#include <TargetConditionals.h>
+#include <crt_externs.h>
+#include <mach-o/dyld.h>
+#include <mach/mach.h>
+#include <sys/sysctl.h>
+#else
+extern char **environ;
+#endif
+
+uint64_t ferry_uptime(void) {
+    struct timespec time = {0};
+#ifdef __APPLE__
+    // CLOCK_MONOTONIC counts sleep there, and does not on Linux.
+    clock_gettime(CLOCK_UPTIME_RAW, &time);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &time);
+#endif
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+int ferry_session(char *text, size_t size) {
+#ifdef __APPLE__
+    size_t count = size;
+    if (sysctlbyname("kern.bootsessionuuid", text, &count, NULL, 0) != 0 || count < 2) return -1;
+    text[count < size ? count : size - 1] = 0;
+    return 0;
+#else
+    int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -1;
+    ssize_t count = read(descriptor, text, size - 1);
+    close(descriptor);
+    if (count <= 0) return -1;
+    text[count] = 0;
+    text[strcspn(text, "\n")] = 0;
+    return 0;
+#endif
+}
+
+int ferry_terminal_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int64_t ferry_resident_bytes(void) {
+#ifdef __APPLE__
+    struct mach_task_basic_info information;
+    mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
+    kern_return_t result =
+        task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&information, &count);
+    return result == KERN_SUCCESS ? (int64_t)information.resident_size : -1;
+#else
+    int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -1;
+    char text[256];
+    ssize_t count = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    if (count <= 0) return -1;
+    text[count] = 0;
+    // The second number is resident pages.
+    char *rest;
+    (void)strtoll(text, &rest, 10);
+    long long pages = strtoll(rest, &rest, 10);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+#endif
+}
+
+/// What a new thread begins with.
+struct start {
+    void (*body)(void *);
+    void *context;
+    // As long as Linux lets it be.
+    char name[16];
+};
+
+static void *begin(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    // For debuggers and for `ps`; nothing depends on it.
+#ifdef __APPLE__
+    (void)pthread_setname_np(start.name);
+#else
+    (void)pthread_setname_np(pthread_self(), start.name);
+#endif
+    start.body(start.context);
+    return NULL;
+}
+
+int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), void *context) {
+    struct start *start = malloc(sizeof *start);
+    if (start == NULL) return ENOMEM;
+    *start = (struct start){body, context, {0}};
+    strncpy(start->name, name, sizeof start->name - 1);
+    pthread_attr_t attributes;
+    int code = pthread_attr_init(&attributes);
+    if (code == 0) {
+        pthread_t thread;
+        code = pthread_attr_setstacksize(&attributes, stack);
+        if (code == 0) code = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        if (code == 0) code = pthread_create(&thread, &attributes, begin, start);
+        pthread_attr_destroy(&attributes);
+    }
+    if (code != 0) free(start);
+    return code;
+}
+
+int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other) {
+#if defined(__APPLE__) && !TARGET_OS_OSX
+    // An app of a phone may not start programs; nor does Ferry's library.
+    (void)child, (void)program, (void)arguments, (void)descriptor, (void)target, (void)other;
+    return ENOSYS;
+#else
+    posix_spawn_file_actions_t actions;
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code != 0) return code;
+    if (descriptor >= 0) {
+        code = posix_spawn_file_actions_adddup2(&actions, descriptor, target);
+        if (code == 0) code = posix_spawn_file_actions_addclose(&actions, other);
+        if (code == 0) code = posix_spawn_file_actions_addclose(&actions, descriptor);
+    }
+#ifdef __APPLE__
+    // What a library may not name there.
+    char **environment = *_NSGetEnviron();
+#else
+    char **environment = environ;
+#endif
+    if (code == 0) code = posix_spawn(child, program, &actions, NULL, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+#endif
+}
+
+char *ferry_own_path(void) {
+#ifdef __APPLE__
+    char path[PATH_MAX];
+    uint32_t size = sizeof path;
+    if (_NSGetExecutablePath(path, &size) != 0) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    return realpath(path, NULL);
+#else
+    return realpath("/proc/self/exe", NULL);
+#endif
+}

@@ -1,0 +1,184 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+internal import FerryVerify
+
+/// The app's hooks before and after each step.
+///
+/// A hook is called again only where the call that it was part of ended before its return was recorded; it then finds
+/// the store as it found it the first time.
+extension MigrationRun {
+    /// Lets the app look at what a step begins with; it may not change it.
+    func callWillMigrate(
+        _ plan: MigrationPlan, _ number: Int, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        guard let hook = configuration.willMigrate, (record.migration?.begunStep ?? 0) < number else { return }
+        let store = number > 1 ? destination(ofStep: number - 1, in: folder) : place.store
+        try call(hook, "willMigrate", stage(plan, number, store))
+        if number > 1 {
+            guard try isUntouched(store, record.migration?.steps.last?.destination) else {
+                throw FerryError(
+                    .stageFailed,
+                    "The hook willMigrate of step \(number) has changed \(store). \(place.store) is as before.",
+                    remedy: "Change it in didMigrate of the step before, and begin the migration anew.")
+            }
+            try removeLog(of: store)
+        } else {
+            try record.checkSource(sourceGuard.fingerprint())
+        }
+        record.migration?.begunStep = number
+        try folder.save(record)
+        stop.unitIsDone()
+    }
+
+    /// Lets the app look at what a step has made, and change it.
+    func callDidMigrate(
+        _ plan: MigrationPlan, _ number: Int, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        guard let hook = configuration.didMigrate, record.migration?.steps.count == number,
+            record.migration?.steps[number - 1].isSeen != true
+        else { return }
+        let store = destination(ofStep: number, in: folder)
+        let usesLog = try usesLog(store)
+        // Damage that the store had all along is not the hook's.
+        let known =
+            record.migration?.findings.kept.isEmpty == false
+            ? try differences(of: store, plan.steps[number - 1], number, folder) : []
+        try call(hook, "didMigrate", stage(plan, number, store))
+        if try !isUntouched(store, record.migration?.steps[number - 1].destination) {
+            try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known, folder)
+        }
+        try removeLog(of: store)
+        try files.syncFile(store)
+        try files.syncFolder(folder.stepFolder(number))
+        record.migration?.steps[number - 1].isSeen = true
+        record.migration?.steps[number - 1].destination = FileState(try files.attributes(store))
+        try folder.save(record)
+        stop.unitIsDone()
+    }
+
+    /// Takes back a step whose result a hook was changing when the call ended: it is made anew, and the hook called again.
+    func takeBackStage(_ number: Int, _ record: inout RunRecord, _ folder: RunFolder) throws {
+        guard configuration.didMigrate != nil, let steps = record.migration?.steps, steps.count == number,
+            steps[number - 1].isFinished, steps[number - 1].isSeen != true,
+            try !isUntouched(destination(ofStep: number, in: folder), steps[number - 1].destination)
+        else { return }
+        // First, so that a kill in between finds no result, and comes here again.
+        if try files.exists(folder.stepFolder(number)) { try files.removeTree(folder.stepFolder(number)) }
+        record.migration?.steps.removeLast()
+        try folder.save(record)
+    }
+
+    private func stage(_ plan: MigrationPlan, _ number: Int, _ store: String) -> MigrationStage {
+        let step = plan.steps[number - 1]
+        return MigrationStage(
+            number: number, count: plan.steps.count, from: step.versions.first ?? step.resolved.source.name,
+            to: step.versions.last ?? step.resolved.destination.name, store: Self.url(store))
+    }
+
+    private func call(_ hook: Configuration.StageHook, _ name: String, _ stage: MigrationStage) throws {
+        try stop.check()
+        do {
+            try hook(stage)
+        } catch is CancellationError {
+            throw FerryError.cancelled
+        } catch {
+            throw FerryError(
+                .stageFailed,
+                "The hook \(name) of step \(stage.number), from \(stage.from) to \(stage.to), has thrown an error. "
+                    + "\(place.store) is as before.",
+                remedy: "The error's cause says why; mend that and migrate again, which calls the hook again.",
+                cause: error)
+        }
+    }
+
+    // MARK: The store of a hook
+
+    /// Whether a store is, to the byte, what was recorded, and nothing beside it says otherwise.
+    private func isUntouched(_ store: String, _ recorded: FileState?) throws -> Bool {
+        guard try files.attributesIfPresent(store).map(FileState.init) == recorded else { return false }
+        let names = StoreFileNames(store)
+        for path in [names.log, names.journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
+        return true
+    }
+
+    private func removeLog(of store: String) throws {
+        let names = StoreFileNames(store)
+        for path in [names.log, names.index, names.journal] { try files.removeIfPresent(path) }
+    }
+
+    /// Brings what a hook has written into the store's main file, and looks whether it still is a store of its version.
+    private func take(
+        _ store: String, of step: StepPlan, _ number: Int, usesLog: Bool, but known: [VerificationSummary.Difference],
+        _ folder: RunFolder
+    ) throws {
+        let version = step.resolved.destination
+        do {
+            let connection = try Connection(
+                inPlace: store, memory: configuration.memory, vfs: vfs(folder.path), trace: configuration.trace)
+            let mode = usesLog ? "wal" : "delete"
+            guard try connection.pragma("journal_mode")?.text != "wal" || connection.checkpoint("TRUNCATE"),
+                try connection.setPragma("journal_mode", to: mode)?.text == mode
+            else { throw leftOpen(store, number) }
+            guard try StoreMetadata.read(from: connection).hashes == version.hashes else {
+                throw FerryError(
+                    .stageFailed,
+                    "The hook didMigrate of step \(number) has left \(store) with another version than "
+                        + "\(version.name). \(place.store) is as before.",
+                    remedy: "Change rows alone, and migrate again: the step is then made anew.")
+            }
+        } catch let error as DatabaseError where error.isBusy {
+            throw leftOpen(store, number)
+        }
+        let found = try differences(of: store, step, number, folder).filter { difference in
+            !known.contains {
+                ($0.check, $0.entity) == (difference.check, difference.entity) && $0.count >= difference.count
+            }
+        }
+        guard found.isEmpty else {
+            var summary = VerificationSummary(mode: configuration.verify)
+            summary.differences = found
+            throw FerryError(
+                .verificationFailed,
+                "The hook didMigrate of step \(number) has left \(store) with differences: "
+                    + "\(found.map(\.check).prefix(5).joined(separator: ", ")). \(place.store) is as before.",
+                remedy: "Mend the hook and migrate again: the step is then made anew.",
+                cause: VerificationDifferences(summary: summary))
+        }
+    }
+
+    /// What a store by itself is not as it must be; nothing where nothing is to be verified.
+    private func differences(
+        of store: String, _ step: StepPlan, _ number: Int, _ folder: RunFolder
+    ) throws -> [VerificationSummary.Difference] {
+        guard configuration.verify != .none else { return [] }
+        relay.begin(.verify, step: number)
+        let workFolder = folder.stepFolder(number) + "/stage"
+        if try files.exists(workFolder) { try files.removeTree(workFolder) }
+        try files.createDirectory(workFolder, mode: 0o700)
+        var verification = StoreVerification(
+            version: step.resolved.destination, path: store, isNew: false, isImmutable: true, workFolder: workFolder,
+            jobs: configuration.jobs, trace: configuration.trace, stop: stop)
+        verification.externalFolder = ExternalData.folder(forStore: place.store)
+        let found = VerificationSummary(try verification.run()).differences
+        try files.removeTree(workFolder)
+        return found
+    }
+
+    private func usesLog(_ store: String) throws -> Bool {
+        let input = try files.open(store)
+        var header = [UInt8](repeating: 0, count: DatabaseHeader.byteCount)
+        _ = try header.withUnsafeMutableBytes { try input.read(into: $0, at: 0) }
+        return DatabaseHeader(header)?.usesWriteAheadLog == true
+    }
+
+    private func leftOpen(_ store: String, _ number: Int) -> FerryError {
+        FerryError(
+            .stageFailed,
+            "The hook didMigrate of step \(number) has left \(store) open. \(place.store) is as before.",
+            remedy: "Close it before the hook returns, and migrate again: the step is then made anew.")
+    }
+}

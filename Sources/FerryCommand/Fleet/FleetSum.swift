@@ -1,0 +1,188 @@
+internal import FerryBase
+
+/// The reports of any number of migrations, summed; what it holds does not grow with them.
+package struct FleetSum: Sendable {
+    /// What is kept of one kind.
+    struct Tally: Sendable {
+        var stores: Int64 = 0
+        var rows: Int64 = 0
+        var seconds = 0.0
+        var resumed: Int64 = 0
+        /// The first stores of the kind, in the order in which they were read.
+        var examples: [String] = []
+    }
+
+    /// One store that took long.
+    struct Slow: Sendable {
+        var store: String
+        var seconds: Double
+        var rows: Int64
+    }
+
+    /// Outcomes and reasons are few words of Ferry's; a file with others must not fill the memory.
+    private static let mostKinds = 100
+    private static let mostExamples = 5
+    private static let mostSlow = 10
+    private static let other = "other"
+
+    private(set) var reports: Int64 = 0
+    private(set) var outcomes: [String: Tally] = [:]
+    /// By outcome and code of the error.
+    private(set) var reasons: [String: Tally] = [:]
+    private(set) var slowest: [Slow] = []
+    private(set) var peakResidentBytes: Int64?
+    /// Files that begin as a report, or are named like one, and hold none: what a killed process leaves.
+    private(set) var broken = Tally()
+    /// Other files.
+    private(set) var otherFiles: Int64 = 0
+
+    package init() {}
+
+    /// Takes one object of `migrate --json`, or that of several stores.
+    ///
+    /// - Returns: Whether it is one.
+    package mutating func take(_ report: JSON) -> Bool {
+        if case .array(let stores) = report["stores"] {
+            for store in stores { _ = take(store) }
+            return true
+        }
+        guard let outcome = report["outcome"].text, let store = report["store"].text else { return false }
+        let rows = Self.rows(report)
+        let seconds = max(0, report["wallSeconds"].number ?? 0) + max(0, report["earlierSeconds"].number ?? 0)
+        reports += 1
+        Self.add(store, to: &outcomes, outcome, rows, seconds, isResumed: report["resumed"].isTrue)
+        if let code = report["error"]["code"].text {
+            Self.add(store, to: &reasons, "\(outcome) \(code)", rows, seconds, isResumed: report["resumed"].isTrue)
+        }
+        if let peak = report["peakResidentBytes"].whole { peakResidentBytes = max(peak, peakResidentBytes ?? 0) }
+        if seconds > (slowest.count < Self.mostSlow ? 0 : slowest.last?.seconds ?? 0) {
+            slowest.append(Slow(store: store, seconds: seconds, rows: rows))
+            slowest.sort { ($1.seconds, $0.store) < ($0.seconds, $1.store) }
+            if slowest.count > Self.mostSlow { slowest.removeLast() }
+        }
+        return true
+    }
+
+    package mutating func takeBroken(_ path: String) {
+        broken.stores += 1
+        if broken.examples.count < Self.mostExamples { broken.examples.append(path) }
+    }
+
+    package mutating func takeOther() { otherFiles += 1 }
+
+    /// Objects that the store has now: what the last step wrote.
+    private static func rows(_ report: JSON) -> Int64 {
+        let mappings = report["entityMappings"].elements
+        let last = mappings.compactMap { $0["step"].whole }.max()
+        return mappings.filter { $0["step"].whole == last }.compactMap { $0["written"].whole }.clampedSum
+    }
+
+    private static func add(
+        _ store: String, to tallies: inout [String: Tally], _ kind: String, _ rows: Int64, _ seconds: Double,
+        isResumed: Bool
+    ) {
+        let kind = tallies[kind] == nil && tallies.count >= mostKinds ? other : String(kind.prefix(200))
+        var tally = tallies[kind] ?? Tally()
+        tally.stores += 1
+        tally.rows = [tally.rows, rows].clampedSum
+        tally.seconds += seconds
+        if isResumed { tally.resumed += 1 }
+        if tally.examples.count < mostExamples { tally.examples.append(store) }
+        tallies[kind] = tally
+    }
+
+    /// How many kinds and names are held, for tests.
+    package var held: (kinds: Int, names: Int) {
+        let tallies = Array(outcomes.values) + Array(reasons.values) + [broken]
+        return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count, +))
+    }
+
+    // MARK: Showing
+
+    private static let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]
+    static let words = ["upToDate": "up to date", "resumable": "stopped"]
+
+    /// What a person must look at comes first.
+    private var sorted: [(outcome: String, tally: Tally)] {
+        outcomes.map { (outcome: $0.key, tally: $0.value) }.sorted { one, next in
+            let places = [one, next].map { Self.order.firstIndex(of: $0.outcome) ?? Self.order.count }
+            return places[0] == places[1] ? one.outcome < next.outcome : places[0] < places[1]
+        }
+    }
+
+    private var sortedReasons: [(outcome: String, code: String, tally: Tally)] {
+        reasons.sorted { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { kind, tally in
+            let words = kind.split(separator: " ", maxSplits: 1).map(String.init)
+            return (words[0], words.count > 1 ? words[1] : "", tally)
+        }
+    }
+
+    var json: [(String, JSON)] {
+        [
+            ("reports", .integer(reports)), ("rows", .integer(outcomes.values.map(\.rows).clampedSum)),
+            ("seconds", .number(outcomes.values.map(\.seconds).reduce(0, +))),
+            ("peakResidentBytes", .integer(peakResidentBytes)),
+            (
+                "outcomes",
+                .array(
+                    sorted.map {
+                        .object([
+                            ("outcome", .string($0.outcome)), ("stores", .integer($0.tally.stores)),
+                            ("rows", .integer($0.tally.rows)), ("seconds", .number($0.tally.seconds)),
+                            ("resumed", .integer($0.tally.resumed)),
+                        ])
+                    })
+            ),
+            (
+                "reasons",
+                .array(
+                    sortedReasons.map {
+                        .object([
+                            ("outcome", .string($0.outcome)), ("code", .string($0.code)),
+                            ("stores", .integer($0.tally.stores)), ("examples", .strings($0.tally.examples)),
+                        ])
+                    })
+            ),
+            (
+                "slowest",
+                .array(
+                    slowest.map {
+                        .object([
+                            ("store", .string($0.store)), ("seconds", .number($0.seconds)), ("rows", .integer($0.rows)),
+                        ])
+                    })
+            ),
+            ("broken", .integer(broken.stores)), ("brokenExamples", .strings(broken.examples)),
+            ("otherFiles", .integer(otherFiles)),
+        ]
+    }
+
+    func text(width: Int) -> [String] {
+        var table = TextTable(
+            ["Outcome", "Stores", "Rows", "Time", "Gone on with"], [.left, .right, .right, .right, .right])
+        for (outcome, tally) in sorted {
+            table.add([
+                Self.words[outcome] ?? outcome, Quantity.grouped(tally.stores), Quantity.grouped(tally.rows),
+                Quantity.durationText(seconds: tally.seconds), Quantity.grouped(tally.resumed),
+            ])
+        }
+        var lines = ["\(reports.counting("report")) read."] + (table.isEmpty ? [] : [""] + table.lines(width: width))
+        if !reasons.isEmpty {
+            var reasons = TextTable(["Outcome", "Reason", "Stores", "For example"], [.left, .left, .right, .left])
+            for (outcome, code, tally) in sortedReasons {
+                reasons.add([
+                    Self.words[outcome] ?? outcome, code, Quantity.grouped(tally.stores), tally.examples.first ?? "",
+                ])
+            }
+            lines += [""] + reasons.lines(width: width)
+        }
+        if broken.stores > 0 {
+            lines += [
+                "",
+                "\(broken.stores.counting("file")) without a whole report, as a killed process leaves: "
+                    + broken.examples.joined(separator: ", "),
+            ]
+        }
+        return lines
+    }
+}

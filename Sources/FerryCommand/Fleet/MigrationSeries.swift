@@ -1,0 +1,57 @@
+internal import Ferry
+internal import FerryBase
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// Several stores, migrated one after another.
+struct MigrationSeries {
+    let migration: StoreMigration
+    let list: StoreList
+    let report: ReportPlace?
+
+    /// Migrates them all; a stop leaves those that come later as they are.
+    ///
+    /// - Returns: The worst exit code.
+    func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) throws -> ExitCode {
+        for (path, first) in list.repeated {
+            console.warn("\(path) is the same store as \(first): it is migrated once.")
+        }
+        let start = Clock.nanoseconds()
+        var told: [JSON] = []
+        var codes: [ExitCode] = []
+        var words: [String: Int64] = [:]
+        for (index, store) in list.stores.enumerated() {
+            console.say(Emphasis.heading.mark("\(store) (\(index + 1) of \(list.stores.count))"))
+            let budget = migration.configuration.budget.map { $0 - .nanoseconds(Clock.nanoseconds(since: start)) }
+            let outcome: StoreOutcome
+            if stop.isRequested || (index > 0 && budget.map { $0 <= .zero } == true) {
+                outcome = notBegun(store)
+            } else {
+                outcome = migration.of(store, budget: budget.map { max($0, .nanoseconds(1)) })
+                    .run(on: console, stop: stop, policies: policies)
+            }
+            outcome.tell(on: console)
+            console.say()
+            report?.write(outcome, of: store, on: console)
+            if console.isJSON { told.append(.object(outcome.members)) }
+            codes.append(outcome.code)
+            words[outcome.word, default: 0] += 1
+        }
+        let sum = words.sorted { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
+        console.result([("stores", .array(told))]) { _ in
+            ["\(Int64(list.stores.count).counting("store")): \(sum.joined(separator: ", "))."]
+        }
+        return ExitCode.worst(of: codes)
+    }
+
+    private func notBegun(_ store: String) -> StoreOutcome {
+        let error = FerryError(
+            .interrupted, "\(store) was not begun: the command had to stop before it.",
+            remedy: "Run the same command again.")
+        return StoreOutcome(MigrationFailure(error: error, plan: nil, store: URL(filePath: store)))
+    }
+}

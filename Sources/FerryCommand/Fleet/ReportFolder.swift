@@ -1,0 +1,46 @@
+internal import FerryBase
+
+/// A folder with the reports of many migrations, read file by file.
+struct ReportFolder {
+    let path: String
+    var files = FileLayer()
+
+    /// GNU parallel's folders are four deep; no symbolic link is followed, so that a circle ends by itself.
+    private static let mostDepth = 16
+    /// A report is as large as its models, not as its store.
+    private static let mostBytes: Int64 = 16 << 20
+
+    /// Adds what lies in the folder and in those below it.
+    ///
+    /// - Throws: `notFound`, `fileFailed`.
+    func add(to sum: inout FleetSum) throws {
+        if try !files.attributes(path).isDirectory { return try add(path, to: &sum) }
+        try add(folder: path, depth: 0, to: &sum)
+    }
+
+    private func add(folder: String, depth: Int, to sum: inout FleetSum) throws {
+        try files.forEachEntry(in: folder) { entry in
+            let child = folder + "/" + entry.name
+            if !entry.isDirectory {
+                try add(child, to: &sum)
+            } else if depth < Self.mostDepth {
+                try add(folder: child, depth: depth + 1, to: &sum)
+            }
+        }
+    }
+
+    private func add(_ path: String, to sum: inout FleetSum) throws {
+        guard try !files.isSymbolicLink(path), let there = try files.attributesIfPresent(path), there.isRegularFile
+        else { return sum.takeOther() }
+        // GNU parallel and Slurm name a process's output so; an empty one was killed before it could tell.
+        let isNamedSo = path.hasSuffix(".json") || path.hasSuffix("/stdout") || path.hasSuffix(".out")
+        let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
+        guard begin.starts(with: Array("{\n  \"ferry\": 1".utf8)) else {
+            if isNamedSo, there.size == 0 { sum.takeBroken(path) } else { sum.takeOther() }
+            return
+        }
+        guard there.size <= Self.mostBytes, let report = JSON.read(try files.read(path, limit: Int(Self.mostBytes)))
+        else { return sum.takeBroken(path) }
+        if !sum.take(report) { sum.takeOther() }
+    }
+}

@@ -1,0 +1,182 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+
+/// The entities in which two versions differ, as boxes with what differs in each.
+package struct DifferenceDrawing {
+    package enum Kind: String, Sendable, CaseIterable {
+        case changed, renamed, added, removed
+
+        /// Tells them apart without colour.
+        var sign: String {
+            switch self {
+            case .changed: "~"
+            case .renamed: "→"
+            case .added: "+"
+            case .removed: "−"
+            }
+        }
+    }
+
+    package struct Box: Sendable {
+        package var kind: Kind
+        /// Its name in the version that has it; of a renamed one the newer.
+        package var entity: String
+        package var title: String
+        package var lines: [String]
+        /// Entities to which a relationship leads that is new or changed.
+        package var related: [String] = []
+
+        package init(kind: Kind, entity: String, title: String, lines: [String], related: [String] = []) {
+            (self.kind, self.entity, self.title, self.lines, self.related) = (kind, entity, title, lines, related)
+        }
+    }
+
+    package let names: (from: String, to: String)
+    package let boxes: [Box]
+    /// Entities that are alike in both.
+    package let unchanged: Int
+
+    package init(names: (from: String, to: String), boxes: [Box], unchanged: Int) {
+        (self.names, self.boxes, self.unchanged) = (names, boxes, unchanged)
+    }
+
+    init(from source: ModelVersion, to destination: ModelVersion, names: (from: String, to: String)) {
+        let difference = ModelDifference(from: source.model, to: destination.model)
+        var groups: [(key: String, isRemoved: Bool, changes: [ModelDifference.Change])] = []
+        for change in difference.changes {
+            let isRemoved = change.kind == .entityRemoved
+            if let last = groups.last, last.key == change.entity, last.isRemoved == isRemoved {
+                groups[groups.count - 1].changes.append(change)
+            } else {
+                groups.append((change.entity, isRemoved, [change]))
+            }
+        }
+        let words = ChangeWords(source: source.model, destination: destination.model)
+        let boxes = groups.map { words.box($0.changes) }
+        let order = Kind.allCases
+        let sorted = boxes.enumerated().sorted {
+            (order.firstIndex(of: $0.element.kind) ?? 0, $0.offset)
+                < (order.firstIndex(of: $1.element.kind) ?? 0, $1.offset)
+        }
+        self.init(
+            names: names, boxes: sorted.map(\.element),
+            unchanged: destination.model.entities.count - boxes.count(where: { $0.kind != .removed }))
+    }
+
+    private var heading: String {
+        let counts = Kind.allCases.compactMap { kind -> String? in
+            let count = boxes.count { $0.kind == kind }
+            return count > 0 ? "\(count) \(kind.rawValue)" : nil
+        }
+        return (counts + ["\(unchanged) unchanged"]).joined(separator: ", ")
+    }
+
+    var json: [(String, JSON)] {
+        [
+            ("from", .string(names.from)), ("to", .string(names.to)),
+            (
+                "entities",
+                .array(
+                    boxes.map {
+                        .object([
+                            ("entity", .string($0.entity)), ("kind", .string($0.kind.rawValue)),
+                            ("lines", .strings($0.lines)),
+                        ])
+                    })
+            ), ("unchanged", .integer(unchanged)),
+        ]
+    }
+
+    // MARK: DOT
+
+    package var dot: String {
+        var lines = [
+            GraphCommand.Form.dot.sign, "digraph difference {",
+            "  label=\(DotText.quoted("\(names.from) → \(names.to): \(heading)"));",
+            "  node [shape=box, fontname=\"sans-serif\"];",
+        ]
+        for (index, box) in boxes.enumerated() {
+            let style =
+                switch box.kind {
+                case .added: "style=bold"
+                case .removed: "style=dashed"
+                case .renamed, .changed: "style=solid"
+                }
+            let text = DotText.leftLines(["\(box.kind.sign) \(box.title)"] + box.lines)
+            lines.append("  e\(index) [label=\(text), \(style)];")
+        }
+        for (from, to) in edges { lines.append("  e\(from) -> e\(to) [style=solid];") }
+        return (lines + ["}"]).joined(separator: "\n")
+    }
+
+    /// Relationships between two entities that are drawn, each pair once.
+    private var edges: [(from: Int, to: Int)] {
+        var places: [String: Int] = [:]
+        for (index, box) in boxes.enumerated() where places[box.entity] == nil || box.kind != .removed {
+            places[box.entity] = index
+        }
+        var seen: Set<[Int]> = []
+        var edges: [(from: Int, to: Int)] = []
+        for (index, box) in boxes.enumerated() {
+            for name in box.related {
+                guard let other = places[name], other != index,
+                    seen.insert([min(index, other), max(index, other)]).inserted
+                else { continue }
+                edges.append((index, other))
+            }
+        }
+        return edges
+    }
+
+    // MARK: SVG
+
+    private static let (top, boxWidth, gap, lineHeight) = (64.0, 270.0, 28.0, 16.0)
+    /// Characters that fit into a box.
+    private static let most = 40
+
+    /// The boxes in columns, each put where there is most room left; none overlaps another one.
+    package var layout: (boxes: [Rect], width: Double, height: Double) {
+        let columns = min(6, max(1, Int(Double(boxes.count).squareRoot().rounded(.up))))
+        var ends = [Double](repeating: Self.top, count: columns)
+        let rects = boxes.map { box in
+            let column = ends.indices.min { ends[$0] < ends[$1] } ?? 0
+            let height = 30 + Double(box.lines.count) * Self.lineHeight + 8
+            let rect = Rect(
+                x: 16 + Double(column) * (Self.boxWidth + Self.gap), y: ends[column], width: Self.boxWidth,
+                height: height)
+            ends[column] += height + Self.gap
+            return rect
+        }
+        let width = max(560, 16 + Double(columns) * (Self.boxWidth + Self.gap))
+        return (rects, width, (ends.max() ?? Self.top) + 8)
+    }
+
+    package var svg: String {
+        let layout = layout
+        var parts = [
+            Markup.element("title", [], "What changed from \(names.from) to \(names.to)"),
+            SVGText.label("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
+            SVGText.label("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
+        ]
+        // Behind the boxes, which hide what passes below them.
+        for (from, to) in edges {
+            let (one, other) = (layout.boxes[from], layout.boxes[to])
+            parts.append(
+                SVGText.curve(one.x + one.width / 2, one.middle, other.x + other.width / 2, other.middle))
+        }
+        for (box, rect) in zip(boxes, layout.boxes) {
+            parts += SVGText.box(
+                Rect(x: rect.x, y: rect.y, width: rect.width, height: rect.height), "", style: box.kind.rawValue)
+            let title = "\(box.kind.sign) \(box.title)"
+            parts.append(
+                SVGText.label(
+                    title, rect.x + 10, rect.y + 20, style: "font-weight:600", most: Self.most - 2))
+            for (index, line) in box.lines.enumerated() {
+                parts.append(
+                    SVGText.label(line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, most: Self.most))
+            }
+        }
+        return SVGText.document(width: layout.width, height: layout.height, parts)
+    }
+}

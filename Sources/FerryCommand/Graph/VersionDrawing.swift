@@ -1,0 +1,191 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+
+/// Model versions below each other, and what leads from one to another.
+package struct VersionDrawing {
+    package struct Version: Sendable {
+        package var name: String
+        package var isCurrent: Bool
+        package var entities: Int
+
+        package init(name: String, isCurrent: Bool, entities: Int) {
+            (self.name, self.isCurrent, self.entities) = (name, isCurrent, entities)
+        }
+    }
+
+    package struct Link: Sendable {
+        package enum Kind: String, Sendable {
+            /// A mapping can be inferred.
+            case inferred
+            /// Changes stand in the way of inferring one.
+            case none
+            /// Both have the same version hashes.
+            case equal
+            case mappingModel
+        }
+
+        package var from: Int
+        package var to: Int
+        package var kind: Kind
+        package var label: String
+
+        package init(from: Int, to: Int, kind: Kind, label: String) {
+            (self.from, self.to, self.kind, self.label) = (from, to, kind, label)
+        }
+    }
+
+    package let versions: [Version]
+    package let links: [Link]
+
+    package init(versions: [Version], links: [Link]) {
+        self.versions = versions
+        self.links = links
+    }
+
+    init(_ catalog: ModelCatalog, _ mappings: [MappingLink]) {
+        let found = catalog.versions
+        versions = found.map {
+            Version(
+                name: catalog.displayName(of: $0), isCurrent: $0.isCurrent, entities: $0.model.entities.count)
+        }
+        var links = zip(found, found.dropFirst()).enumerated().map { index, pair in
+            let (kind, label) = Self.way(from: pair.0, to: pair.1)
+            return Link(from: index, to: index + 1, kind: kind, label: label)
+        }
+        for mapping in mappings {
+            guard let from = found.firstIndex(where: { $0.path == mapping.source.path }),
+                let to = found.firstIndex(where: { $0.path == mapping.destination.path })
+            else { continue }
+            links.append(Link(from: from, to: to, kind: .mappingModel, label: mapping.mappingModel.name))
+        }
+        self.links = links
+    }
+
+    private static func way(from source: ModelVersion, to destination: ModelVersion) -> (Link.Kind, String) {
+        if source.hashes == destination.hashes { return (.equal, "same version hashes") }
+        let inferred = InferredMapping.infer(source: source, destination: destination)
+        let obstacles = Int64(inferred.obstacles.count)
+        if inferred.mappingModel == nil { return (.none, "\(obstacles.counting("change")) cannot be inferred") }
+        return (.inferred, "inferred, \(Int64(inferred.changes.count).counting("change"))")
+    }
+
+    var json: [(String, JSON)] {
+        [
+            (
+                "versions",
+                .array(
+                    versions.map {
+                        .object([
+                            ("name", .string($0.name)), ("current", .bool($0.isCurrent)),
+                            ("entities", .integer($0.entities)),
+                        ])
+                    })
+            ),
+            (
+                "links",
+                .array(
+                    links.map {
+                        .object([
+                            ("from", .string(versions[$0.from].name)), ("to", .string(versions[$0.to].name)),
+                            ("kind", .string($0.kind.rawValue)), ("label", .string($0.label)),
+                        ])
+                    })
+            ),
+        ]
+    }
+
+    // MARK: DOT
+
+    package var dot: String {
+        var lines = [
+            GraphCommand.Form.dot.sign, "digraph versions {", "  rankdir=TB;",
+            "  node [shape=box, fontname=\"sans-serif\"];",
+            "  edge [fontname=\"sans-serif\", fontsize=10];",
+        ]
+        for (index, version) in versions.enumerated() {
+            let style = version.isCurrent ? ", penwidth=2" : ""
+            lines.append(
+                "  v\(index) [label=\(DotText.quoted(version.name + (version.isCurrent ? " (current)" : "")))\(style)];"
+            )
+        }
+        for link in links {
+            let style =
+                switch link.kind {
+                case .inferred: "style=solid"
+                case .none: "style=dotted, arrowhead=none"
+                case .equal: "style=dashed, dir=both"
+                case .mappingModel: "style=bold, constraint=false"
+                }
+            lines.append("  v\(link.from) -> v\(link.to) [label=\(DotText.quoted(link.label)), \(style)];")
+        }
+        return (lines + ["}"]).joined(separator: "\n")
+    }
+
+    // MARK: SVG
+
+    /// Where everything stands; no two boxes touch.
+    package struct Layout {
+        package var versions: [Rect] = []
+        /// By the place of the link.
+        package var mappings: [Int: Rect] = [:]
+        package var width = 0.0
+        package var height = 0.0
+    }
+
+    private static let (top, pitch, boxHeight, gutter) = (56.0, 62.0, 32.0, 150.0)
+
+    package var layout: Layout {
+        var layout = Layout()
+        let width = Rect.width(of: versions.map { $0.name + ($0.isCurrent ? " (current)" : "") }, most: 340)
+        for index in versions.indices {
+            layout.versions.append(
+                Rect(x: 16, y: Self.top + Double(index) * Self.pitch, width: width, height: Self.boxHeight))
+        }
+        let mapped = links.indices.filter { links[$0].kind == .mappingModel }
+        let middles = mapped.map { index in
+            (index, (layout.versions[links[index].from].middle + layout.versions[links[index].to].middle) / 2)
+        }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+        let labelWidth = Rect.width(of: mapped.map { links[$0].label }, most: 340)
+        var next = Self.top
+        for (index, middle) in middles {
+            let y = max(next, middle - Self.boxHeight / 2)
+            layout.mappings[index] = Rect(
+                x: 16 + width + Self.gutter, y: y, width: labelWidth, height: Self.boxHeight)
+            next = y + Self.boxHeight + 10
+        }
+        layout.width = 16 + width + Self.gutter + (mapped.isEmpty ? 0 : labelWidth) + 16
+        layout.height = max(next, Self.top + Double(versions.count) * Self.pitch) + 8
+        return layout
+    }
+
+    package var svg: String {
+        let layout = layout
+        var parts = [
+            Markup.element("title", [], "Model versions and mapping models"),
+            SVGText.label("Model versions", 16, 22, style: "font-weight:600;font-size:15px"),
+            SVGText.label("solid: inferred · dotted: needs a mapping model · dashed: equal", 16, 42, isSoft: true),
+        ]
+        for link in links where link.kind != .mappingModel {
+            let (from, to) = (layout.versions[link.from], layout.versions[link.to])
+            let x = from.x + 24
+            parts.append(
+                SVGText.line(x, from.bottom, x, to.y, link.kind == .inferred ? "way" : "\(link.kind.rawValue)way"))
+            if link.kind == .inferred { parts.append(SVGText.arrowDown(x, to.y)) }
+            parts.append(SVGText.label(link.label, x + 10, (from.bottom + to.y) / 2 + 4, isSoft: true))
+        }
+        for (index, box) in layout.mappings.sorted(by: { $0.key < $1.key }) {
+            let (from, to) = (layout.versions[links[index].from], layout.versions[links[index].to])
+            parts.append(SVGText.curve(from.right, from.middle + 4, box.x, box.middle - 5))
+            parts.append(SVGText.curve(to.right + 7, to.middle - 4, box.x, box.middle + 5))
+            parts.append(SVGText.arrowLeft(to.right, to.middle - 4))
+            parts += SVGText.box(box, links[index].label, style: "mapping")
+        }
+        for (version, box) in zip(versions, layout.versions) {
+            let name = version.name + (version.isCurrent ? " (current)" : "")
+            parts += SVGText.box(box, name, style: version.isCurrent ? "current" : "version")
+        }
+        return SVGText.document(width: layout.width, height: layout.height, parts)
+    }
+}

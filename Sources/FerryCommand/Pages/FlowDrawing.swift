@@ -1,0 +1,168 @@
+internal import FerryBase
+
+/// How many objects go from which entity to which: ribbons as wide as their numbers.
+struct FlowDrawing {
+    struct Flow {
+        /// Nil for objects that are made anew.
+        var source: String?
+        /// Nil for objects that nothing becomes of.
+        var destination: String?
+        /// Nil where that is not known.
+        var count: Int64?
+        var isEstimated = false
+        /// The entity mapping that takes them this way; several may read the same objects.
+        var mapping = ""
+        /// What becomes of those without a destination.
+        var end = "left out"
+    }
+
+    let title: String
+    let flows: [Flow]
+
+    /// More cannot be told apart; the table below has them all.
+    private static let most = 60
+    private static let (width, leftBar, rightBar, bar, text) = (400.0, 132.0, 260.0, 8.0, 19)
+    /// Room for a name and a number below each other.
+    private static let (least, gap, top) = (28.0, 8.0, 26.0)
+
+    /// Nil where there is nothing to draw.
+    var markup: Markup? {
+        let drawn = flows.enumerated().filter { $0.element.count ?? 1 > 0 }
+            .sorted { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
+            .prefix(Self.most).sorted { $0.offset < $1.offset }.map(\.element)
+        guard !drawn.isEmpty else { return nil }
+        let left = column(drawn.map { $0.source ?? "made new" }, drawn)
+        let right = column(drawn.map { $0.destination ?? $0.end }, drawn)
+        let height = max(left.height, right.height) + Self.top + 8
+        var parts: [Markup] = [
+            .element("title", [], title),
+            .element(
+                "text",
+                [("x", short(Self.leftBar + Self.bar)), ("y", "12"), ("class", "soft"), ("text-anchor", "end")],
+                "from"),
+            .element("text", [("x", short(Self.rightBar)), ("y", "12"), ("class", "soft")], "to"),
+        ]
+        for index in drawn.indices {
+            parts.append(
+                ribbon(
+                    drawn[index], left.places[index], right.places[index], height: thickness(drawn[index], drawn)))
+        }
+        for node in left.nodes { parts += shown(node, isLeft: true) }
+        for node in right.nodes { parts += shown(node, isLeft: false) }
+        let drawing = Markup.element(
+            "svg",
+            [("viewBox", "0 0 \(Int(Self.width)) \(short(height))"), ("role", "img"), ("aria-label", title)], parts)
+        let rest = flows.count(where: { $0.count ?? 1 > 0 }) - drawn.count
+        let caption =
+            rest > 0
+            ? "\(title); \(Int64(rest).counting("smaller flow")) more in the table"
+            : title
+        let ends = drawn.contains { $0.destination == nil } ? ". Dashed: left out or merged." : "."
+        return .element("figure", [], drawing, .element("figcaption", [], caption + ends))
+    }
+
+    // MARK: Layout
+
+    private struct Node {
+        var name: String
+        var y: Double
+        var height: Double
+        var count: Int64
+        var isKnown: Bool
+        var isEstimated: Bool
+        /// How many entity mappings meet there.
+        var mappings: Int
+    }
+
+    /// The nodes of one side below each other, and where each flow meets its node.
+    private func column(_ names: [String], _ flows: [Flow]) -> (nodes: [Node], places: [Double], height: Double) {
+        var order: [String] = []
+        var indexes: [String: [Int]] = [:]
+        for (index, name) in names.enumerated() {
+            if indexes[name] == nil { order.append(name) }
+            indexes[name, default: []].append(index)
+        }
+        var places = [Double](repeating: 0, count: flows.count)
+        var nodes: [Node] = []
+        var y = Self.top
+        for name in order {
+            let own = indexes[name] ?? []
+            let total = own.map { thickness(flows[$0], flows) }.reduce(0, +)
+            let height = max(Self.least, total)
+            var place = y + (height - total) / 2
+            for index in own {
+                places[index] = place
+                place += thickness(flows[index], flows)
+            }
+            nodes.append(
+                Node(
+                    name: name, y: y, height: height, count: own.compactMap { flows[$0].count }.clampedSum,
+                    isKnown: own.allSatisfy { flows[$0].count != nil },
+                    isEstimated: own.contains { flows[$0].isEstimated },
+                    mappings: Set(own.map { flows[$0].mapping }).count))
+            y += height + Self.gap
+        }
+        return (nodes, places, y - Self.top)
+    }
+
+    private func thickness(_ flow: Flow, _ flows: [Flow]) -> Double {
+        let total = max(1, Double(flows.compactMap(\.count).clampedSum))
+        return max(2, Double(flow.count ?? 0) / total * 150)
+    }
+
+    // MARK: Drawing
+
+    private func ribbon(_ flow: Flow, _ from: Double, _ to: Double, height: Double) -> Markup {
+        let (start, end) = (Self.leftBar + Self.bar, Self.rightBar)
+        let middle = (start + end) / 2
+        let path = """
+            M\(short(start)) \(short(from)) C\(short(middle)) \(short(from)) \(short(middle)) \(short(to)) \(short(end)) \
+            \(short(to)) V\(short(to + height)) C\(short(middle)) \(short(to + height)) \(short(middle)) \
+            \(short(from + height)) \(short(start)) \(short(from + height)) Z
+            """
+        let words = "\(flow.source ?? "made new") → \(flow.destination ?? flow.end): \(Self.number(flow))"
+        return .element(
+            "g", [], .element("title", [], words),
+            .element("path", [("class", flow.destination == nil ? "gone" : "ribbon"), ("d", path)]))
+    }
+
+    private func shown(_ node: Node, isLeft: Bool) -> [Markup] {
+        let x = isLeft ? Self.leftBar : Self.rightBar
+        let labelX = isLeft ? Self.leftBar - 6 : Self.rightBar + Self.bar + 6
+        let anchor = isLeft ? "end" : "start"
+        let middle = node.y + node.height / 2
+        var number = node.isKnown ? (node.isEstimated ? "~" : "") + Quantity.grouped(node.count) : "?"
+        // What several mappings read are the same objects, mostly: their sum would be a number of nothing.
+        if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
+        return [
+            .element(
+                "rect",
+                [
+                    ("class", "node"), ("x", short(x)), ("y", short(node.y)), ("width", short(Self.bar)),
+                    ("height", short(node.height)),
+                ]),
+            .element(
+                "text", [("x", short(labelX)), ("y", short(middle - 2)), ("text-anchor", anchor)],
+                .element("title", [], node.name), .text(Drawing.shortened(node.name, to: Self.text))),
+            .element(
+                "text", [("class", "soft"), ("x", short(labelX)), ("y", short(middle + 11)), ("text-anchor", anchor)],
+                number),
+        ]
+    }
+
+    static func number(_ flow: Flow) -> String {
+        flow.count.map { (flow.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
+    }
+
+    private func short(_ number: Double) -> String { Quantity.decimal(number, places: 1) }
+}
+
+/// What drawings share.
+enum Drawing {
+    /// A name that fits into so many characters; what is left out is its middle, since names mostly differ at their ends.
+    static func shortened(_ name: String, to length: Int) -> String {
+        guard name.count > length else { return name }
+        let tail = (length - 1) / 2
+        return name.prefix(length - 1 - tail) + "…" + name.suffix(tail)
+    }
+}

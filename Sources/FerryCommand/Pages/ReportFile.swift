@@ -1,0 +1,114 @@
+internal import FerryBase
+
+/// The file that `--report` names: a page, or the object that `--json` prints.
+///
+/// The same command runs again and again (a run goes on, a plan is looked at anew), so a report of Ferry's is replaced by
+/// the next one. Anything else at its path is not Ferry's to replace: that is refused before anything is done.
+struct ReportFile: Sendable {
+    enum Form: String, CaseIterable, Sendable { case html, json }
+
+    let path: String
+    let form: Form
+
+    static let option = Syntax.Option.value(
+        "--report", "FILE.html",
+        "Also write a page with all that is told, drawn; FILE.json: the object that --json prints. A report of Ferry's is "
+            + "replaced, any other file is refused.")
+
+    init(path: String, form: Form) {
+        self.path = path
+        self.form = form
+    }
+
+    /// The file that the words ask for, if they do.
+    init?(from arguments: Arguments) throws(FerryError) {
+        guard let path = arguments.value("--report") else { return nil }
+        guard let form = Self.form(of: path) else {
+            throw arguments.wrong(
+                "--report cannot be \"\(path)\".", "It is a file that ends in .html, for a page, or in .json.")
+        }
+        self.init(path: path, form: form)
+    }
+
+    /// By the ending; nil for any other one.
+    static func form(of path: String) -> Form? {
+        Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") }
+    }
+
+    /// - Throws: `outputExists` when something else than a report of Ferry's stands there, `notFound` without a folder.
+    func check(files: FileLayer = FileLayer()) throws(FerryError) {
+        try Self.check(path, isBegunBy: [Page.sign, Self.jsonSign], files: files)
+    }
+
+    /// Makes sure that a file can be written where nothing stands but an earlier one of Ferry's.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - signs: How files of its kind begin.
+    ///   - files: The file layer.
+    /// - Throws: `outputExists` for any other file, `notFound` without a folder.
+    static func check(
+        _ path: String, isBegunBy signs: [String], files: FileLayer = FileLayer()
+    ) throws(FerryError) {
+        let folder = FileLayer.parent(of: path)
+        guard try files.attributesIfPresent(folder)?.isDirectory == true else {
+            throw FerryError(
+                .notFound, "There is no folder \(folder) for \(FileLayer.name(of: path)).",
+                remedy: "Make it, or check the path.")
+        }
+        guard let there = try files.attributesIfPresent(path) else { return }
+        var isOwn = false
+        // An empty file holds nothing that could be lost.
+        if there.isRegularFile, there.size == 0 { isOwn = true }
+        if there.isRegularFile, there.size > 0 {
+            let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
+            isOwn = signs.contains { begin.starts(with: Array($0.utf8)) }
+        }
+        guard isOwn else {
+            throw FerryError(
+                .outputExists, "\(path) exists already, and Ferry did not write it.",
+                remedy: "Name another file, or move that one away.")
+        }
+    }
+
+    /// How every object of Ferry's begins.
+    private static let jsonSign = "{\n  \"ferry\": 1"
+
+    /// Writes what a command found; the file appears whole or not at all.
+    func write(_ kind: ReportPage.Kind, _ members: [(String, JSON)]) throws(FerryError) {
+        try check()
+        let text =
+            switch form {
+            case .html: ReportPage(kind: kind, report: .object(members)).text
+            case .json: JSON.object([("ferry", .integer(Int64(1)))] + members).pretty + "\n"
+            }
+        try FileLayer().replace(path, with: Array(text.utf8))
+    }
+}
+
+extension ReportFile? {
+    /// Does the work of a command that changes nothing, and writes what it told, its error included.
+    ///
+    /// - Parameters:
+    ///   - kind: The command.
+    ///   - store: The store that it is about.
+    ///   - body: The work; it gives what is told, and how the command ends.
+    /// - Returns: How the command ends.
+    /// - Throws: What the body throws, after the report has it.
+    func written(
+        _ kind: ReportPage.Kind, of store: String, _ body: () throws -> (members: [(String, JSON)], code: ExitCode)
+    ) throws -> ExitCode {
+        guard let self else { return try body().code }
+        try self.check()
+        do {
+            let (members, code) = try body()
+            try self.write(kind, members)
+            return code
+        } catch {
+            // A page of an earlier run would tell that all was well.
+            let told = FerryError.from(error)
+            do { try self.write(kind, [("store", .string(store)), ("error", told.json)]) } catch _ {}
+            throw error
+        }
+    }
+}

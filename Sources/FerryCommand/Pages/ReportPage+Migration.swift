@@ -1,0 +1,190 @@
+internal import Ferry
+internal import FerryBase
+
+extension ReportPage {
+    func addMigration(to page: inout Page) {
+        let (verdict, words) = outcome
+        page.verdict(verdict, words)
+        if let remedy = report["error"]["remedy"].text, !remedy.isEmpty { page.paragraph(remedy) }
+        page.facts([
+            ("Reason", report["error"]["code"].text), ("From", report["from"].text), ("To", report["to"].text),
+            ("How", report["mode"].text.map { Self.mode($0) }), ("Time", seconds(report["wallSeconds"])),
+            (
+                "Earlier calls",
+                (report["earlierSeconds"].number ?? 0) > 0 ? seconds(report["earlierSeconds"]) : nil
+            ),
+            ("Chunks", chunks), ("Peak memory", bytes(report["peakResidentBytes"])),
+            ("Peak disk", bytes(report["peakDiskBytes"])), ("Read", bytes(report["bytesRead"])),
+            ("Written", bytes(report["bytesWritten"])),
+            ("Snapshot", report["outcome"].text == "migrated" ? report["snapshot"].text ?? "none" : nil),
+            ("Verification", verification),
+        ])
+        addRefusals(to: &page)
+        addDifferences(report["verification"]["found"].elements, to: &page)
+        addLosses(to: &page)
+        addChain(to: &page)
+        addCounts(to: &page)
+        addPhases(to: &page)
+        addTime(to: &page)
+        addBesides(to: &page)
+        page.list("Warnings", texts(report["warnings"]))
+    }
+
+    private var outcome: (Page.Verdict, String) {
+        let losses = report["losses"].elements.isEmpty ? "" : " It lost what the table below lists."
+        let verdict: Page.Verdict = losses.isEmpty ? .good : .caution
+        let message = report["error"]["message"].text ?? ""
+        switch report["outcome"].text {
+        case "migrated":
+            return (verdict, (report["resumed"].isTrue ? "Migrated, after an interruption." : "Migrated.") + losses)
+        case "rehearsed": return (verdict, "Rehearsed; nothing was changed." + losses)
+        case "upToDate": return (.good, "Nothing to do: the store has the target version already.")
+        case "copied": return (.good, "Copied: the store has the target version already.")
+        case "resumable": return (.caution, "Stopped; the same command goes on. \(message)")
+        case "refused": return (.bad, "Refused before anything changed. \(message)")
+        case "failed": return (.bad, "Failed; the store is as before. \(message)")
+        case let other: return (.caution, "\(other ?? "?") \(message)")
+        }
+    }
+
+    private var chunks: String? {
+        guard let number = report["chunks"].whole, number > 0 else { return nil }
+        let times = [("half within", "p50"), ("nine of ten within", "p90"), ("longest", "longest")].compactMap {
+            words, key in seconds(report["chunkSeconds"][key]).map { "\(words) \($0)" }
+        }
+        return ([Quantity.grouped(number)] + times).joined(separator: ", ")
+    }
+
+    private var verification: String? {
+        let summary = report["verification"]
+        guard let mode = summary["mode"].text else { return nil }
+        if mode == "none" { return "none: nothing was checked" }
+        let rows = "\(count(summary["checked"])) rows"
+        let differences = summary["differences"].whole ?? 0
+        let found = differences == 0 ? "no differences" : differences.counting("difference")
+        let open = summary["notRecomputed"].whole ?? 0
+        return (mode == "beforeCommit" ? "before COMMIT: \(rows), " : "\(mode): \(rows) compared, ") + found
+            + (open > 0 ? "; \(Quantity.grouped(open)) values not recomputed" : "")
+    }
+
+    // MARK: Counts
+
+    private func addCounts(to page: inout Page) {
+        let mappings = report["entityMappings"].elements
+        let steps = Dictionary(grouping: mappings) { $0["step"].whole ?? 1 }.sorted { $0.key < $1.key }
+            .map { (number: $0.key, mappings: $0.value) }
+        guard !steps.isEmpty else { return }
+        page.heading("Objects")
+        let runs = LikeRuns.of(steps) { one, next in
+            one.mappings.map { $0.line(without: "step") } == next.mappings.map { $0.line(without: "step") }
+        }
+        for run in runs {
+            guard let first = run.first, let last = run.last else { continue }
+            let title =
+                run.count > 1
+                ? "Objects of each of the steps \(first.number) to \(last.number), from entity to entity"
+                : "Objects of step \(first.number), from entity to entity"
+            if let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows)).markup {
+                page.add(drawing)
+            }
+            page.table(table(first.mappings))
+        }
+    }
+
+    private func flows(_ mapping: JSON) -> [FlowDrawing.Flow] {
+        let source = mapping["source"].text
+        let (isEstimated, name) = (mapping["estimated"].isTrue, mapping["name"].text ?? "")
+        return [
+            FlowDrawing.Flow(
+                source: source, destination: mapping["destination"].text, count: mapping["written"].whole,
+                isEstimated: isEstimated, mapping: name),
+            FlowDrawing.Flow(
+                source: source, count: mapping["dropped"].whole, isEstimated: isEstimated, mapping: name),
+            FlowDrawing.Flow(
+                source: source, count: mapping["merged"].whole, isEstimated: isEstimated, mapping: name,
+                end: "merged into others"),
+        ]
+    }
+
+    private func table(_ mappings: [JSON]) -> PageTable {
+        var table = PageTable([
+            .text("Entity mapping"), .text("From"), .text("To"), .number("Read"), .number("Created"),
+            .number("Written"),
+            .number("Dropped"), .number("Merged"),
+        ])
+        for mapping in mappings {
+            let numbers = ["read", "created", "written", "dropped", "merged"].map {
+                count(mapping[$0], isEstimated: mapping["estimated"].isTrue)
+            }
+            table.add(
+                [mapping["name"].text ?? "", mapping["source"].text ?? "–", mapping["destination"].text ?? "–"]
+                    + numbers)
+        }
+        return table
+    }
+
+    // MARK: Time
+
+    private func addPhases(to page: inout Page) {
+        let phases = report["phases"].elements
+        let longest = phases.compactMap { $0["seconds"].number }.max() ?? 0
+        guard longest > 0 else { return }
+        page.heading("Phases")
+        var table = PageTable([.text("Phase"), .text("Time"), .number("Seconds"), .number("Speed")])
+        for phase in phases {
+            let time = phase["seconds"].number ?? 0
+            table.add([
+                .text(label(phase["name"].text)), PageTable.bar(time / longest),
+                .text(Quantity.decimal(time, places: 2)), .text(speed(phase)),
+            ])
+        }
+        page.table(table)
+    }
+
+    private func speed(_ phase: JSON) -> String {
+        if let rows = phase["rowsPerSecond"].number { return "\(Quantity.grouped(Quantity.whole(rows))) rows/s" }
+        if let bytes = phase["bytesPerSecond"].number { return "\(Quantity.sizeText(Quantity.whole(bytes)))/s" }
+        return ""
+    }
+
+    private func label(_ phase: String?) -> String {
+        guard let phase else { return "" }
+        return Phase(rawValue: phase)?.label(inRehearsal: report["outcome"].text == "rehearsed") ?? phase
+    }
+
+    private func addTime(to page: inout Page) {
+        let samples = RunCurve(report["samples"])
+        guard samples.isDrawn else { return }
+        page.heading("Over time")
+        page.charts([samples.memory(limit: report["memoryLimit"].whole), samples.speed])
+        page.paragraph(
+            "In the charts: "
+                + samples.marks.map { "\($0.sign) \(label($0.phase))" + ($0.step.map { " of step \($0)" } ?? "") }
+                .joined(separator: ", ") + ". A gap: nothing was told meanwhile.", isSoft: true)
+    }
+
+    // MARK: What the store held beside good rows
+
+    private func addBesides(to page: inout Page) {
+        var lines = report["unmapped"].elements.map {
+            "\(count($0["rows"])) of \($0["entity"].text ?? "?"): no mapping reads them"
+        }
+        lines += report["healed"].elements.map {
+            "\($0["kind"].text ?? "?") healed in \(count($0["rows"])) of \($0["entity"].text ?? "?")"
+        }
+        lines += report["kept"].elements.map {
+            let place = [$0["entity"].text, $0["property"].text].compactMap { $0 }.joined(separator: ".")
+            return "\($0["kind"].text ?? "?") kept in \(count($0["rows"])) of \(place)"
+        }
+        lines += report["leftovers"].elements.map {
+            "\($0["name"].text ?? "?") of an earlier version: \($0["kept"].isTrue ? "still there" : "left behind")"
+        }
+        lines += texts(report["droppedObjects"]).map { "\($0) dropped as asked" }
+        page.list("Besides", lines)
+    }
+}
+
+extension JSON {
+    /// The value in one line, without one of its members.
+    fileprivate func line(without key: String) -> String { JSON.object(members.filter { $0.0 != key }).line }
+}

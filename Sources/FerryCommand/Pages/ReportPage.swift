@@ -1,0 +1,150 @@
+internal import FerryBase
+
+/// The page of what a command told: it shows what `--json` prints, and nothing that is not in there.
+package struct ReportPage: Sendable {
+    package enum Kind: String, Sendable { case plan, migrate, verify, tune, fleet }
+
+    package let kind: Kind
+    package let report: JSON
+
+    package init(kind: Kind, report: JSON) {
+        self.kind = kind
+        self.report = report
+    }
+
+    package var text: String {
+        var page = Page(title, subject: report["store"].text)
+        if !report["error"].isNull, kind != .migrate { addError(to: &page) }
+        switch kind {
+        case .plan: addPlan(to: &page)
+        case .migrate: addMigration(to: &page)
+        case .verify: addVerification(to: &page)
+        case .tune: addTuning(to: &page)
+        case .fleet: addFleet(to: &page)
+        }
+        return page.text
+    }
+
+    private var title: String {
+        switch kind {
+        case .plan: "Migration plan"
+        case .migrate: "Migration report"
+        case .verify: "Verification"
+        case .tune: "Chunk sizes"
+        case .fleet: "Many migrations"
+        }
+    }
+
+    private func addError(to page: inout Page) {
+        let error = report["error"]
+        page.verdict(.bad, error["message"].text ?? "")
+        if let remedy = error["remedy"].text, !remedy.isEmpty { page.paragraph(remedy) }
+        page.facts([("Reason", error["code"].text)])
+    }
+
+    // MARK: What several pages show
+
+    func texts(_ value: JSON) -> [String] { value.elements.compactMap(\.text) }
+
+    func seconds(_ value: JSON) -> String? { value.number.map { Quantity.durationText(seconds: $0) } }
+
+    func bytes(_ value: JSON) -> String? { value.whole.map { Quantity.sizeText($0) } }
+
+    func count(_ value: JSON, isEstimated: Bool = false) -> String {
+        value.whole.map { (isEstimated && $0 > 0 ? "~" : "") + Quantity.grouped($0) } ?? "?"
+    }
+
+    /// The versions as boxes, and between them by what each is left.
+    func addChain(to page: inout Page) {
+        let chain = texts(report["chain"])
+        guard chain.count > 1 else { return }
+        page.heading("Chain")
+        page.add(.element("ol", [("class", "chain"), ("aria-label", "Versions in their order")], boxes(chain)))
+        let links = report["links"].elements
+        guard !links.isEmpty else { return }
+        var table = PageTable([.text("From"), .text("To"), .text("Why")])
+        for run in LikeRuns.of(links, areAlike: { $0["reason"].text == $1["reason"].text }) {
+            guard let first = run.first, let last = run.last else { continue }
+            let reason = first["reason"].text ?? ""
+            table.add([
+                first["from"].text ?? "", last["to"].text ?? "",
+                run.count > 1 ? "\(run.count) versions further, each \(reason)" : reason,
+            ])
+        }
+        page.table(table)
+        for note in texts(report["notes"]) { page.paragraph(note) }
+    }
+
+    private func boxes(_ chain: [String]) -> [Markup] {
+        // Where a step begins, by the place of its first version.
+        var steps: [Int: (number: Int, step: JSON)] = [:]
+        var passed: Set<Int> = []
+        var place = 0
+        for (index, step) in report["steps"].elements.enumerated() {
+            let length = max(1, step["versions"].elements.count - 1)
+            steps[place] = (index + 1, step)
+            if length > 1 { passed.formUnion((place + 1)..<(place + length)) }
+            place += length
+        }
+        return chain.enumerated().flatMap { index, version -> [Markup] in
+            let box = Markup.element(
+                "li", [("class", passed.contains(index) ? "version passed" : "version")], .name(version))
+            guard index + 1 < chain.count else { return [box] }
+            var words = "→"
+            if let (number, step) = steps[index] { words = "step \(number): \(Self.mode(step["mode"].text)) →" }
+            return [box, .element("li", [("class", "way")], words)]
+        }
+    }
+
+    static func mode(_ mode: String?) -> String {
+        switch mode {
+        case "inPlace": "in place"
+        case "copy": "copied"
+        case let mode?: mode
+        case nil: "?"
+        }
+    }
+
+    func addLosses(to page: inout Page) {
+        let losses = report["losses"].elements
+        guard !losses.isEmpty else { return }
+        page.heading("Lost")
+        var table = PageTable([
+            .text("Entity"), .text("Property"), .number("Number"), .text("What"), .text("On the way to"),
+            .text("Because"),
+        ])
+        for loss in losses {
+            table.add([
+                loss["entity"].text ?? "", loss["property"].text ?? "",
+                count(loss["rows"], isEstimated: loss["estimated"].isTrue),
+                loss["property"].isNull ? "objects" : "values", loss["version"].text ?? "", loss["because"].text ?? "",
+            ])
+        }
+        page.table(table)
+    }
+
+    func addRefusals(to page: inout Page) {
+        let refusals = report["refusals"].elements
+        guard !refusals.isEmpty else { return }
+        page.heading("This cannot run")
+        var table = PageTable([.text("Reason"), .text("What"), .text("What to do")])
+        for refusal in refusals {
+            table.add([refusal["code"].text ?? "", refusal["message"].text ?? "", refusal["remedy"].text ?? ""])
+        }
+        page.table(table)
+    }
+
+    func addDifferences(_ found: [JSON], to page: inout Page) {
+        guard !found.isEmpty else { return }
+        page.heading("Differences")
+        page.paragraph("An example is a place (table and key), never a value.", isSoft: true)
+        var table = PageTable([.text("Check"), .text("Entity"), .number("Count"), .text("Example")])
+        for difference in found {
+            table.add([
+                difference["check"].text ?? "", difference["entity"].text ?? "", count(difference["count"]),
+                difference["example"].text ?? "",
+            ])
+        }
+        page.table(table)
+    }
+}

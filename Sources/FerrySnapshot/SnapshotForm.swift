@@ -1,0 +1,112 @@
+internal import FerryBase
+
+/// How an archive is compressed.
+package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
+    /// Frames of Zstandard, which `zstd -d` reads.
+    case zstandard = "zstd"
+    /// Members of gzip, which `gzip -d` reads.
+    case gzip
+
+    /// What this build makes: Zstandard where it has it (the package's trait of that name).
+    package static var preferred: SnapshotForm {
+        #if Zstandard
+            .zstandard
+        #else
+            .gzip
+        #endif
+    }
+
+    /// The forms that this build reads and writes.
+    package static var known: [SnapshotForm] { allCases.filter { $0 == preferred || $0 == .gzip } }
+
+    /// The levels that it has; the first is the quickest.
+    package var levels: ClosedRange<Int> {
+        switch self {
+        case .zstandard: 1...19
+        case .gzip: 1...9
+        }
+    }
+
+    /// What an archive is called behind the name of its snapshot.
+    package var ending: String {
+        switch self {
+        case .zstandard: ".sqlite.zst"
+        case .gzip: ".sqlite.gz"
+        }
+    }
+
+    var partialEnding: String { ending + ".partial" }
+
+    /// - Throws: ``FerryError`` `.outOfMemory`, `.usage` for a level that the form does not have, `.unsupported`.
+    func makeCompressor(level: Int) throws(FerryError) -> any Compressor {
+        guard levels.contains(level) else { throw noSuchLevel(level) }
+        switch self {
+        case .zstandard:
+            #if Zstandard
+                return try ZstandardCompressor(level: level)
+            #else
+                throw unknownHere
+            #endif
+        case .gzip: return try GzipCompressor(level: level)
+        }
+    }
+
+    /// - Throws: ``FerryError`` `.outOfMemory`, `.unsupported`.
+    func makeDecompressor() throws(FerryError) -> any Decompressor {
+        switch self {
+        case .zstandard:
+            #if Zstandard
+                return try ZstandardDecompressor()
+            #else
+                throw unknownHere
+            #endif
+        case .gzip: return try GzipDecompressor()
+        }
+    }
+
+    /// Room that the compressed form of this many bytes can take, the frame's own words included.
+    func bound(_ count: Int) -> Int {
+        // Both keep bytes that they cannot make smaller, in blocks with a few bytes of their own.
+        count + count >> 7 + 1_024
+    }
+
+    func noSuchLevel(_ level: Int) -> FerryError {
+        FerryError(
+            .usage, "There is no snapshot level \(level).",
+            remedy: "Give one from \(levels.lowerBound) to \(levels.upperBound).")
+    }
+
+    private var unknownHere: FerryError {
+        FerryError(
+            .unsupported, "The archive is one of Zstandard, which this build of Ferry does not read.",
+            remedy: "Use a Ferry that is built with the trait Zstandard, or decode the archive with the program zstd.")
+    }
+}
+
+/// Compresses frame after frame, on one thread.
+protocol Compressor: AnyObject {
+    /// Begins a frame, which must get exactly this many bytes.
+    func begin(frameBytes: Int64) throws(FerryError)
+
+    /// Compresses the bytes to the last one, so that they can be decoded at once.
+    ///
+    /// - Returns: How much of the output, which must have ``SnapshotForm/bound(_:)`` bytes, was filled.
+    /// - Throws: ``FerryError`` `.snapshotFailed`.
+    func compress(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
+    ) throws(FerryError) -> Int
+}
+
+/// Decodes frames one after another.
+protocol Decompressor: AnyObject {
+    /// Whether the input so far ended with a whole frame.
+    var isAtFrameEnd: Bool { get }
+
+    /// Decodes from the front of the input, which is shortened by what was taken.
+    ///
+    /// - Returns: How much of the output was filled; when it is full, there can be more without further input.
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, also for a wrong checksum of the content.
+    func decompress(
+        _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(FerryError) -> Int
+}

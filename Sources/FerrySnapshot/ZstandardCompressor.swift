@@ -1,0 +1,49 @@
+#if Zstandard
+    internal import CZstd
+    internal import FerryBase
+
+    /// A single-thread Zstandard compressor; at level 1 its context takes about 1 MiB whatever the content's size.
+    final class ZstandardCompressor: Compressor {
+        private let context: OpaquePointer
+
+        /// - Parameter level: One of the form's.
+        /// - Throws: ``FerryError`` `.outOfMemory`.
+        init(level: Int) throws(FerryError) {
+            guard let context = ZSTD_createCCtx() else {
+                throw FerryError(.outOfMemory, "There is no memory for a zstd context.")
+            }
+            self.context = context
+            // Neither can fail: the level was checked, and the context is new.
+            _ = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, Int32(level))
+            _ = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)
+        }
+
+        deinit { ZSTD_freeCCtx(context) }
+
+        func begin(frameBytes: Int64) throws(FerryError) {
+            try Self.check(ZSTD_CCtx_reset(context, ZSTD_reset_session_only))
+            try Self.check(ZSTD_CCtx_setPledgedSrcSize(context, UInt64(frameBytes)))
+        }
+
+        func compress(
+            _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
+        ) throws(FerryError) -> Int {
+            var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
+            var buffer = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
+            while true {
+                let left = ZSTD_compressStream2(context, &buffer, &input, endsFrame ? ZSTD_e_end : ZSTD_e_flush)
+                try Self.check(left)
+                if left == 0 { return buffer.pos }
+                precondition(buffer.pos < buffer.size, "the output of the compressor has room for its bound")
+            }
+        }
+
+        private static func check(_ code: Int) throws(FerryError) {
+            guard ZSTD_isError(code) == 0 else {
+                throw FerryError(
+                    .snapshotFailed, "zstd could not compress: \(String(cString: ZSTD_getErrorName(code))).",
+                    remedy: "Run the command again.")
+            }
+        }
+    }
+#endif

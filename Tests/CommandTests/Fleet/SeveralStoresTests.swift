@@ -1,0 +1,123 @@
+import FerryCommand
+import Foundation
+import TestSupport
+import Testing
+
+/// `ferry migrate A B C`, and `ferry report` over what such runs leave.
+@Suite("Several stores")
+struct SeveralStoresTests {
+    private let app: RouteFolder
+    private let models = ["--models", "App.xcdatamodeld"]
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model("App", "App", RouteFolder.entity("Book", "title"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "title", "year"))
+        try app.current("App", "App 2")
+        for (number, name) in ["A", "B", "C"].enumerated() {
+            try app.generate("App", "App", rows: 10 * (number + 1), as: "\(name).sqlite")
+        }
+    }
+
+    private func years(_ store: String) throws -> Bool {
+        try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZYEAR'", in: store) == 1
+    }
+
+    @Test("Each is migrated by itself, one that is refused keeps no other from it, and the exit code is the worst")
+    func migratesEach() throws {
+        try app.write("no database", to: "Text.sqlite")
+        let outcome = try app.run(
+            ["migrate", "A.sqlite", "Text.sqlite", "None.sqlite", "B.sqlite", "C.sqlite"] + models)
+        #expect(outcome.exitCode == 2)
+        for store in ["A.sqlite", "B.sqlite", "C.sqlite"] { #expect(try years(store)) }
+        #expect(
+            outcome.output.contains("A.sqlite (1 of 5)\n")
+                && outcome.output.contains("5 stores: 3 migrated, 2 refused."))
+        let again = try app.run(["migrate", "A.sqlite", "B.sqlite", "--models", "App.xcdatamodeld", "--json"])
+        #expect(again.exitCode == 0)
+        #expect(try JSONSchema("migrate-several").differences(in: again.output).isEmpty, "\(again.output)")
+    }
+
+    @Test("A store that is named twice, in another spelling or through a link, is told and migrated once")
+    func countsOnce() throws {
+        try app.folder.makeLink("Link.sqlite", to: "A.sqlite")
+        let outcome = try app.run(
+            ["migrate", "A.sqlite", "./A.sqlite", "Link.sqlite", "B.sqlite", "--json", "--report", "reports"] + models)
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        #expect(outcome.output.components(separatedBy: "\"migrated\"").count == 3)
+        for path in ["./A.sqlite", "Link.sqlite"] {
+            #expect(outcome.diagnostics.contains("\(path) is the same store as A.sqlite"))
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: app.folder.file("reports")).sorted()
+        #expect(names.count == 4 && names.count { $0.hasSuffix(".html") } == 2, "\(names)")
+    }
+
+    @Test("One file for several reports, or several new stores, is a wrong command line")
+    func refusesOneFile() throws {
+        for words in [["--report", "r.html"], ["--output", "New.sqlite"]] {
+            let outcome = try app.run(["migrate", "A.sqlite", "B.sqlite"] + words + models)
+            #expect(outcome.exitCode == 64, "\(outcome.diagnostics)")
+        }
+        #expect(try !years("A.sqlite"))
+    }
+
+    @Test("A budget counts for all of them: those that it does not reach are as before, and the next call goes on")
+    func sharesBudget() throws {
+        let words = ["migrate", "A.sqlite", "B.sqlite", "C.sqlite", "--budget", "1ms"] + models
+        let first = try app.run(words)
+        #expect(first.exitCode == 75 && first.diagnostics.contains("C.sqlite was not begun"), "\(first)")
+        #expect(try !years("C.sqlite"))
+        for _ in 0..<40 where try app.run(words).exitCode == 75 {}
+        for store in ["A.sqlite", "B.sqlite", "C.sqlite"] { #expect(try years(store)) }
+    }
+
+    @Test("ferry report sums them by outcome and reason, over folders and files of any program")
+    func sums() throws {
+        let run = try app.run(
+            ["migrate", "A.sqlite", "None.sqlite", "B.sqlite", "--report", "all/reports"] + models)
+        #expect(run.exitCode == 2)
+        // As GNU parallel leaves them: one that was killed before it could tell, and one in the middle of it.
+        try app.write("", to: "all/1/C/stdout")
+        try app.write("{\n  \"ferry\": 1,\n  \"outco", to: "all/1/D/stdout")
+        try app.write("ferry: warning", to: "all/1/D/stderr")
+        try app.write("{ \"other\": true }", to: "all/other.json")
+        let summed = try app.run(["report", "all", "--json", "--report", "fleet.html"])
+        #expect(summed.exitCode == 0, "\(summed.diagnostics)")
+        #expect(try JSONSchema("report").differences(in: summed.output).isEmpty)
+        struct Sum: Decodable {
+            struct Outcome: Decodable { var outcome: String, stores: Int, rows: Int }
+            struct Reason: Decodable { var outcome, code: String, stores: Int }
+            var reports, rows, broken, otherFiles: Int
+            var outcomes: [Outcome]
+            var reasons: [Reason]
+        }
+        let sum = try JSONDecoder().decode(Sum.self, from: Data(summed.output.utf8))
+        #expect(sum.reports == 3 && sum.rows == 30 && sum.broken == 2 && sum.otherFiles == 5)
+        #expect(sum.outcomes.map(\.outcome) == ["refused", "migrated"] && sum.outcomes.map(\.stores) == [1, 2])
+        #expect(sum.reasons.map(\.code) == ["notFound"])
+        let text = try app.run(["report", "all"]).output
+        #expect(text.contains("3 reports read.") && text.contains("2 files without a whole report"))
+        let page = try String(contentsOfFile: app.folder.file("fleet.html"), encoding: .utf8)
+        #expect(page.contains("2 of 3 stores done, 1 refused, 2 without a whole report."))
+        #expect(try app.run("report", "App.xcdatamodeld").exitCode == 2)
+        #expect(try app.run("report", "nowhere").exitCode == 2)
+    }
+
+    @Test("However many reports and reasons there are, what is held of them does not grow")
+    func staysBounded() {
+        var sum = FleetSum()
+        for number in 0..<3_000 {
+            let isReport = sum.take(
+                .object([
+                    ("store", .string("S\(number)")), ("outcome", .string("odd\(number)")),
+                    ("wallSeconds", .number(Double(number))), ("error", .object([("code", .string("c\(number)"))])),
+                ]))
+            #expect(isReport)
+            sum.takeBroken("F\(number)")
+        }
+        let (kinds, held) = sum.held
+        #expect(kinds <= 210 && held <= 1_200)
+        let isOther = sum.take(.object([("store", .string("S"))]))
+        #expect(!isOther)
+    }
+}

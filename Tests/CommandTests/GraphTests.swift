@@ -1,0 +1,115 @@
+import FerryCommand
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Graph")
+struct GraphTests {
+    private static let entities = [
+        ("App", RouteFolder.entity("Book", "title", "shelf") + RouteFolder.entity("Old", "name")),
+        (
+            "App 2",
+            RouteFolder.entity("Book", "heading<-title", "pages:Integer 32")
+                + "<entity name=\"New &lt;b&gt; &quot;x\\&quot;\"><attribute name=\"a\" optional=\"YES\" "
+                + "attributeType=\"String\"/></entity>"
+        ), ("App 3", RouteFolder.entity("Book", "heading", "pages:String")),
+    ]
+
+    private func folder() throws -> RouteFolder {
+        let app = try RouteFolder()
+        for (version, entities) in Self.entities { try app.model("App", version, entities) }
+        try app.current("App", "App 3")
+        try app.write(
+            #"{ "source": "App 2", "destination": "App 3", "entityMappings": [ { "name": "B", "source": "Book", "#
+                + #""destination": "Book" } ] }"#, to: "Text.json")
+        return app
+    }
+
+    @Test("Versions, what can be inferred, and mapping models that lie beside the models; the same by golden in DOT")
+    func drawsVersions() throws {
+        let app = try folder()
+        let dot = try app.done("graph", "App.xcdatamodeld", "--format", "dot").output
+        try Golden.expect(dot, is: "graph-versions")
+        let svg = try app.done("graph", "App.xcdatamodeld").output
+        for word in ["App 3 (current)", "1 change cannot be inferred", ">Text<", "class=\"noneway\""] {
+            #expect(svg.contains(word), "\(word)")
+        }
+        #expect(!svg.contains("<script") && !svg.contains("href"))
+    }
+
+    @Test(
+        "The difference of two versions: added, removed, renamed and changed, with a sign each; hostile names stay names"
+    )
+    func drawsDifference() throws {
+        let app = try folder()
+        let dot = try app.done("graph", "App.xcdatamodeld", "--from", "App", "--to", "App 2", "--format", "dot").output
+        try Golden.expect(dot, is: "graph-difference")
+        let svg = try app.done("graph", "App.xcdatamodeld", "--from", "App", "--to", "App 2", "-o", "d.svg")
+        #expect(svg.output == "Wrote d.svg.\n")
+        let text = try String(contentsOfFile: app.folder.file("d.svg"), encoding: .utf8)
+        for word in ["1 changed, 1 added, 1 removed, 0 unchanged", "→ title → heading", "− Old", "New &lt;b&gt;"] {
+            #expect(text.contains(word), "\(word)")
+        }
+        #expect(!text.contains("<b>"))
+    }
+
+    @Test("The ending of --output chooses the form; a file that Ferry did not draw is refused, one of its own replaced")
+    func writesFiles() throws {
+        let app = try folder()
+        try app.done("graph", "App.xcdatamodeld", "--output", "g.dot")
+        #expect(try String(contentsOfFile: app.folder.file("g.dot"), encoding: .utf8).hasPrefix("// ferry graph\n"))
+        try app.done("graph", "App.xcdatamodeld", "--output", "g.dot")
+        try app.write("<svg/>", to: "mine.svg")
+        #expect(try app.run("graph", "App.xcdatamodeld", "--output", "mine.svg").exitCode == 2)
+        #expect(try String(contentsOfFile: app.folder.file("mine.svg"), encoding: .utf8) == "<svg/>")
+        #expect(try app.run("graph", "App.xcdatamodeld", "--from", "App").exitCode == 64)
+        #expect(try app.run("graph", "App.xcdatamodeld", "--from", "App", "--to", "None").exitCode == 2)
+    }
+
+    @Test(
+        "No two boxes touch, with any number of versions, mapping models and entities", arguments: [1, 2, 7, 82, 300])
+    func keepsBoxesApart(count: Int) {
+        let versions = (0..<count).map { number in
+            let name = "Version \(number)" + String(repeating: "長", count: number % 40)
+            return VersionDrawing.Version(name: name, isCurrent: number + 1 == count, entities: 3)
+        }
+        let links = (0..<(count * 2)).map { number in
+            let kind: VersionDrawing.Link.Kind = number % 3 == 0 ? .inferred : .mappingModel
+            return VersionDrawing.Link(
+                from: number % count, to: (number * 7 + 1) % count, kind: kind, label: "Mapping \(number)")
+        }
+        let layout = VersionDrawing(versions: versions, links: links).layout
+        let all = layout.versions + Array(layout.mappings.values)
+        #expect(!overlap(all))
+        #expect(all.allSatisfy { isInside($0, layout.width, layout.height) })
+        let boxes = (0..<count).map { number in
+            let lines = (0..<(number * 5 % 13)).map { "+ property\($0)" }
+            return DifferenceDrawing.Box(
+                kind: DifferenceDrawing.Kind.allCases[number % 4], entity: "E\(number)", title: "E\(number)",
+                lines: lines, related: ["E\((number + 3) % count)"])
+        }
+        let difference = DifferenceDrawing(names: ("A", "B"), boxes: boxes, unchanged: 0).layout
+        #expect(!overlap(difference.boxes) && difference.boxes.count == count)
+        #expect(difference.boxes.allSatisfy { isInside($0, difference.width, difference.height) })
+    }
+
+    private func isInside(_ box: Rect, _ width: Double, _ height: Double) -> Bool {
+        box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
+    }
+
+    private func overlap(_ boxes: [Rect]) -> Bool {
+        boxes.indices.contains { index in boxes[(index + 1)...].contains { $0.overlaps(boxes[index]) } }
+    }
+
+    @Test(
+        "The 90 versions of a real app are drawn below each other, each with its way on",
+        .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
+    func drawsManyVersions() throws {
+        let app = try RouteFolder()
+        let svg = try app.run("graph", Fixtures.path("wire-zmessaging/zmessaging.xcdatamodeld"))
+        #expect(svg.exitCode == 0, "\(svg.diagnostics)")
+        let boxes = svg.output.components(separatedBy: "<rect class=\"version\"").count - 1
+        #expect(boxes == 89, "and one that is current")
+        #expect(svg.output.components(separatedBy: "class=\"way\"").count > 50)
+    }
+}

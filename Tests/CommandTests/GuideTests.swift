@@ -1,0 +1,107 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// The guides: their commands are run on the real store that they are written on, and every failure has a way out.
+@Suite("Guides")
+struct GuideTests {
+    private static let folder = "\(Fixtures.packageRoot)/docs/guide"
+
+    @Test(
+        "The commands of a guide say what the guide says, but for times, sizes and names of snapshots",
+        .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)),
+        arguments: ["migrate-your-store", "replacing-a-policy"])
+    func runs(_ guide: String) throws {
+        let folder = try TemporaryFolder()
+        let fixture = Fixtures.path("practical-core-data")
+        for item in try FileManager.default.contentsOfDirectory(atPath: fixture) {
+            try FileManager.default.copyItem(atPath: "\(fixture)/\(item)", toPath: folder.file(item))
+            // Fixtures are read-only, a user's store is not.
+            try FileManager.default.setAttributes(
+                [.posixPermissions: item.hasSuffix(".sqlite") ? 0o644 : 0o755], ofItemAtPath: folder.file(item))
+        }
+        let path = "\(Self.folder)/\(guide).md"
+        let page = try String(contentsOfFile: path, encoding: .utf8)
+        let (told, count) = try PageShell(folder: folder).told(page)
+        #expect(count > 2)
+        if ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1" {
+            return try told.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        let lines = [told, page].map { $0.split(separator: "\n", omittingEmptySubsequences: false).map(Self.steady) }
+        let difference = zip(lines[0], lines[1]).first { $0 != $1 }
+        #expect(lines[0] == lines[1], "first difference: \(String(describing: difference))")
+    }
+
+    /// A line without what differs from run to run.
+    private static func steady(_ line: Substring) -> String {
+        var steady = ""
+        var digits = ""
+        // Numbers with a unit of time, of size or of speed, and times in names.
+        for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+            let isNumber = word.first?.isNumber == true
+            digits = isNumber && word.contains(where: { $0.isNumber }) ? "#" : ""
+            steady += (digits.isEmpty ? masked(word) : digits) + " "
+        }
+        while steady.contains("  ") { steady = steady.replacingOccurrences(of: "  ", with: " ") }
+        for unit in ["ms", "s", "KiB", "MiB", "B"] {
+            for end in ["", ",", ":", ";", ")"] {
+                steady = steady.replacingOccurrences(of: "# \(unit)\(end) ", with: "# unit\(end) ")
+            }
+        }
+        return steady
+    }
+
+    /// A word whose runs of six digits and more, as in dates, are one sign.
+    private static func masked(_ word: Substring) -> String {
+        var masked = ""
+        var run = ""
+        for character in word + " " {
+            if character.isNumber {
+                run.append(character)
+            } else {
+                masked += run.count >= 6 ? "#" : run
+                run = ""
+                masked.append(character)
+            }
+        }
+        return String(masked.dropLast())
+    }
+
+    @Test("Each failure that has a name has a section that says how to get out of it")
+    func coversFailures() throws {
+        let source = try String(
+            contentsOfFile: "\(Fixtures.packageRoot)/Sources/FerryBase/FerryError.swift", encoding: .utf8)
+        let names = source.components(separatedBy: "public static let ").dropFirst().compactMap { part -> String? in
+            let line = part.prefix { $0 != "\n" }
+            guard let begin = line.range(of: "= Self(\"") else { return nil }
+            return String(line[begin.upperBound...].prefix { $0 != "\"" })
+        }
+        #expect(names.count > 45)
+        let page = try String(contentsOfFile: "\(Self.folder)/what-if.md", encoding: .utf8)
+        let headings = page.split(separator: "\n").filter { $0.hasPrefix("### ") }.map { String($0.dropFirst(4)) }
+        #expect(Set(headings) == Set(names), "\(Set(names).symmetricDifference(headings))")
+        #expect(Set(headings).count == headings.count)
+    }
+
+    @Test("Every page of the documentation is in its index, and every link between pages leads somewhere")
+    func indexes() throws {
+        let docs = "\(Fixtures.packageRoot)/docs"
+        let index = try String(contentsOfFile: docs + "/README.md", encoding: .utf8)
+        let pages = (FileManager.default.enumerator(atPath: docs)?.compactMap { $0 as? String } ?? [])
+            .filter { $0.hasSuffix(".md") }
+        #expect(pages.count > 25)
+        for page in pages {
+            if !page.contains("/") || page.hasPrefix("guide/"), page != "README.md" {
+                #expect(index.contains("(\(page))"), "\(page) is in no list")
+            }
+            let text = try String(contentsOfFile: "\(docs)/\(page)", encoding: .utf8)
+            for part in text.components(separatedBy: "](").dropFirst() {
+                let link = part.prefix { $0 != ")" && $0 != "#" }
+                guard !link.isEmpty, !link.contains(":"), !link.contains(" ") else { continue }
+                let target = URL(fileURLWithPath: "\(docs)/\(page)").deletingLastPathComponent()
+                    .appendingPathComponent(String(link)).path
+                #expect(FileManager.default.fileExists(atPath: target), "\(page): \(link)")
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import FerrySQLite
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Runs the commands that stand in a page (after `$`, in blocks marked `console`), as a reader would type them.
+struct PageShell {
+    let folder: TemporaryFolder
+
+    /// The page with what its commands say, and how many there are.
+    ///
+    /// A command that ends with another exit code than 0 is followed by it.
+    func told(_ page: String) throws -> (page: String, commands: Int) {
+        var isCommands = false
+        var count = 0
+        var told: [String] = []
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            if line.hasPrefix("```") { isCommands = line == "```console" }
+            if !isCommands || line == "```console" {
+                told.append(line)
+            } else if line.hasPrefix("$ ") {
+                told.append(line)
+                told += try output(of: words(of: String(line.dropFirst(2))))
+                count += 1
+            }
+        }
+        return (told.joined(separator: "\n"), count)
+    }
+
+    private func output(of words: [String]) throws -> [String] {
+        switch words.first {
+        case "ferry":
+            let outcome = try FerryBinary.run(Array(words.dropFirst()), in: folder.path)
+            let text = (outcome.output + outcome.diagnostics).replacingOccurrences(of: folder.path + "/", with: "")
+                .replacingOccurrences(of: folder.path, with: ".")
+            return text.split(separator: "\n").map(String.init)
+                + (outcome.exitCode == 0 ? [] : ["(exit code \(outcome.exitCode))"])
+        case "sqlite3":
+            try #require(words.count == 3, "\(words)")
+            let connection = try Connection(path: folder.file(words[1]), mode: .readWrite)
+            return try connection.rows(words[2]).map { $0.map(shown).joined(separator: "|") }
+        default:
+            Issue.record("\(words) is no command of a page")
+            return []
+        }
+    }
+
+    /// As the program sqlite3 shows a value.
+    private func shown(_ value: Value) -> String {
+        switch value {
+        case .null: ""
+        case .integer(let number): "\(number)"
+        case .real(let number): "\(number)"
+        case .text(let text): text
+        case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// The words of a command line, with both kinds of quotes.
+    private func words(of line: String) -> [String] {
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        for character in line {
+            if character == quote {
+                quote = nil
+            } else if quote == nil, character == "\"" || character == "'" {
+                (quote, word) = (character, word ?? "")
+            } else if quote == nil, character == " " {
+                if let ended = word { words.append(ended) }
+                word = nil
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        if let word { words.append(word) }
+        return words
+    }
+}

@@ -1,0 +1,229 @@
+import Ferry
+import FerryBase
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A migration as a task")
+struct AsyncMigrationTests {
+    private let small: SmallMigration
+    private let migrator: Migrator
+    private let byRows = Configuration(chunkSize: .rows(5), takesSnapshot: false)
+
+    init() throws {
+        small = try SmallMigration(rows: 120)
+        migrator = try small.migrator()
+    }
+
+    /// Holds a migration before its second step until it is let go, so that it cannot end before its reader acts.
+    private final class Gate: Sendable {
+        private let isOpen = Locked(false)
+
+        func open() { isOpen.withLock { $0 = true } }
+
+        func configuration(_ plain: Configuration) -> Configuration {
+            var held = plain
+            held.willMigrate = { [isOpen] stage in
+                for _ in 0..<20_000 where stage.number == 2 && !isOpen.withLock({ $0 }) {
+                    Thread.sleep(forTimeInterval: 0.001)
+                }
+            }
+            return held
+        }
+    }
+
+    /// What must never be missed, in words.
+    private static func word(_ event: MigrationEvent) -> String? {
+        switch event {
+        case .planned(let plan): "planned \(plan.chain)"
+        case .phase(let phase, let step): "\(phase) \(step ?? 0)"
+        case .warning(let text): text
+        case .finished(let report): "finished \(report.outcome)"
+        case .progress: nil
+        }
+    }
+
+    @Test("It returns the report, off the threads of tasks")
+    func returns() async throws {
+        let threads = Locked<Set<String>>([])
+        let report = try await migrator.migrate(byRows) { _ in
+            let name = Thread.current.name ?? ""
+            threads.withLock { _ = $0.insert(name) }
+        }
+        #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
+        #expect(threads.withLock { $0 }.contains("ferry.migration"))
+        #expect(try await migrator.migrate(byRows).outcome == .upToDate)
+    }
+
+    @Test("A cancelled task ends within one chunk, leaves nothing at work, and the next call goes on", arguments: 1...2)
+    func cancels(_ step: Int) async throws {
+        let (begun, after, task) = (Locked(false), Locked(0), Locked<Task<MigrationReport, any Error>?>(nil))
+        let statements = Locked(0)
+        var configuration = byRows
+        configuration.trace = { _ in statements.withLock { $0 += 1 } }
+        let (migrator, running) = (migrator, configuration)
+        let work = Task {
+            // Until the task can be cancelled.
+            while task.withLock({ $0 == nil }) { await Task.yield() }
+            return try await migrator.migrate(running) { event in
+                guard case .progress(let update) = event, update.phase == .rows, update.done > 0 else { return }
+                if begun.withLock({ $0 }) { after.withLock { $0 += 1 } }
+                guard small.stepAtWork == step else { return }
+                begun.withLock { $0 = true }
+                task.withLock { $0 }?.cancel()
+            }
+        }
+        task.withLock { $0 = work }
+        let error = await #expect(throws: FerryError.self) { try await work.value }
+        #expect(error?.code == .interrupted && error?.cause is CancellationError)
+        #expect(after.withLock { $0 } <= 1, "chunks after the one at work")
+        // Nothing is at work: no statement runs any more, and no lock is held.
+        let told = statements.withLock { $0 }
+        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .interrupted)
+        try await Task.sleep(for: .milliseconds(150))
+        #expect(statements.withLock { $0 } == told)
+        let report = try await migrator.migrate(byRows)
+        #expect(report.outcome == .migrated && report.resumed)
+    }
+
+    @Test("In a task that is cancelled already nothing is begun")
+    func cancelledBefore() async throws {
+        let before = try StoreBytes(small.store)
+        let (migrator, byRows) = (migrator, byRows)
+        let error = await #expect(throws: FerryError.self) {
+            try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await migrator.migrate(byRows)
+            }.value
+        }
+        #expect(error?.code == .interrupted)
+        #expect(try StoreBytes(small.store) == before)
+        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .none)
+    }
+
+    @Test("Events reach a slow reader as they reach a quick one, but for progress", arguments: [0, 10, 40])
+    func keepsEvents(milliseconds: Int) async throws {
+        let all = Locked<[MigrationEvent]>([])
+        let damaged = "UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"
+        let (store, other) = (try DamagedStore(.copy, damage: [damaged]), try DamagedStore(.copy, damage: [damaged]))
+        var configuration = Configuration(target: "App 2", chunkSize: .rows(1), takesSnapshot: false)
+        configuration.output = nil
+        _ = try store.migrator().migrate(configuration, stop: StopRequest()) { event in
+            all.withLock { $0.append(event) }
+        }
+        var seen: [MigrationEvent] = []
+        for try await event in try other.migrator().run(configuration) {
+            seen.append(event)
+            if milliseconds > 0 { try await Task.sleep(for: .milliseconds(milliseconds)) }
+        }
+        let wanted = all.withLock { $0 }.compactMap(Self.word)
+        #expect(seen.compactMap(Self.word) == wanted)
+        #expect(wanted.first?.hasPrefix("planned") == true && wanted.last == "finished migrated")
+        #expect(wanted.contains { $0.contains("does not lead back") })
+        // Whoever is slow misses progress alone, and never the order of it.
+        #expect(seen.count <= all.withLock { $0.count })
+        let fractions = seen.compactMap { if case .progress(let update) = $0 { update.fraction } else { nil } }
+        #expect(fractions == fractions.sorted())
+    }
+
+    @Test("However much progress nobody asks for, only the latest of a row is kept")
+    func thinsProgress() async throws {
+        let queue = EventQueue()
+        for done in 1...1_000 { queue.put(.progress(ProgressUpdate(phase: .rows, done: Int64(done)))) }
+        queue.put(.warning("one"))
+        queue.put(.progress(ProgressUpdate(phase: .verify, done: 7)))
+        queue.put(.warning("two"))
+        queue.end(.failure(FerryError(.diskFull, "The end.")))
+        var told: [String] = []
+        let error = await #expect(throws: FerryError.self) {
+            while let event = try await queue.next() {
+                if case .progress(let update) = event { told.append("\(update.done)") }
+                if case .warning(let text) = event { told.append(text) }
+            }
+        }
+        #expect(told == ["1000", "one", "7", "two"] && error?.code == .diskFull)
+        #expect(try await queue.next() == nil)
+    }
+
+    @Test("A loop in a cancelled task ends when nothing is at work any more, with the reason")
+    func cancelsLoop() async throws {
+        let gate = Gate()
+        let (migrator, held) = (migrator, gate.configuration(byRows))
+        let error = await #expect(throws: FerryError.self) {
+            try await Task {
+                for try await event in migrator.run(held) {
+                    guard case .phase(.rows, _) = event else { continue }
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    gate.open()
+                }
+            }.value
+        }
+        #expect(error?.code == .interrupted)
+        #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .interrupted)
+        #expect(try await migrator.migrate(held).resumed)
+    }
+
+    @Test("A loop that is left asks for a stop, and the run can be gone on with")
+    func leavesLoop() async throws {
+        let gate = Gate()
+        let held = gate.configuration(byRows)
+        for try await event in migrator.run(held) {
+            if case .phase(.rows, _) = event { break }
+        }
+        gate.open()
+        let files = StoreFiles(URL(fileURLWithPath: small.store))
+        for _ in 0..<500 {
+            guard try files.status().state == .running else { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(try files.status().state == .interrupted)
+        #expect(try await migrator.migrate(held).resumed)
+    }
+
+    @Test("What a run throws, a loop and a call throw")
+    func throwsErrors() async throws {
+        let wrong = Configuration(target: "No such version")
+        await #expect(throws: FerryError.self) { for try await _ in migrator.run(wrong) {} }
+        await #expect(throws: FerryError.self) { try await migrator.migrate(wrong) }
+    }
+
+    @Test("Each progress event behind preflight tells how much of the whole is done, and it ends at all of it")
+    func fractions() async throws {
+        let updates = Locked<[ProgressUpdate]>([])
+        _ = try await migrator.migrate(Configuration(chunkSize: .rows(20))) { event in
+            if case .progress(let update) = event { updates.withLock { $0.append(update) } }
+        }
+        let measured = updates.withLock { $0 }.filter { $0.phase != .preflight }
+        #expect(measured.count > 20 && measured.allSatisfy { (0...1).contains($0.fraction ?? -1) })
+        let fractions = measured.compactMap(\.fraction)
+        #expect(fractions == fractions.sorted() && fractions.last ?? 0 > 0.9)
+    }
+
+    @Test("A Progress is told how much is done, and stops the run when it is cancelled")
+    func followsProgress() async throws {
+        let progress = Progress(totalUnitCount: 1)
+        let (seen, byRows) = (Locked<[Double]>([]), byRows)
+        let error = await #expect(throws: FerryError.self) {
+            try await migrator.migrate(byRows, progress: progress) { event in
+                seen.withLock { $0.append(progress.fractionCompleted) }
+                if case .phase(.rows, step: 2) = event { progress.cancel() }
+            }
+        }
+        #expect(error?.code == .interrupted)
+        let first = seen.withLock { $0 }
+        #expect(first == first.sorted() && first.last ?? 0 > 0.2 && first.last ?? 1 < 1)
+        let second = Progress(totalUnitCount: 1)
+        let report = try await migrator.migrate(byRows, progress: second)
+        #expect(report.resumed && second.isFinished && second.fractionCompleted == 1)
+        let third = Progress(totalUnitCount: 1)
+        third.cancel()
+        await #expect(throws: FerryError.self) { try await migrator.migrate(byRows, progress: third) }
+    }
+}
+
+extension SmallMigration {
+    /// The step whose folder is there last.
+    fileprivate var stepAtWork: Int {
+        FileManager.default.fileExists(atPath: store + ".ferry/step-2") ? 2 : 1
+    }
+}

@@ -1,0 +1,123 @@
+import Ferry
+import FerryBase
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Reports that are written down")
+struct ReportCodingTests {
+    /// Writes a value down, reads it, and writes it again: both texts must be the same.
+    private func readBack<Value: Codable>(_ value: Value) throws -> Value {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = try encoder.encode(value)
+        let read = try JSONDecoder().decode(Value.self, from: text)
+        #expect(try encoder.encode(read) == text)
+        return read
+    }
+
+    @Test("A report of a copy, of a migration in place, and of damage is read as it was written")
+    func migrations() throws {
+        let small = try SmallMigration(rows: 60)
+        let copy = try small.migrator().migrate(Configuration(chunkSize: .rows(7)))
+        #expect(try readBack(copy) == copy && copy.mode == .copy && copy.chunks.longest != nil)
+        #expect(copy.phases.map(\.phase).contains(.verify) && copy.wallTime > .zero)
+        let inferred = try InferredMigration()
+        let inPlace = try inferred.migrator().migrate()
+        #expect(try readBack(inPlace) == inPlace && inPlace.mode == .inPlace)
+        let damaged = try DamagedStore(.copy, damage: ["UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"]).migrate(.drop)
+        #expect(try readBack(damaged) == damaged && damaged.healed.map(\.kind) == [.oneSidedInverse])
+        let again = try InferredMigration()
+        let rehearsal = try again.migrator().rehearse()
+        #expect(try readBack(rehearsal) == rehearsal && rehearsal.migration != nil)
+    }
+
+    @Test("A plan is read as it was written, and so are its refusals with their causes")
+    func plans() throws {
+        let small = try SmallMigration()
+        let migrator = try small.migrator()
+        let plan = try readBack(migrator.plan())
+        #expect(plan.steps.map(\.mode) == [.copy, .copy] && plan.longestUnit?.time ?? .zero > .zero)
+        #expect(plan.steps[0].partitions.joined().allSatisfy { $0.executor == .set || $0.executor == .row })
+        let refused = try migrator.plan(Configuration(target: "App 3", infersMappings: false, memoryLimit: 32 << 20))
+        _ = try readBack(refused)
+        let cause = FerryError(.fileFailed, "Could not read it.", cause: SystemErrorStandIn())
+        let error = FerryError(
+            .badMapping, "What failed.", remedy: "What to do.", place: .init(entity: "Book", primaryKey: 3),
+            cause: cause)
+        let read = try readBack(error)
+        #expect(read.code == error.code && read.message == error.message && read.place == error.place)
+        #expect((read.cause as? FerryError)?.code == .fileFailed)
+        #expect(((read.cause as? FerryError)?.cause as? FerryError.RecordedCause)?.description == "the disk")
+    }
+
+    private struct SystemErrorStandIn: Error, CustomStringConvertible { var description: String { "the disk" } }
+
+    @Test("What is told of a store, its run and its snapshots is read as it was written")
+    func stores() throws {
+        let small = try SmallMigration()
+        let files = StoreFiles(URL(fileURLWithPath: small.store))
+        let identification = try small.migrator().identify()
+        #expect(try readBack(identification) == identification)
+        let stop = StopRequest()
+        _ = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(stop: stop) { event in
+                if case .phase(.rows, step: 2) = event { stop.request(FerryError(.interrupted, "Stopped.")) }
+            }
+        }
+        let status = try files.status()
+        #expect(try readBack(status) == status && status.state == .interrupted && status.phase == .rows)
+        _ = try small.migrator().migrate()
+        let finished = try files.status()
+        #expect(try readBack(finished) == finished)
+        #expect(finished.finished.map { abs($0.timeIntervalSinceNow) < 600 } == true)
+        let snapshots = try files.snapshots()
+        #expect(snapshots.count == 1 && abs(snapshots[0].created.timeIntervalSinceNow) < 600)
+        _ = try readBack(snapshots[0])
+        let rollback = try files.rollback()
+        #expect(try readBack(rollback) == rollback)
+        let pruned = try readBack(files.pruneSnapshots(keep: 1, minimumAge: .zero))
+        #expect(pruned.kept.count + pruned.removed.count >= 1)
+    }
+
+    @Test("Every kind of damage that is looked for has its name in the library", arguments: StoreDamage.Kind.allCases)
+    func damageKinds(_ kind: StoreDamage.Kind) {
+        let known: [DamageKind] = [
+            .danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder, .missingValue, .unknownEntity, .lowMaximumKey,
+            .missingFile,
+        ]
+        #expect(known.contains(DamageKind(rawValue: kind.rawValue)))
+    }
+
+    @Test(
+        "Seconds keep the places that they were measured with", arguments: [0, 0.000_000_001, 0.1, 12.345_678_9, 1e9])
+    func seconds(_ seconds: Double) {
+        #expect(Duration.clamped(seconds: seconds).inSeconds == seconds)
+        #expect(Duration.clamped(seconds: .infinity) > .seconds(1_000_000_000))
+        #expect(Duration.clamped(seconds: .nan) == .zero && Duration.clamped(seconds: -0.5).inSeconds == -0.5)
+        #expect(Duration.clamped(nanoseconds: 12_345_678_901).inSeconds == 12.345_678_901)
+        #expect(Duration.clamped(nanoseconds: .max) > .seconds(9_000_000_000))
+    }
+
+    @Test("Every setting of a migration can be given when it is made")
+    func settings() {
+        let plain = Configuration()
+        let url = URL(fileURLWithPath: "/elsewhere")
+        let full = Configuration(
+            target: "B", chain: .versions(["B"]), infersMappings: false, passesOverMappings: true, refusesLosses: true,
+            allowedLosses: ["A.b"], allowsDowngrade: true, like: url, joinTables: ["A.b"], output: url,
+            chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7), memoryLimit: 64 << 20, executor: .row,
+            verify: .quick, jobs: 2, takesSnapshot: false, snapshotFolder: url, snapshotLevel: 9, damaged: .drop,
+            dropUnknown: ["T"], composes: false, restart: true, recovers: true, budget: .seconds(3), holdsSwap: true,
+            willMigrate: { _ in },
+            didMigrate: { _ in },
+            now: { Date(timeIntervalSince1970: 0) }, trace: { _ in })
+        // Not open to apps.
+        let own = ["largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "now"]
+        for (one, other) in zip(Mirror(reflecting: plain).children, Mirror(reflecting: full).children)
+        where !own.contains(one.label ?? "") {
+            #expect("\(one.value)" != "\(other.value)", "\(one.label ?? "")")
+        }
+    }
+}

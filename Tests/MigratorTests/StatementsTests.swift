@@ -1,0 +1,88 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The statements of a plan")
+struct StatementsTests {
+    /// Statements that change something, but for those by which a run keeps its books.
+    private static func changes(_ texts: [String]) -> Set<String> {
+        let words = ["INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "WITH"]
+        return Set(
+            texts.filter { text in
+                words.contains { text.hasPrefix($0) }
+                    && !["ferry_progress", "last_unit"].contains { text.contains($0) }
+            })
+    }
+
+    /// What a migration runs, and what its plan lists.
+    private func compare(
+        _ migrator: Migrator, _ configuration: Configuration, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> (listed: Set<String>, run: Set<String>) {
+        let listed = try migrator.statements(configuration).flatMap(\.groups).flatMap(\.statements).map(\.sql)
+        let texts = SharedList<String>()
+        var traced = configuration
+        traced.verify = .none
+        traced.trace = { if $0.kind == .statement { texts.append($0.text) } }
+        #expect(try migrator.migrate(traced).outcome == .migrated, sourceLocation: sourceLocation)
+        return (Self.changes(listed), Self.changes(texts.all))
+    }
+
+    @Test(
+        "What is listed is what runs, in place, copied, by statements and row by row",
+        arguments: [
+            (Configuration.Executor.automatic, false), (.automatic, true), (.row, false), (.row, true),
+        ])
+    func listsWhatRuns(_ executor: Configuration.Executor, isAllCopies: Bool) throws {
+        let mixed = try MixedMigration(isAllCopies: isAllCopies)
+        var configuration = Configuration()
+        configuration.executor = executor
+        let before = try Data(contentsOf: URL(fileURLWithPath: mixed.store))
+        let (listed, run) = try compare(mixed.migrator(), configuration)
+        #expect(!listed.isEmpty)
+        #expect(run.subtracting(listed).sorted() == [])
+        // More objects than memory holds go to scratch; here there are a few.
+        #expect(listed.subtracting(run).filter { !$0.contains("scratch.") }.sorted() == [])
+        // Listing changed nothing: the migration took the store from where it was.
+        #expect(before != (try Data(contentsOf: URL(fileURLWithPath: mixed.store))))
+    }
+
+    @Test("A mapping with a policy is listed without a call of the policy")
+    func passesOverPolicies() throws {
+        let small = try SmallMigration(hasPolicy: true)
+        let before = try Data(contentsOf: URL(fileURLWithPath: small.store))
+        let names = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
+        let steps = try small.migrator().statements()
+        #expect(steps.map(\.step) == [1, 2] && steps.allSatisfy { !$0.isInPlace })
+        #expect(try Data(contentsOf: URL(fileURLWithPath: small.store)) == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == names)
+        let texts = steps[0].groups.flatMap(\.statements).map(\.sql)
+        #expect(texts.contains { $0.contains("CREATE TABLE") && $0.contains("ZAUTHOR") })
+    }
+
+    @Test("A plan that cannot run is refused as the plan says, and a store of the target's version has none")
+    func refuses() throws {
+        let mixed = try MixedMigration()
+        var configuration = Configuration()
+        configuration.target = "App 1"
+        #expect(try mixed.migrator().statements(configuration).isEmpty)
+        let migrator = try Migrator(
+            store: URL(fileURLWithPath: mixed.store),
+            models: [.url(URL(fileURLWithPath: mixed.folder.file("App.xcdatamodeld")))])
+        configuration = Configuration()
+        configuration.infersMappings = false
+        #expect(throws: FerryError.self) { try migrator.statements(configuration) }
+    }
+
+    @Test("A value is written as SQL reads it")
+    func writesLiterals() throws {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        let values: [Value] = [
+            .null, .integer(.min), .real(0.1), .real(-1e300), .real(.infinity), .real(-.infinity), .text(""),
+            .text("it's ''"), .blob([]), .blob([0, 15, 16, 255]),
+        ]
+        for value in values { #expect(try connection.value("SELECT " + value.literal) == value) }
+    }
+}
