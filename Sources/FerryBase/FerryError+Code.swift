@@ -145,7 +145,8 @@ extension FerryError.Code {
         badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, badArchive,
         mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, badSnapshot, noSnapshot, badLog,
-        databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge, outOfMemory,
+        databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,
+        outOfMemory,
         verificationFailed, snapshotDamaged,
         interrupted, budgetSpent, swapHeld, storeInUseAtSwap,
     ]

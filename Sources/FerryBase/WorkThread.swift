@@ -26,7 +26,7 @@ package enum WorkThread {
             work.release()
             throw FerryError(
                 .outOfMemory, "The system makes no further thread: \(SystemError(code)).",
-                remedy: "Close other programs, or raise the limit on threads (ulimit -u), and run the command again.",
+                remedy: "Close other programs, or raise the limit on threads (ulimit -u), and \(action: .again).",
                 cause: SystemError(code))
         }
     }

@@ -41,6 +41,6 @@ final class GzipCompressor: Compressor {
     }
 
     private var failure: FerryError {
-        FerryError(.snapshotFailed, "zlib could not compress.", remedy: "Run the command again.")
+        FerryError(.snapshotFailed, "zlib could not compress.", remedy: "\(action: .again).")
     }
 }

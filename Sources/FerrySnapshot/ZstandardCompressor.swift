@@ -42,7 +42,7 @@
             guard ZSTD_isError(code) == 0 else {
                 throw FerryError(
                     .snapshotFailed, "zstd could not compress: \(String(cString: ZSTD_getErrorName(code))).",
-                    remedy: "Run the command again.")
+                    remedy: "\(action: .again).")
             }
         }
     }
