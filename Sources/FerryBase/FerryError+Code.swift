@@ -145,8 +145,8 @@ extension FerryError.Code {
         badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, badArchive,
         mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, badSnapshot, noSnapshot, badLog,
-        databaseFailed, fileFailed, snapshotFailed, rowFailed, noKeysLeft, internalError, valueTooLarge, outOfMemory,
-        stageFailed,
+        databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,
+        outOfMemory,
         verificationFailed, snapshotDamaged,
         interrupted, budgetSpent, swapHeld, storeInUseAtSwap,
     ]

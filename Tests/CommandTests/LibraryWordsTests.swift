@@ -14,7 +14,9 @@ struct LibraryWordsTests {
     }()
 
     private static func foreignLiterals(_ literals: [SourceText.Literal]) -> [SourceText.Literal] {
-        literals.filter { $0.text.range(of: foreign, options: .regularExpression) != nil }
+        literals.filter {
+            $0.text.range(of: foreign, options: .regularExpression) != nil || $0.goesOn && $0.text.hasSuffix("--")
+        }
     }
 
     /// Every target that the library is made of, by what stands in the sources.
@@ -44,7 +46,7 @@ struct LibraryWordsTests {
             "let text = \"\"\"\n    Begin anew \\\n    with --restart.\n    \"\"\"",
             ##"let text = #"see \#(a) ferry plan"#"##,
             #"// "quoted" in a comment\#nlet text = "`ferry snapshot list` shows them""#,
-            #"let text = "Run the same command again.""#,
+            #"let text = "Run the same command again.""#, #"let text = "Give --\(option).""#,
         ])
     func findsForeignWords(_ source: String) {
         #expect(Self.foreignLiterals(SourceText(source).literals).count == 1, "\(source)")

@@ -51,7 +51,7 @@ struct JournalRecoveryTests {
         let stage = try Stage()
         #expect(stage.hot.journal?.isEmpty == false)
         let error = #expect(throws: FerryError.self) { try stage.migrate(recovers: false) }
-        #expect(error?.code == .hotJournal)
+        #expect(error?.code == .hotJournal && error?.remedy.settings == [Setting(.recovers, .flag(true))])
         #expect(try StoreBytes(stage.small.store) == stage.hot && stage.copies().isEmpty)
 
         let report = try stage.migrate()

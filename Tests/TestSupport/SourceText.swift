@@ -7,6 +7,8 @@ package struct SourceText {
         package var file: String
         package var line: Int
         package var text: String
+        /// Whether an interpolation follows.
+        package var goesOn = false
     }
 
     package var literals: [Literal] = []
@@ -91,7 +93,7 @@ private struct Reader {
         }
         while !isDone(self) {
             if starts(with: "\\" + sign + "(") {
-                literals.append(.init(file: file, line: begin, text: text))
+                literals.append(.init(file: file, line: begin, text: text, goesOn: true))
                 skip(2 + pounds)
                 code(until: ")")
                 skip()

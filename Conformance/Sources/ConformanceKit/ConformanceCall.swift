@@ -42,11 +42,11 @@ public struct ConformanceCall: Sendable, Hashable {
         let cases = try ConformanceCase.load(URL(fileURLWithPath: self.cases)).filter { only == nil || $0.name == only }
         guard !cases.isEmpty else { throw ConformanceError("There is no case of that name.") }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let side = isFerryHalf ? nil : coreData(folder)
         guard side != nil || isFerryHalf else {
             throw ConformanceError("Core Data is not on this system. --ferry-half tries what does not need it.")
         }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var problems = 0
         for one in cases {
             tell("\(one.name): \(one.rows) rows of each entity, \(one.source) → \(one.destination)")

@@ -52,6 +52,18 @@ struct ConformanceCallTests {
     private static let cases = package.appendingPathComponent("Cases.json")
     private static let ferry = ProcessInfo.processInfo.environment["FERRY_BINARY"]
 
+    /// Runs a call; what a failed one keeps to be looked at is removed.
+    private static func run(
+        _ call: ConformanceCall, _ coreData: (URL) -> (any CoreDataSide)? = { _ in nil }
+    ) throws -> (exit: Int32, lines: [String]) {
+        var lines: [String] = []
+        let exit = try call.run(coreData: coreData, tell: { lines.append($0) })
+        if let folder = lines.last?.firstMatch(of: /the stores are in (.*)\.$/) {
+            try FileManager.default.removeItem(atPath: String(folder.1))
+        }
+        return (exit, lines)
+    }
+
     private static func temporaryFolder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -98,16 +110,16 @@ struct ConformanceCallTests {
     func failsCases(_ program: String) throws {
         let program = FileManager.default.fileExists(atPath: program) ? program : "/usr" + program
         let call = try ConformanceCall(["--ferry", program, "--cases", Self.cases.path, "--ferry-half"])
-        var lines: [String] = []
-        #expect(try call.run(coreData: { _ in nil }, tell: { lines.append($0) }) == 1)
+        let (exit, lines) = try Self.run(call)
+        #expect(exit == 1)
         #expect(lines.contains { $0.contains("✘") } && !lines.contains { $0.contains("✔") })
     }
 
     @Test("Ferry's half of every case holds", .enabled(if: ferry != nil, "FERRY_BINARY names the program"))
     func triesFerryHalf() throws {
         let call = try ConformanceCall(["--ferry", #require(Self.ferry), "--cases", Self.cases.path, "--ferry-half"])
-        var lines: [String] = []
-        #expect(try call.run(coreData: { _ in nil }, tell: { lines.append($0) }) == 0, "\(lines)")
+        let (exit, lines) = try Self.run(call)
+        #expect(exit == 0, "\(lines)")
         #expect(lines.count { $0.contains("✔ Ferry migrates") } == (try ConformanceCase.load(Self.cases)).count)
     }
 
@@ -118,8 +130,7 @@ struct ConformanceCallTests {
         let call = try ConformanceCall([
             "--ferry", #require(Self.ferry), "--cases", Self.cases.path, "--only", "inferred-in-place",
         ])
-        var lines: [String] = []
-        let exit = try call.run(coreData: { _ in Scripted(fault: fault) }, tell: { lines.append($0) })
+        let (exit, lines) = try Self.run(call) { _ in Scripted(fault: fault) }
         let problems = lines.filter { $0.contains("✘") }
         #expect(exit == (fault == .none ? 0 : 1), "\(lines)")
         let wanted: [String] =

@@ -92,6 +92,17 @@ struct JournalRecovery {
 }
 
 extension MigrationRun {
+    /// Names the setting that helps where a hot journal is met without it.
+    func offeringRecovery<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as FerryError where error.code == .hotJournal && !configuration.recovers {
+            var error = error
+            error.remedy.append(" Or give \(on: .recovers), which keeps both files as they are and repairs the store.")
+            throw error
+        }
+    }
+
     /// Rolls a hot journal back, if there is one, and says so.
     func recover() throws {
         let recovery = JournalRecovery(

@@ -77,9 +77,11 @@ final class MigrationRun {
             }
         }
         if configuration.recovers { try recover() }
-        let sourceGuard = try SourceGuard(
-            path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
-            memory: configuration.memory, trace: configuration.trace)
+        let sourceGuard = try offeringRecovery {
+            try SourceGuard(
+                path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
+                memory: configuration.memory, trace: configuration.trace)
+        }
         do {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
@@ -259,7 +261,8 @@ final class MigrationRun {
             if record == nil {
                 try leftover.remove()
             } else {
-                relay.send(.warning("\(leftover.path) is left over from an unfinished run; a call that restarts removes it."))
+                relay.send(
+                    .warning("\(leftover.path) is left over from an unfinished run; a call that restarts removes it."))
             }
         }
         let name = inputs.catalog.displayName(of: target)

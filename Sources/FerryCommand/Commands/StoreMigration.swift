@@ -64,11 +64,7 @@ struct StoreMigration {
                 kind: .migrate, members: rendering.json, besides: besides(seen.withLock { $0 }, sampler),
                 code: .success, text: rendering.text(width:))
         } catch {
-            var error = input.worded(error)
-            if error.code == .hotJournal, !configuration.recovers {
-                error.remedy.append(
-                    " Or give \(on: .recovers), which keeps both files as they are and repairs the store.")
-            }
+            let error = input.worded(error)
             let plan = seen.withLock { $0 }
             return StoreOutcome(
                 MigrationFailure(error: error, plan: plan, store: configuration.output ?? input.store),

@@ -1,4 +1,4 @@
-/// A word of a command line as a shell reads it back: what a remedy names can be pasted.
+/// A word of a command line as a shell reads it back: what is printed can be pasted.
 package enum ShellWord {
     package static func quoted(_ word: String) -> String {
         if !word.isEmpty, word.unicodeScalars.allSatisfy(isPlain) { return word }
