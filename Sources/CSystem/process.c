@@ -116,6 +116,29 @@ int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), voi
     return code;
 }
 
+/// Where the calling thread's stack ends, which stays so; 0 before it was asked for.
+static _Thread_local uintptr_t stack_end;
+
+size_t ferry_stack_left(void) {
+    if (stack_end == 0) {
+#ifdef __APPLE__
+        pthread_t thread = pthread_self();
+        stack_end = (uintptr_t)pthread_get_stackaddr_np(thread) - pthread_get_stacksize_np(thread);
+#else
+        pthread_attr_t attributes;
+        void *low;
+        size_t size;
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return SIZE_MAX;
+        const int code = pthread_attr_getstack(&attributes, &low, &size);
+        pthread_attr_destroy(&attributes);
+        if (code != 0) return SIZE_MAX;
+        stack_end = (uintptr_t)low;
+#endif
+    }
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return here > stack_end ? here - stack_end : 0;
+}
+
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other) {
 #if defined(__APPLE__) && !TARGET_OS_OSX
     // An app of a phone may not start programs; nor does Ferry's library.

@@ -92,7 +92,9 @@ package struct Verification {
     }
 
     /// - Throws: ``FerryError`` when checking itself fails; differences are in the report.
-    package func run() throws -> VerificationReport {
+    package func run() throws -> VerificationReport { try WorkThread.withStack { try runHere() } }
+
+    private func runHere() throws -> VerificationReport {
         guard mode != .none else { return VerificationReport(mode: mode) }
         if now == nil { try step.checkNeedsNoTime() }
         do {

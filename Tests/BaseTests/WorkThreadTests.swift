@@ -1,5 +1,6 @@
 import Dispatch
 import FerryBase
+import Foundation
 import Testing
 
 @Suite("Threads of ours")
@@ -23,5 +24,38 @@ struct WorkThreadTests {
         }
         done.wait()
         #expect(depth.withLock { $0 } == 0)
+    }
+
+    private struct Failure: Error, Equatable {}
+
+    @Test("Work that needs a stack finds it on a thread of 512 KiB, and gives back what it returns or throws")
+    func smallThread() {
+        let (done, found) = (DispatchSemaphore(value: 0), Locked<[Int]>([]))
+        let thread = Thread {
+            let reached = WorkThread.withStack { WorkThreadTests.descend((1 << 20) / (16 << 10)) }
+            do throws(Failure) {
+                try WorkThread.withStack { () throws(Failure) in throw Failure() }
+            } catch {
+                found.withLock { $0 = [reached, 1] }
+            }
+            done.signal()
+        }
+        thread.stackSize = 512 << 10
+        thread.start()
+        done.wait()
+        #expect(found.withLock { $0 } == [0, 1])
+    }
+
+    @Test("Work that has a stack stays on the calling thread")
+    func largeThread() throws {
+        let (done, same) = (DispatchSemaphore(value: 0), Locked(false))
+        try WorkThread.start("ferry test") {
+            let here = ObjectIdentifier(Thread.current)
+            let there = WorkThread.withStack { ObjectIdentifier(Thread.current) }
+            same.withLock { $0 = here == there }
+            done.signal()
+        }
+        done.wait()
+        #expect(same.withLock { $0 })
     }
 }

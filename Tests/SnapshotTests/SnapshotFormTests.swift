@@ -198,7 +198,7 @@ struct SnapshotFormTests {
             let snapshot = try #require(try store.list().first)
             #expect(snapshot.form == .zstandard && snapshot.problem == nil)
             let refused: (any Error) -> Bool = {
-                ($0 as? FerryError)?.code == .unsupported && ($0 as? FerryError)?.remedy?.isEmpty == false
+                ($0 as? FerryError)?.code == .unsupported && ($0 as? FerryError)?.remedy.isEmpty == false
             }
             #expect { try store.verify(snapshot) } throws: { refused($0) }
             #expect { _ = try restored(snapshot) } throws: { refused($0) }

@@ -156,6 +156,9 @@ void ferry_release_unused_memory(void);
 /// Of its name the first 15 bytes count.
 int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), void *context);
 
+/// Bytes that the calling thread's stack has left; SIZE_MAX where the system does not tell.
+size_t ferry_stack_left(void);
+
 /// Starts a program whose descriptor `target` is the given one, unless that is -1; `other` is closed there then.
 ///
 /// Returns 0 or an error's number.

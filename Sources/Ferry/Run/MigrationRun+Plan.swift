@@ -15,6 +15,10 @@ extension MigrationRun {
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
+        try WorkThread.withStack { try planHere(store, checksRows: checksRows) }
+    }
+
+    private func planHere(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         guard let planned = try storePlan(store, checksRows: checksRows) else {
             let target = try ends(of: store).target
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])

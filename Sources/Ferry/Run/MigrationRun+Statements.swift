@@ -16,6 +16,10 @@ extension MigrationRun {
     ///
     /// - Throws: ``FerryError`` when the plan cannot run.
     func statements(_ store: OpenedStore) throws -> [PlannedStatements] {
+        try WorkThread.withStack { try statementsHere(store) }
+    }
+
+    private func statementsHere(_ store: OpenedStore) throws -> [PlannedStatements] {
         guard let plan = try storePlan(store, checksRows: false)?.plan else { return [] }
         if let first = plan.refusals.first { throw first }
         return try files.withWorkFolder(named: "ferry-plan", in: FileManager.default.temporaryDirectory.filePath) {

@@ -52,7 +52,9 @@ final class MigrationRun {
 
     // MARK: The way of a migration
 
-    func run() throws -> MigrationReport {
+    func run() throws -> MigrationReport { try WorkThread.withStack { try runHere() } }
+
+    private func runHere() throws -> MigrationReport {
         try stop.check()
         var folder: RunFolder?
         var record: RunRecord?

@@ -5,9 +5,11 @@ extension Expression {
     ///
     /// - Throws: ``FerryError`` `.badExpression` with the line and column of what cannot be read.
     package static func parse(_ text: String) throws(FerryError) -> Expression {
-        var parser = try Parser(text)
-        let node = try parser.whole()
-        return try parser.expression(node)
+        try WorkThread.withStack { () throws(FerryError) in
+            var parser = try Parser(text)
+            let node = try parser.whole()
+            return try parser.expression(node)
+        }
     }
 }
 
@@ -16,9 +18,11 @@ extension Predicate {
     ///
     /// - Throws: ``FerryError`` `.badExpression` with the line and column of what cannot be read.
     package static func parse(_ text: String) throws(FerryError) -> Predicate {
-        var parser = try Parser(text)
-        let node = try parser.whole()
-        return try parser.predicate(node)
+        try WorkThread.withStack { () throws(FerryError) in
+            var parser = try Parser(text)
+            let node = try parser.whole()
+            return try parser.predicate(node)
+        }
     }
 }
 

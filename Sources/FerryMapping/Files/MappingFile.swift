@@ -21,7 +21,7 @@ package struct MappingFile {
     ///   wrong in it.
     package static func load(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> MappingModel {
         var file = MappingFile(files: files)
-        var model = try file.read(path)
+        var model = try WorkThread.withStack { () throws(FerryError) in try file.read(path) }
         model.fingerprint = file.fingerprint.finish()
         model.path = file.reading[0]
         model.extendedPaths = Array(file.reading.dropFirst())

@@ -17,7 +17,7 @@ package struct ModelCatalog: Sendable {
     ///   given can be read.
     package init(paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
         var reader = ModelFiles(files: files)
-        for path in paths { try reader.read(path) }
+        try WorkThread.withStack { () throws(FerryError) in for path in paths { try reader.read(path) } }
         if reader.versions.isEmpty, let first = reader.unreadable.first { throw first.error }
         self.init(versions: reader.versions, unreadable: reader.unreadable)
     }
