@@ -1,5 +1,6 @@
 internal import BenchmarkHarness
 internal import Ferry
+internal import FerryBase
 
 /// Verification beside the rest of the migration that it belongs to.
 struct VerifyCase: BenchmarkCase {
