@@ -4,6 +4,8 @@ internal import TestSupport
 internal import Testing
 
 /// Runs the commands that stand in a page (after `$`, in blocks marked `console`), as a reader would type them.
+///
+/// A block that is marked `json` with a file's name is that file, from there on.
 struct PageShell {
     let folder: TemporaryFolder
 
@@ -14,8 +16,18 @@ struct PageShell {
         var isCommands = false
         var count = 0
         var told: [String] = []
+        var file: (name: String?, text: String) = (nil, "")
         for line in page.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
-            if line.hasPrefix("```") { isCommands = line == "```console" }
+            if line.hasPrefix("```") {
+                isCommands = line == "```console"
+                if let name = file.name {
+                    try file.text.write(toFile: folder.file(name), atomically: true, encoding: .utf8)
+                }
+                let name = line.hasPrefix("```json ") ? String(line.dropFirst(8)) : nil
+                file = (name, "")
+            } else if file.name != nil {
+                file.text += line + "\n"
+            }
             if !isCommands || line == "```console" {
                 told.append(line)
             } else if line.hasPrefix("$ ") {

@@ -1,6 +1,6 @@
 internal import BenchmarkHarness
 internal import Ferry
-import FerryBase
+internal import FerryBase
 
 /// Verification beside the rest of the migration that it belongs to.
 struct VerifyCase: BenchmarkCase {

@@ -24,11 +24,14 @@ struct MigrationSeries {
         var told: [JSON] = []
         var codes: [ExitCode] = []
         var words: [String: Int64] = [:]
+        // As a call for one store does at least one unit of work, so does one for several: else a loop of calls whose
+        // budget is spent in looking at those that are done would never come to an end.
+        var hasWorked = false
         for (index, store) in list.stores.enumerated() {
             console.say(Emphasis.heading.mark("\(store) (\(index + 1) of \(list.stores.count))"))
             let budget = migration.configuration.budget.map { $0 - .nanoseconds(Clock.nanoseconds(since: start)) }
             let outcome: StoreOutcome
-            if stop.isRequested || (index > 0 && budget.map { $0 <= .zero } == true) {
+            if stop.isRequested || (hasWorked && budget.map { $0 <= .zero } == true) {
                 outcome = notBegun(store)
             } else {
                 outcome = migration.of(store, budget: budget.map { max($0, .nanoseconds(1)) })
@@ -40,6 +43,7 @@ struct MigrationSeries {
             if console.isJSON { told.append(.object(outcome.members)) }
             codes.append(outcome.code)
             words[outcome.word, default: 0] += 1
+            if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
         }
         let sum = words.sorted { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
         console.result([("stores", .array(told))]) { _ in

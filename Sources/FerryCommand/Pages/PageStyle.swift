@@ -12,7 +12,7 @@ enum PageStyle {
           :root { color-scheme: light; --ink: #000000; --soft: #444444; --line: #999999; --paper: #ffffff;
             --shade: #ffffff; --main: #0b62a8; --good: #116329; --caution: #7a4b00; --bad: #a40e26; }
           body { font-size: 11px; padding: 0; }
-          section, figure, tr, li { break-inside: avoid; }
+          section, figure, tr, li { break-inside: avoid; } h2, h3 { break-after: avoid; }
           .wide { overflow: visible; }
           .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
         * { box-sizing: border-box; }

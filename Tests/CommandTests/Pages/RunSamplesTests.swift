@@ -31,7 +31,7 @@ struct RunSamplesTests {
         samples.take(ProgressUpdate(phase: .snapshot, done: 1_000_000), at: 0.05, memoryBytes: nil)
         samples.begin(.rows, step: 1, at: 0.1, memoryBytes: nil)
         samples.take(ProgressUpdate(phase: .rows, subject: "A", done: 40), at: 0.15, memoryBytes: nil)
-        samples.begin(.rows, step: 2, at: 0.3, memoryBytes: nil)
+        samples.begin(.rows, step: 2, at: 0.31, memoryBytes: nil)
         samples.take(ProgressUpdate(phase: .rows, subject: "A", done: 30), at: 0.35, memoryBytes: nil)
         #expect(samples.intervals.map(\.rows) == [0, 40, 0, 30])
         #expect(samples.intervals.map(\.step) == [nil, 1, nil, 2])
