@@ -35,7 +35,9 @@ struct GuideTests {
         #expect(isAlike, "first difference: \(String(describing: difference))")
     }
 
-    /// A line without what differs from run to run: times, sizes, speeds and dates. Counts stay.
+    /// A line without what differs from run to run: times, sizes, speeds and dates.
+    ///
+    /// Counts stay.
     private static func steady(_ line: Substring) throws -> String {
         let masks = [
             "[0-9]{8}T[0-9]{6}Z", "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?",

@@ -52,6 +52,17 @@ struct SeveralStoresTests {
         #expect(names.count == 4 && names.count { $0.hasSuffix(".html") } == 2, "\(names)")
     }
 
+    @Test("Behind a store, an option takes several words still: what follows --models is a model, not a store")
+    func readsModels() throws {
+        try app.model("Other", "Other", RouteFolder.entity("Page", "text"))
+        let words = ["migrate", "A.sqlite", "--dry-run", "--models", "App.xcdatamodeld", "Other.xcdatamodeld"]
+        let before = try app.run(words)
+        #expect(before.exitCode == 0 && before.output.contains("Chain    App → App 2\n"), "\(before)")
+        // Before the stores, an option takes one word, so that stores may follow.
+        let after = try app.run(["migrate", "--models", "App.xcdatamodeld", "A.sqlite", "B.sqlite", "--dry-run"])
+        #expect(after.exitCode == 0 && after.output.contains("2 stores: 2 planned."), "\(after)")
+    }
+
     @Test("One file for several reports, or several new stores, is a wrong command line")
     func refusesOneFile() throws {
         for words in [["--report", "r.html"], ["--output", "New.sqlite"]] {
