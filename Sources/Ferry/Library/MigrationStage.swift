@@ -1,5 +1,3 @@
-public import FerryBase
-
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
