@@ -22,7 +22,7 @@ extension FerryError: Codable {
         }
         self.init(
             code, try values.decode(String.self, forKey: .message),
-            remedy: try values.decode(String.self, forKey: .remedy),
+            remedy: try values.decode(Remedy.self, forKey: .remedy),
             place: try values.decode(Place.self, forKey: .place),
             cause: cause)
     }
