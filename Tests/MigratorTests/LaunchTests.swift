@@ -35,7 +35,7 @@ struct LaunchTests {
 
     @Test("With a budget it stops and goes on at the next start, and is not ready before it is done")
     func keepsBudget() async throws {
-        let small = try SmallMigration(rows: 60)
+        let small = try SmallMigration()
         var starts = 0
         var launch: LaunchOutcome
         repeat {
