@@ -32,8 +32,7 @@ package enum WorkThread {
         }
     }
 
-    /// What the body of ``withStack(_:)`` finds at least: the deepest expression takes an eighth of it in a release build,
-    /// and half in a debug build.
+    /// What the body of ``withStack(_:)`` finds at least: a quarter of what a thread of ours has.
     private static let leastStackBytes = 2 << 20
 
     /// Runs a body that limits of depth are made for: on the calling thread, or, where that has too little stack for it,
