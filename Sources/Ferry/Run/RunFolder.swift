@@ -152,7 +152,9 @@ package final class RunFolder {
         // Where case counts for nothing in names, or where a volume is mounted twice, one folder has several paths. The
         // journals hold as long as theirs leads here.
         let there = try files.attributesIfPresent(record.folder.path)
-        let isSame = there?.device == now.device && there?.inode == now.inode
+        let isSame =
+            there?.device == now.device && there?.inode == now.inode
+            && record.folder.device == now.device && record.folder.inode == now.inode
         if !isSame, let journal = try openJournal(in: path) {
             throw FerryError(
                 .runMoved,
