@@ -101,7 +101,7 @@ static int strip(const char *path, mode_t mode) {
 }
 
 int ferry_clone(const char *source, const char *destination, mode_t mode) {
-    // Without lists of access rights and without the owner, where the system knows how.
+    // Without the owner, where the system knows how.
     uint32_t flags = 0;
 #ifdef CLONE_NOOWNERCOPY
     flags |= CLONE_NOOWNERCOPY;
