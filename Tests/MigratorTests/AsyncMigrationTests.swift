@@ -24,7 +24,8 @@ struct AsyncMigrationTests {
         func configuration(_ plain: Configuration) -> Configuration {
             var held = plain
             held.willMigrate = { [isOpen] stage in
-                for _ in 0..<20_000 where stage.number == 2 && !isOpen.withLock({ $0 }) {
+                // Minutes: its reader waits for its turn among all the tests that run at once.
+                for _ in 0..<600_000 where stage.number == 2 && !isOpen.withLock({ $0 }) {
                     Thread.sleep(forTimeInterval: 0.001)
                 }
             }
