@@ -1,6 +1,6 @@
 /// What to do about an error: text in which settings and calls are values.
 ///
-/// ``description`` words it for those who call the library. A program with options of its own words it by
+/// ``description`` words it for callers of the library. A program with options of its own words it by
 /// ``worded(_:_:)``. A remedy is written as a string literal: `"Begin anew with \(on: .restart)."`.
 public struct Remedy: Sendable, Hashable {
     public enum Part: Sendable, Hashable {

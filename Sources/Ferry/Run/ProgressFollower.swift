@@ -29,7 +29,7 @@ final class ProgressFollower: Sendable {
         case .progress(let update):
             guard let fraction = update.fraction else { return }
             let done = Int64(fraction * Double(Self.units))
-            // The last one is the end's: whoever waits for it finds the migrated store.
+            // The last one is the end's: what waits for it finds the migrated store.
             progress.completedUnitCount = min(max(done, progress.completedUnitCount), Self.units - 1)
             progress.setUserInfoObject(update.timeLeft?.inSeconds, forKey: .estimatedTimeRemainingKey)
         case .finished: progress.completedUnitCount = Self.units

@@ -37,6 +37,6 @@ enum RemedyWords {
 }
 
 extension Remedy {
-    /// Its text for those who type commands.
+    /// Its text where commands are typed.
     var commandLine: String { worded(RemedyWords.words, RemedyWords.words) }
 }

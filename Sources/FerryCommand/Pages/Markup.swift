@@ -1,6 +1,6 @@
 /// A piece of a page or a drawing: elements and texts, written as HTML and SVG alike.
 ///
-/// Names of entities and files are anybody's: every text passes ``escaped(_:)``, which is the only way into the output.
+/// Names of entities and files may hold anything: every text passes ``escaped(_:)``, which is the only way into the output.
 package indirect enum Markup: Sendable {
     case text(String)
     case node(String, [(String, String)], [Markup])
