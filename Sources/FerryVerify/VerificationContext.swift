@@ -198,8 +198,7 @@ final class VerificationContext {
 
     /// `Z_ENT` of an entity of the destination and of everything below it, for an SQL list.
     func destinationNumbers(ofFamily entity: String) -> String {
-        destinationModel.family(of: entity).compactMap { destination.number(of: $0) }.sorted()
-            .map(String.init).joined(separator: ", ")
+        destinationModel.family(of: entity).compactMap { destination.number(of: $0) }.sorted().sqlList
     }
 
     private static func unknown(_ entity: String, in side: String) -> FerryError {

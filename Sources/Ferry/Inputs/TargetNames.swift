@@ -50,7 +50,7 @@ package struct TargetNames {
     ) throws -> (StoreLayout, KnownSchema) {
         let path = try RunPlace.existing(path, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
-        do {
+        return try reader.closing {
             guard try OpenedStore(reader).metadata.hashes == version.hashes else {
                 throw FerryError(
                     .unknownVersion, "The store \(path), which names are to be taken from, is not of version \(name).",
@@ -58,14 +58,10 @@ package struct TargetNames {
                         "Give a store of that version with \(setting: .like), for example an empty one that a simulator made."
                 )
             }
-            let layout = try StoreLayout.actual(for: version.model, on: reader.connection)
-            let schema = try KnownSchema(of: version.model, on: reader.connection)
-            try reader.close()
-            return (layout, schema)
-        } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
-            do { try reader.close() } catch {}
-            throw FerryError.wrapping(error, on: path)
+            return (
+                try StoreLayout.actual(for: version.model, on: reader.connection),
+                try KnownSchema(of: version.model, on: reader.connection)
+            )
         }
     }
 }

@@ -94,15 +94,7 @@ public struct Migrator: Sendable {
     func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
-        do {
-            let result = try body(OpenedStore(reader))
-            try reader.close()
-            return result
-        } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
-            do { try reader.close() } catch {}
-            throw FerryError.wrapping(error, on: path)
-        }
+        return try reader.closing { try body(OpenedStore(reader)) }
     }
 
     // MARK: Running

@@ -10,16 +10,7 @@ extension StoreFiles {
     package func read<Result>(trace: TraceHook? = nil, _ body: (Connection) throws -> Result) throws -> Result {
         let files = FileLayer(trace: trace)
         let store = try SourceGuard(path: realPath(files), purpose: .reading, files: files, trace: trace)
-        let result: Result
-        do {
-            result = try body(store.connection)
-        } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
-            do { try store.close() } catch {}
-            throw FerryError.wrapping(error, on: self.store.filePath)
-        }
-        try store.close()
-        return result
+        return try store.closing { try body(store.connection) }
     }
 
     private func realPath(_ files: FileLayer) throws(FerryError) -> String {

@@ -103,17 +103,12 @@ public struct StoreFiles: Sendable {
         let path = try RunPlace.existing(store.filePath, files: files)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
-        do {
+        let snapshot = try sourceGuard.closing {
             let opened = try OpenedStore(sourceGuard)
-            let snapshot = try snapshots.create(
+            return try snapshots.create(
                 opened, knownAs: try knownVersion(opened), level: level, stop: stop, progress: onProgress)
-            try sourceGuard.close()
-            return SnapshotEntry(snapshot, verified: true)
-        } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
-            do { try sourceGuard.close() } catch {}
-            throw FerryError.wrapping(error, on: path)
         }
+        return SnapshotEntry(snapshot, verified: true)
     }
 
     /// Reads archives again and compares them with their manifests; all of the folder's without a name.

@@ -201,7 +201,7 @@ public struct Verifier: Sendable {
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(url.filePath, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files)
-        do {
+        return try reader.closing {
             let before = try reader.fingerprint()
             let result = try body(OpenedStore(reader))
             // Several connections look, and each at the state that it finds.
@@ -210,12 +210,7 @@ public struct Verifier: Sendable {
                     .sourceChanged, "\(path) was written while it was verified: \(change).",
                     remedy: "Close the programs that use it, and \(action: .again).")
             }
-            try reader.close()
             return result
-        } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
-            do { try reader.close() } catch {}
-            throw FerryError.wrapping(error, on: path)
         }
     }
 

@@ -230,6 +230,21 @@ package final class SourceGuard {
         if !sideFiles.hadIndex { try files.removeIfPresent(store.index) }
     }
 
+    /// Runs the body and closes the store, whatever becomes of the body.
+    ///
+    /// - Throws: What the body throws, as an error on the store; else what closing throws.
+    func closing<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            let result = try body()
+            try close()
+            return result
+        } catch {
+            // The first error is the one to report; what closing may leave behind are empty side files.
+            do { try close() } catch {}
+            throw FerryError.wrapping(error, on: store.main)
+        }
+    }
+
     /// Lets the store go as it is.
     package func release() { opened = nil }
 }

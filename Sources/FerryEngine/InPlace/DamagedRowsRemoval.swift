@@ -23,7 +23,7 @@ struct DamagedRowsRemoval {
         try connection.withoutTriggers {
             for table in source.tablesInOrder {
                 let family = source.model.family(of: table.root).compactMap { source.number(of: $0) }.sorted()
-                let known = family.map(String.init).joined(separator: ", ")
+                let known = family.sqlList
                 let rows = try remove("Z_ENT IS NULL OR Z_ENT NOT IN (\(known))", from: table)
                 if rows > 0 { removed.damage.append((StoreDamage.Kind.unknownEntity.rawValue, table.root, rows)) }
             }

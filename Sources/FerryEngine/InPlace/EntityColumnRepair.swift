@@ -19,7 +19,7 @@ struct EntityColumnRepair {
                     let target = source.table(of: relationship.destinationEntity)
                 else { continue }
                 let family = source.model.family(of: relationship.destinationEntity)
-                    .compactMap { source.number(of: $0) }.sorted().map(String.init).joined(separator: ", ")
+                    .compactMap { source.number(of: $0) }.sorted().sqlList
                 try connection.execute(
                     """
                     UPDATE \(table) SET \(entityColumn) = t.Z_ENT FROM \(target.name) AS t

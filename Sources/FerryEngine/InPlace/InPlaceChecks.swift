@@ -326,7 +326,7 @@ struct InPlaceChecks {
                 let wrong =
                     try connection.integer(
                         "SELECT count(*) FROM \(join.name) AS j JOIN \(table.name) AS t ON t.Z_PK = j.\(column) "
-                            + "WHERE t.Z_ENT NOT IN (\(family.sorted().map(String.init).joined(separator: ", ")))") ?? 0
+                            + "WHERE t.Z_ENT NOT IN (\(family.sorted().sqlList))") ?? 0
                 if wrong > 0 {
                     rows += wrong
                     example = example ?? side

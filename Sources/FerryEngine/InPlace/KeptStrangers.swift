@@ -26,7 +26,7 @@ struct KeptStrangers {
     private func strangers(in table: EntityTable) -> String {
         let numbers = source.model.family(of: table.root).compactMap { source.number(of: $0) }.sorted()
         return "\(Connection.quoted(table.name)) WHERE Z_ENT IS NULL OR Z_ENT NOT IN "
-            + "(\(numbers.map(String.init).joined(separator: ", ")))"
+            + "(\(numbers.sqlList))"
     }
 
     /// Why they cannot stay; nil when they can, or when there are none.

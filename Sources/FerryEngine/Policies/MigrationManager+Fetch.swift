@@ -67,7 +67,7 @@ extension MigrationManager {
                 remedy: near.isEmpty ? "Name an entity of the model." : "Did you mean \(near.joined(separator: ", "))?")
         }
         let names = includesSubentities ? layout.model.family(of: entity) : [entity]
-        let numbers = names.compactMap { layout.number(of: $0) }.sorted().map(String.init).joined(separator: ", ")
+        let numbers = names.compactMap { layout.number(of: $0) }.sorted().sqlList
         var scope = SourceScope(
             layout: layout, from: "\(schema).\(table.name) AS s", source: .init(alias: "s", entity: entity),
             schema: schema)

@@ -163,8 +163,7 @@ struct LinkStatements {
 
     /// The numbers of an entity of the destination and of everything below it.
     private func numbers(ofFamily entity: String) -> String {
-        context.destination.model.family(of: entity).compactMap { context.destination.number(of: $0) }.sorted()
-            .map(String.init).joined(separator: ", ")
+        context.destination.model.family(of: entity).compactMap { context.destination.number(of: $0) }.sorted().sqlList
     }
 
     // MARK: Forms

@@ -209,7 +209,7 @@ struct KeyCut {
 
     var statement: InPlaceStatement {
         let assignments = columns.map { "\($0) = NULL" }.joined(separator: ", ")
-        let numbers = lost.map(String.init).joined(separator: ", ")
+        let numbers = lost.sqlList
         return InPlaceStatement(
             "UPDATE \(table) SET \(assignments) WHERE Z_ENT = \(number) "
                 + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))",

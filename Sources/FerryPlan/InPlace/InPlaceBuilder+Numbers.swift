@@ -49,7 +49,7 @@ extension InPlaceBuilder {
         let carried = Set(translations.map(\.source))
         let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)
         if !removed.isEmpty {
-            add("DELETE FROM \(table) WHERE ZENTITY IN (\(TableMove.list(removed)))", "their entities are no more")
+            add("DELETE FROM \(table) WHERE ZENTITY IN (\(removed.sorted().sqlList))", "their entities are no more")
         }
         let columns = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
         let sets =
@@ -75,7 +75,7 @@ extension InPlaceBuilder {
         _ translations: [HistoryTables.Translation], _ column: String, _ isKept: (HistoryTables.Translation) -> Bool
     ) -> String {
         let lost = translations.filter { !isKept($0) }.map(\.from)
-        return "CASE WHEN ZENTITY IN (\(TableMove.list(lost))) THEN NULL ELSE \(column) END"
+        return "CASE WHEN ZENTITY IN (\(lost.sorted().sqlList)) THEN NULL ELSE \(column) END"
     }
 
     // MARK: CloudKit
@@ -98,7 +98,7 @@ extension InPlaceBuilder {
             let cases = moved.map { "WHEN \($0.old) THEN -\($0.new)" }.joined(separator: " ")
             add(
                 "UPDATE \(quoted(table)) SET ZENTITYID = CASE ZENTITYID \(cases) END "
-                    + "WHERE ZENTITYID IN (\(TableMove.list(moved.map(\.old))))", reason)
+                    + "WHERE ZENTITYID IN (\(moved.map(\.old).sorted().sqlList))", reason)
             add("UPDATE \(quoted(table)) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0", reason)
         }
     }

@@ -215,7 +215,7 @@ struct InPlaceBuilder {
     private mutating func delete(_ entities: [String], from table: EntityTable, _ reason: String) {
         let numbers = entities.compactMap { source.number(of: $0) }
         guard !numbers.isEmpty else { return }
-        add("DELETE FROM \(current[table.name] ?? table.name) WHERE Z_ENT IN (\(TableMove.list(numbers)))", reason)
+        add("DELETE FROM \(current[table.name] ?? table.name) WHERE Z_ENT IN (\(numbers.sorted().sqlList))", reason)
         touchContinuations(of: table.name)
     }
 

@@ -115,7 +115,7 @@ struct JoinMove {
             guard !lost.isEmpty, let table = sources.source.table(of: side.entity)?.name else { return nil }
             return InPlaceStatement(
                 "DELETE FROM \(old.name) WHERE \(column) IN "
-                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(TableMove.list(lost))))",
+                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(lost.sorted().sqlList)))",
                 reason: "objects at the end of \(column) go, or are no longer related")
         }
     }

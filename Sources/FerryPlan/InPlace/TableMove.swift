@@ -145,7 +145,7 @@ struct TableMove {
         // The plus sign keeps SQLite from the index of entity numbers: rows are to come in the order of their keys.
         var statement = InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
-                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE +Z_ENT IN (\(Self.list(numbers.map(\.old))))",
+                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE +Z_ENT IN (\(numbers.map(\.old).sorted().sqlList))",
             values: values, reason: reason)
         statement.countedEntity = onlyEntity
         return statement
@@ -214,7 +214,7 @@ struct TableMove {
         }
         let columns = Set(assignments.map(\.column))
         var statement = InPlaceStatement(
-            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE +Z_ENT IN (\(Self.list(touched)))",
+            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE +Z_ENT IN (\(touched.sorted().sqlList))",
             values: values, reason: "new values in \(columns.sorted().joined(separator: ", "))")
         // With one entity nothing is assigned that is not assigned to all of its rows.
         statement.countedEntity = onlyEntity
@@ -240,13 +240,11 @@ struct TableMove {
     }
 
     private static func cases(_ groups: [(sql: String, numbers: [Int64])]) -> String {
-        groups.map { "WHEN Z_ENT IN (\(list($0.numbers))) THEN \($0.sql)" }.joined(separator: " ")
+        groups.map { "WHEN Z_ENT IN (\($0.numbers.sorted().sqlList)) THEN \($0.sql)" }.joined(separator: " ")
     }
 
     static func translation(_ numbers: [NumberPair]) -> String {
         guard numbers.contains(where: { $0.old != $0.new }) else { return "Z_ENT" }
         return "CASE Z_ENT \(numbers.map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ")) END"
     }
-
-    static func list(_ numbers: [Int64]) -> String { numbers.sorted().map(String.init).joined(separator: ", ") }
 }

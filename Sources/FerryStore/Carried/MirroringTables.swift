@@ -42,7 +42,7 @@ package struct MirroringTables: Sendable {
     package func strangers(
         to layout: StoreLayout, on connection: Connection, schema: String = "main"
     ) throws(DatabaseError) -> (table: String, rows: Int64)? {
-        let known = layout.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
+        let known = layout.entityNumbers.values.sorted().sqlList
         for table in tables where table.isNumbered {
             let rows =
                 try connection.integer(

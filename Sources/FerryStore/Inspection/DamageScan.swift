@@ -206,6 +206,6 @@ struct DamageScan {
         {
             return "\(alias).Z_ENT BETWEEN \(first) AND \(last)"
         }
-        return "\(alias).Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
+        return "\(alias).Z_ENT IN (\(numbers.sqlList))"
     }
 }

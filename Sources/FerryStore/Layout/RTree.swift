@@ -58,7 +58,7 @@ package struct RTree: Sendable, Hashable {
 
     /// What an object must have to be in the index: nothing that is nil lies anywhere.
     package func condition(_ prefix: String) -> String {
-        let numbers = entityNumbers.map { "\(prefix)Z_ENT IN (\($0.map(String.init).joined(separator: ", ")))" }
+        let numbers = entityNumbers.map { "\(prefix)Z_ENT IN (\($0.sqlList))" }
         return (columns.map { "\(prefix)\($0) NOT NULL" } + [numbers].compactMap { $0 }).joined(separator: " AND ")
     }
 

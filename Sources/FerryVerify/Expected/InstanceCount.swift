@@ -48,7 +48,7 @@ struct InstanceCount {
             return try soundLinks(of: storage, from: table, where: condition)
         }
         let other = try context.sourceTable(of: relationship.destinationEntity).name
-        let known = context.source.entityNumbers.values.sorted().map(String.init).joined(separator: ", ")
+        let known = context.source.entityNumbers.values.sorted().sqlList
         let links: String
         switch storage {
         case .foreignKey(_, let column, _, _): links = "JOIN source.\(other) t ON t.Z_PK = o.\(column)"

@@ -98,7 +98,6 @@ final class KeptDamage {
     }
 
     private func numbers(_ entity: String) -> String {
-        context.sourceModel.family(of: entity).compactMap { context.source.number(of: $0) }.sorted()
-            .map(String.init).joined(separator: ", ")
+        context.sourceModel.family(of: entity).compactMap { context.source.number(of: $0) }.sorted().sqlList
     }
 }
