@@ -17,7 +17,7 @@ package enum ArchivedExpression {
     /// - Returns: The expression, key paths of key paths joined to one.
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
     package static func decode(_ archive: [UInt8]) throws(FerryError) -> Expression {
-        try decode(try KeyedArchive(archive).root)
+        try WorkThread.withStack { () throws(FerryError) in try decode(try KeyedArchive(archive).root) }
     }
 
     /// Reads one archived expression.
