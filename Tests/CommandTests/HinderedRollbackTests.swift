@@ -28,7 +28,7 @@ struct HinderedRollbackTests {
     private func saved(_ store: String = "App.sqlite") throws -> Set<String> {
         var titles: Set<String> = [try title(store)]
         let names = try FileLayer().list(app.folder.file(store) + ".snapshots").map(\.name)
-        for name in names where name.hasSuffix(".sqlite.zst") {
+        for name in names where [".sqlite.zst", ".sqlite.gz"].contains(where: name.hasSuffix) {
             for side in ["", "-wal", "-shm"] { try FileLayer().removeIfPresent(app.folder.file("copy.sqlite") + side) }
             try app.done("snapshot", "restore", store, "\(store).snapshots/\(name)", "--to", "copy.sqlite")
             titles.insert(try title("copy.sqlite"))

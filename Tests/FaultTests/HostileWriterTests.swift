@@ -122,7 +122,7 @@ private final class HostileRace {
         guard !missing.isEmpty else { return }
         // What a rollback has replaced is in a snapshot.
         let snapshots = try files.exists(store + ".snapshots") ? files.list(store + ".snapshots").map(\.name) : []
-        for name in snapshots where name.hasSuffix(".sqlite.zst") {
+        for name in snapshots where [".sqlite.zst", ".sqlite.gz"].contains(where: name.hasSuffix) {
             let copy = folder.file("copy.sqlite")
             for side in ["", "-wal", "-shm", "-journal"] { try files.removeIfPresent(copy + side) }
             let code = try end(["snapshot", "restore", store, "\(store).snapshots/\(name)", "--to", copy])

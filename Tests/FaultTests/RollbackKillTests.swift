@@ -116,7 +116,9 @@ private final class RollbackStage {
     private func missing() throws -> [String] {
         var missing = Self.writes
         try take(from: store, &missing)
-        let snapshots = try files.list(store + ".snapshots").map(\.name).filter { $0.hasSuffix(".sqlite.zst") }
+        let snapshots = try files.list(store + ".snapshots").map(\.name).filter { name in
+            [".sqlite.zst", ".sqlite.gz"].contains(where: name.hasSuffix)
+        }
         for name in snapshots where !missing.isEmpty {
             let copy = folder.file("copy.sqlite")
             for side in ["", "-wal", "-shm", "-journal"] { try files.removeIfPresent(copy + side) }

@@ -40,13 +40,13 @@ struct SnapshotMemoryTests {
     @Test("A level that does not fit is refused with the highest one that does")
     func refusesLevels() throws {
         let error = #expect(throws: FerryError.self) {
-            try SnapshotMemory.check(level: 9, within: MemoryBudget(limit: 32 << 20))
+            try SnapshotMemory.check(level: 9, form: .zstandard, within: MemoryBudget(limit: 32 << 20))
         }
         #expect(error?.code == .usage)
         #expect(
             error?.remedy == "Give \(setting: .snapshotLevel, .number(8)), or \(setting: .memoryLimit, .mebibytes(41))."
         )
-        try SnapshotMemory.check(level: 9, within: MemoryBudget(limit: 41 << 20))
-        try SnapshotMemory.check(level: 1, within: MemoryBudget(limit: MemoryBudget.least))
+        try SnapshotMemory.check(level: 9, form: .zstandard, within: MemoryBudget(limit: 41 << 20))
+        try SnapshotMemory.check(level: 1, form: .zstandard, within: MemoryBudget(limit: MemoryBudget.least))
     }
 }
