@@ -28,7 +28,8 @@ struct ArchiveReader {
     ///   - hashes: Go on with both kinds of bytes.
     ///   - body: Takes each piece of the content.
     /// - Returns: Bytes of the content.
-    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.unsupported` for a form that this build does not read, the reason of the stop request, or what the body throws.
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.unsupported` for a form that this build does not read, the reason of
+    ///   the stop request, or what the body throws.
     func decode(
         _ path: String, as form: SnapshotForm, bytes count: Int64, limit: Int64, hashes: inout ArchiveHashes,
         _ body: (UnsafeRawBufferPointer) throws -> Void

@@ -1,5 +1,3 @@
-internal import FerryBase
-
 extension Migrator {
     /// The statements that ``migrate(_:stop:onEvent:)`` would run, step by step; nothing is changed.
     ///
@@ -10,9 +8,6 @@ extension Migrator {
     /// - Returns: One list for each step; none where the store is of the target's version.
     /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does, and the first refusal of a plan that cannot run.
     public func statements(_ configuration: Configuration = Configuration()) throws -> [PlannedStatements] {
-        let run = try MigrationRun(
-            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
-            relay: EventRelay { _ in }, files: files)
-        return try reading(configuration.trace) { try run.statements($0) }
+        try looking(configuration) { try $0.statements($1) }
     }
 }

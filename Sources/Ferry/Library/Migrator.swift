@@ -15,7 +15,7 @@ internal import FerryStore
 /// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
 public struct Migrator: Sendable {
     public let store: URL
-    let inputs: Inputs
+    private let inputs: Inputs
     let files: FileLayer
 
     /// Reads the models and mapping models.
@@ -73,25 +73,29 @@ public struct Migrator: Sendable {
     /// - Returns: The plan.
     /// - Throws: ``FerryError`` when the store or its version cannot be made out at all.
     public func plan(_ configuration: Configuration = Configuration(), checksRows: Bool = false) throws -> PlanReport {
-        let run = try MigrationRun(
-            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
-            relay: EventRelay { _ in }, files: files)
-        return try reading(configuration.trace) { try run.plan($0, checksRows: checksRows) }
+        try looking(configuration) { try $0.plan($1, checksRows: checksRows) }
     }
 
     /// Whether the store has another version than a migration leads to.
     func isOtherVersion(_ configuration: Configuration) throws -> Bool {
-        let run = try MigrationRun(
-            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
-            relay: EventRelay { _ in }, files: files)
-        return try reading(configuration.trace) { store in
+        try looking(configuration) { run, store in
             try run.fitInputs(to: store)
             let (version, target) = try run.ends(of: store)
             return version.hashes != target.hashes
         }
     }
 
-    func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
+    /// Lends the store, and a run that looks at it and is not taken.
+    func looking<Result>(
+        _ configuration: Configuration, _ body: (MigrationRun, OpenedStore) throws -> Result
+    ) throws -> Result {
+        let run = try MigrationRun(
+            store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
+            relay: EventRelay { _ in }, files: files)
+        return try reading(configuration.trace) { try body(run, $0) }
+    }
+
+    private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
         let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
         return try reader.closing { try body(OpenedStore(reader)) }

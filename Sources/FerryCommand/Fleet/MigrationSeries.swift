@@ -55,7 +55,7 @@ struct MigrationSeries {
     private func notBegun(_ store: String) -> StoreOutcome {
         let error = FerryError(
             .interrupted, "\(store) was not begun: the command had to stop before it.",
-            remedy: "Run the same command again.")
+            remedy: "\(action: .again).")
         return StoreOutcome(MigrationFailure(error: error, plan: nil, store: URL(filePath: store)))
     }
 }
