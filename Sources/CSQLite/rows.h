@@ -91,13 +91,13 @@ static inline void ferry_hash_bytes(ferry_hash *h, const unsigned char *bytes, s
     ferry_hash_add(h, rest);
 }
 
-/// The keyed hash of some columns of a current row: of their storage classes and bytes, in the order given.
-static inline void ferry_sqlite3_row_hash(
-    sqlite3_stmt *row, const long *columns, long count, uint64_t low, uint64_t high, uint64_t result[2]) {
+/// The keyed hash of some columns of a row: of their storage classes and bytes, in the order given.
+static inline void ferry_hash_row(
+    sqlite3_value *const *row, const long *columns, long count, uint64_t low, uint64_t high, uint64_t result[2]) {
     ferry_hash h = {low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d ^ 0xee, low ^ 0x6c7967656e657261,
                     high ^ 0x7465646279746573, 0};
     for (long index = 0; index < count; index++) {
-        sqlite3_value *value = sqlite3_column_value(row, (int)columns[index]);
+        sqlite3_value *value = row[columns[index]];
         int type = sqlite3_value_type(value);
         switch (type) {
         case SQLITE_NULL: ferry_hash_add(&h, 0); break;
@@ -237,8 +237,8 @@ enum { FERRY_IN_ORDER, FERRY_OUT_OF_PLACE, FERRY_DUPLICATE, FERRY_NO_MEMORY };
 /// Looks whether a row may follow the one that the cells hold, and keeps it in them.
 ///
 /// Of keys that must be unique, the first `keys` columns, equal ones are too many, but for NULL.
-static inline int ferry_sqlite3_follow(
-    sqlite3_stmt *row, ferry_cell *cells, const ferry_order *orders, long count, long keys, int is_unique,
+static inline int ferry_follow(
+    sqlite3_value *const *row, ferry_cell *cells, const ferry_order *orders, long count, long keys, int is_unique,
     int is_first) {
     int fault = is_first ? FERRY_IN_ORDER : FERRY_OUT_OF_PLACE, has_null = 0;
     for (long column = 0; column < count && !is_first; column++) {
@@ -247,14 +247,14 @@ static inline int ferry_sqlite3_follow(
             break;
         }
         if (cells[column].type == SQLITE_NULL) has_null = 1;
-        int order = ferry_compare_cell(&cells[column], sqlite3_column_value(row, (int)column), orders[column].collation);
+        int order = ferry_compare_cell(&cells[column], row[column], orders[column].collation);
         if (order != 0) {
             if ((order < 0) != (orders[column].is_descending != 0)) fault = FERRY_IN_ORDER;
             break;
         }
     }
     for (long column = 0; column < count; column++)
-        if (!ferry_keep_cell(&cells[column], sqlite3_column_value(row, (int)column))) return FERRY_NO_MEMORY;
+        if (!ferry_keep_cell(&cells[column], row[column])) return FERRY_NO_MEMORY;
     return fault;
 }
 
@@ -279,38 +279,94 @@ typedef struct {
     int64_t faults;
 } ferry_sequence;
 
-/// Steps through rows, at most so many, adds each to sums, counts those of which columns are not 0, and looks at their
-/// order.
+/// The numbers that the first column of rows may hold: those of another statement's, which rise as they do.
+typedef struct {
+    /// NULL where every number will do.
+    sqlite3_stmt *numbers;
+    int32_t is_begun, is_at_end;
+    int64_t number;
+    /// Rows whose column holds anything else; none of those that hold NULL.
+    int64_t lost;
+} ferry_targets;
+
+/// What is counted of rows, each as it is met.
+typedef struct {
+    ferry_sum *sums;
+    long sum_count;
+    /// The columns that are 1 in rows that meet a condition, else 0, and how many rows met each.
+    long first_counted;
+    int64_t *counts;
+    long count_count;
+    uint64_t low, high;
+    ferry_sequence sequence;
+    ferry_targets targets;
+    /// The columns that all of this looks at, and their values in the row at hand, by column: each is asked for once,
+    /// which costs more than to look at it.
+    const int32_t *columns;
+    long column_count;
+    sqlite3_value **values;
+    int64_t rows;
+} ferry_reading;
+
+/// Looks whether a number is among those that may be.
+///
+/// Returns `SQLITE_ROW`, or what went wrong with the statement that has them.
+static inline int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets *targets) {
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL) return SQLITE_ROW;
+    int64_t number = sqlite3_value_int64(value);
+    while (type == SQLITE_INTEGER && !targets->is_at_end && (!targets->is_begun || targets->number < number)) {
+        int code = sqlite3_step(targets->numbers);
+        targets->is_begun = 1;
+        if (code == SQLITE_DONE) targets->is_at_end = 1;
+        else if (code != SQLITE_ROW) return code;
+        else targets->number = sqlite3_column_int64(targets->numbers, 0);
+    }
+    if (type != SQLITE_INTEGER || targets->is_at_end || targets->number != number) targets->lost++;
+    return SQLITE_ROW;
+}
+
+/// Counts a current row: adds it to sums, counts it where columns are not 0, looks at its order and at what it leads to.
+///
+/// Returns `SQLITE_ROW`, or what went wrong.
+static inline int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *reading) {
+    sqlite3_value **values = reading->values;
+    for (long index = 0; index < reading->column_count; index++)
+        values[reading->columns[index]] = sqlite3_column_value(row, reading->columns[index]);
+    for (long place = 0; place < reading->sum_count; place++) {
+        ferry_sum *sum = &reading->sums[place];
+        if (sum->filter >= 0 && sqlite3_value_int64(values[sum->filter]) == 0) continue;
+        uint64_t hash[2];
+        ferry_hash_row(values, sum->columns, sum->column_count, reading->low, reading->high, hash);
+        sum->low += hash[0];
+        sum->high += hash[1];
+        sum->count++;
+    }
+    for (long place = 0; place < reading->count_count; place++)
+        reading->counts[place] += sqlite3_value_int64(values[reading->first_counted + place]);
+    ferry_sequence *sequence = &reading->sequence;
+    if (sequence->count > 0) {
+        int fault = ferry_follow(
+            values, sequence->cells, sequence->orders, sequence->count, sequence->keys, sequence->is_unique,
+            sequence->is_first);
+        sequence->is_first = 0;
+        if (fault == FERRY_NO_MEMORY) return SQLITE_NOMEM;
+        if (fault != FERRY_IN_ORDER) sequence->faults++;
+    }
+    reading->rows++;
+    return reading->targets.numbers ? ferry_sqlite3_find_target(values[0], &reading->targets) : SQLITE_ROW;
+}
+
+/// Steps through rows, at most so many, and counts each.
 ///
 /// Returns what the last step returned, `SQLITE_ROW` when there may be more rows.
-static inline int ferry_sqlite3_sum_rows(
-    sqlite3_stmt *row, long most, ferry_sum *sums, long sum_count, long first_counted, int64_t *counts,
-    long count_count, uint64_t low, uint64_t high, ferry_sequence *sequence, int64_t *done) {
-    for (long index = 0; index < most; index++) {
-        int code = sqlite3_step(row);
-        if (code != SQLITE_ROW) return code;
-        for (long place = 0; place < sum_count; place++) {
-            ferry_sum *sum = &sums[place];
-            if (sum->filter >= 0 && sqlite3_column_int64(row, (int)sum->filter) == 0) continue;
-            uint64_t hash[2];
-            ferry_sqlite3_row_hash(row, sum->columns, sum->column_count, low, high, hash);
-            sum->low += hash[0];
-            sum->high += hash[1];
-            sum->count++;
-        }
-        for (long place = 0; place < count_count; place++)
-            counts[place] += sqlite3_column_int64(row, (int)(first_counted + place));
-        if (sequence->count > 0) {
-            int fault = ferry_sqlite3_follow(
-                row, sequence->cells, sequence->orders, sequence->count, sequence->keys, sequence->is_unique,
-                sequence->is_first);
-            sequence->is_first = 0;
-            if (fault == FERRY_NO_MEMORY) return SQLITE_NOMEM;
-            if (fault != FERRY_IN_ORDER) sequence->faults++;
-        }
-        ++*done;
+static inline int ferry_sqlite3_read_rows(sqlite3_stmt *row, long most, ferry_reading *reading) {
+    int code = SQLITE_ROW;
+    for (long index = 0; index < most && code == SQLITE_ROW; index++) {
+        code = sqlite3_step(row);
+        if (code == SQLITE_ROW) code = ferry_sqlite3_read_row(row, reading);
     }
-    return SQLITE_ROW;
+    return code;
 }
 
 /// Whether two rows begin with the same pair of integers.
@@ -325,13 +381,15 @@ static inline int ferry_sqlite3_same_pair(sqlite3_stmt *left, sqlite3_stmt *righ
 }
 
 /// Steps through the rows of two statements, both at a row, as long as their first two columns hold the same integers,
-/// and at most so many.
+/// and at most so many; counts those of the right one, where there is a reading.
 ///
 /// Returns `SQLITE_ROW` when both are at a row again, whether it is the same or not; else what the left one's last step
 /// returned, and in `other` what the right one's did.
-static inline int ferry_sqlite3_step_pairs(sqlite3_stmt *left, sqlite3_stmt *right, long most, int *other) {
+static inline int ferry_sqlite3_step_pairs(
+    sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other) {
     *other = SQLITE_ROW;
     for (long index = 0; index < most && ferry_sqlite3_same_pair(left, right); index++) {
+        if (reading && (*other = ferry_sqlite3_read_row(right, reading)) != SQLITE_ROW) return SQLITE_ROW;
         int code = sqlite3_step(left);
         *other = sqlite3_step(right);
         if (code != SQLITE_ROW || *other != SQLITE_ROW) return code;

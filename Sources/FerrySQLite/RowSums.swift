@@ -14,27 +14,32 @@ package final class RowSums {
         package init(filter: Int? = nil, columns: [Int]) { (self.filter, self.columns) = (filter, columns) }
     }
 
-    private let key: KeyedHash.Key
     private let columns: UnsafeMutableBufferPointer<Int>
     private let sums: UnsafeMutableBufferPointer<ferry_sum>
-    private let firstCounted: Int
-    private var counted: [Int64]
+    private let counted: UnsafeMutableBufferPointer<Int64>
     private let orders: UnsafeMutableBufferPointer<ferry_order>
     private let cells: UnsafeMutableBufferPointer<ferry_cell>
-    private var sequence = ferry_sequence()
-    /// Rows that were stepped through.
-    package private(set) var rows: Int64 = 0
+    private let asked: UnsafeMutableBufferPointer<Int32>
+    private let values: UnsafeMutableBufferPointer<OpaquePointer?>
+    private let targets: Statement?
+    /// On the heap, so that C code is lent it without a check of access for each row.
+    private let reading: UnsafeMutablePointer<ferry_reading>
 
     /// - Parameters:
     ///   - sets: What is hashed and added up.
     ///   - counted: The columns that are 1 in rows that meet a condition, else 0.
     ///   - order: The order that the first columns must have.
+    ///   - targets: Rows whose first column has all that the first column here may hold, but for NULL; both rise.
     ///   - key: Of the hashes.
-    package init(_ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, key: KeyedHash.Key) {
-        self.key = key
+    package init(
+        _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Statement? = nil,
+        key: KeyedHash.Key
+    ) {
+        self.targets = targets
         columns = .allocate(capacity: sets.reduce(0) { $0 + $1.columns.count })
         sums = .allocate(capacity: sets.count)
-        (firstCounted, self.counted) = (counted.lowerBound, [Int64](repeating: 0, count: counted.count))
+        self.counted = .allocate(capacity: counted.count)
+        self.counted.initialize(repeating: 0)
         orders = .allocate(capacity: order?.orders.count ?? 0)
         cells = .allocate(capacity: orders.count)
         cells.initialize(repeating: ferry_cell())
@@ -50,19 +55,37 @@ package final class RowSums {
                 next += 1
             }
         }
-        guard let order else { return }
-        for (place, column) in order.orders.enumerated() { orders.initializeElement(at: place, to: column) }
-        sequence = ferry_sequence(
-            cells: cells.baseAddress, orders: orders.baseAddress, count: orders.count, keys: order.keyCount,
-            is_unique: order.isUnique ? 1 : 0, is_first: 1, faults: 0)
+        for (place, column) in (order?.orders ?? []).enumerated() { orders.initializeElement(at: place, to: column) }
+        let sequence = ferry_sequence(
+            cells: cells.baseAddress, orders: orders.baseAddress, count: orders.count, keys: order?.keyCount ?? 0,
+            is_unique: order?.isUnique == true ? 1 : 0, is_first: 1, faults: 0)
+        var used = Set(sets.flatMap { $0.columns + ($0.filter.map { [$0] } ?? []) }).union(counted)
+        used.formUnion(0..<(targets == nil ? orders.count : max(1, orders.count)))
+        asked = .allocate(capacity: used.count)
+        _ = asked.initialize(from: used.sorted().map { Int32($0) })
+        values = .allocate(capacity: (used.max() ?? -1) + 1)
+        values.initialize(repeating: nil)
+        reading = .allocate(capacity: 1)
+        reading.initialize(
+            to: ferry_reading(
+                sums: sums.baseAddress, sum_count: sums.count, first_counted: counted.lowerBound,
+                counts: self.counted.baseAddress, count_count: counted.count, low: key.low, high: key.high,
+                sequence: sequence,
+                targets: ferry_targets(
+                    numbers: targets?.handle, is_begun: 0, is_at_end: 0, number: 0, lost: 0),
+                columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0))
     }
 
     deinit {
         ferry_forget_cells(cells.baseAddress, cells.count)
         columns.deallocate()
         sums.deallocate()
+        counted.deallocate()
         orders.deallocate()
         cells.deallocate()
+        asked.deallocate()
+        values.deallocate()
+        reading.deallocate()
     }
 
     /// Steps through rows, at most so many.
@@ -71,20 +94,46 @@ package final class RowSums {
     /// - Throws: ``DatabaseError``; also when there is no memory to keep a row in.
     package func add(_ most: Int, rowsOf statement: Statement) throws(DatabaseError) -> Bool {
         if rows == 0 { statement.begin() }
-        let code = counted.withUnsafeMutableBufferPointer { counted in
-            ferry_sqlite3_sum_rows(
-                statement.handle, most, sums.baseAddress, sums.count, firstCounted, counted.baseAddress, counted.count,
-                key.low, key.high, &sequence, &rows)
-        }
-        return try statement.stepped(code)
+        return try statement.stepped(ferry_sqlite3_read_rows(statement.handle, most, reading))
     }
+
+    /// Adds the row at hand.
+    ///
+    /// - Throws: ``DatabaseError``, as for many.
+    package func add(rowOf statement: Statement) throws(DatabaseError) {
+        _ = try statement.stepped(ferry_sqlite3_read_row(statement.handle, reading))
+    }
+
+    /// Steps through the rows of two statements, both at a row, as long as their first two columns hold the same integers,
+    /// and at most so many; adds those of the second one.
+    ///
+    /// - Parameters:
+    ///   - most: How many.
+    ///   - left: The first one.
+    ///   - right: The second one, whose rows are summed up by `sums`.
+    ///   - sums: Where; nil for nowhere.
+    /// - Returns: Whether each of them is at a row; where both are, the two may be the same or not.
+    /// - Throws: ``DatabaseError``.
+    package static func stepPairs(
+        _ most: Int, of left: Statement, with right: Statement, adding sums: RowSums?
+    ) throws(DatabaseError) -> (Bool, Bool) {
+        var other: Int32 = 0
+        let code = ferry_sqlite3_step_pairs(left.handle, right.handle, most, sums?.reading, &other)
+        return (try left.stepped(code), try right.stepped(other))
+    }
+
+    /// How many rows were met.
+    package var rows: Int64 { reading.pointee.rows }
 
     /// Of each set the number of rows that count, and the sum of their hashes.
     package var results: [(count: Int64, low: UInt64, high: UInt64)] { sums.map { ($0.count, $0.low, $0.high) } }
 
     /// How many rows meet each condition.
-    package var counts: [Int64] { counted }
+    package var counts: [Int64] { Array(counted) }
 
     /// How many rows are out of their order, or have the keys of the one before them.
-    package var misplaced: Int64 { sequence.faults }
+    package var misplaced: Int64 { reading.pointee.sequence.faults }
+
+    /// How many rows hold anything else in their first column than the targets have.
+    package var lost: Int64 { reading.pointee.targets.lost }
 }

@@ -27,17 +27,6 @@ extension Statement {
         }
     }
 
-    /// Steps through the rows of this statement and of another one, both at a row, as long as their first two columns hold
-    /// the same integers, and at most so many.
-    ///
-    /// - Returns: Whether each of them is at a row; where both are, the two may be the same or not.
-    /// - Throws: ``DatabaseError``.
-    package func stepPairs(_ most: Int, with other: Statement) throws(DatabaseError) -> (Bool, Bool) {
-        var otherCode: Int32 = 0
-        let code = ferry_sqlite3_step_pairs(handle, other.handle, most, &otherCode)
-        return (try stepped(code), try other.stepped(otherCode))
-    }
-
     /// The bytes of a text or BLOB column of the row at hand, lent until the next call on this statement.
     package func lentBytes(_ column: Int) -> UnsafeRawBufferPointer {
         // The pointer first: asking for the size first could convert the value twice.

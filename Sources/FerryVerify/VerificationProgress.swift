@@ -159,6 +159,7 @@ final class VerificationProgress {
     var pauses: Bool { isKept }
 
     private func commit(_ context: VerificationContext) throws {
+        try context.associations.flush()
         state.checked = context.report.checked
         state.notRecomputed = context.report.notRecomputed
         state.differences = context.report.differences

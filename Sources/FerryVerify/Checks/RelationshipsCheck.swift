@@ -12,10 +12,16 @@ struct RelationshipsCheck: Check {
     /// only where that does not come out even, and for all other relations, ``finish(_:in:)`` yields every pair by the
     /// rules.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try context.relations().compactMap { CarriedRelation($0, in: context) }.flatMap { links in
-            try links.parts(in: context).map { name, range in
+        let key = context.progress.hashKey()
+        let readings = try IndexReadings(in: context)
+        return try context.relations().compactMap { CarriedRelation($0, in: context) }.flatMap { links in
+            let index = try readings.index(of: links)
+            return try links.parts(in: context).map { name, range in
                 CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
-                    outcome.isShown = try LinkMerge(links, range, in: context).isRight()
+                    let merge = try LinkMerge(links, range, reading: index, key: key, in: context)
+                    outcome.isShown = try merge.isRight()
+                    guard let found = merge.entries.map(IndexReadings.Found.init) else { return }
+                    (outcome.sums, outcome.misplaced, outcome.leads) = ([found.sum], found.misplaced, found.leads)
                 }
             }
         }

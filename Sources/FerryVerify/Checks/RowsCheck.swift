@@ -17,17 +17,24 @@ struct RowsCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
             let table = try context.destinationTable(of: root).name
-            let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
-            let highest = try context.highestKeptKey(in: root)
-            let ranges = KeyRange.parts(
-                from: keys.lowest, through: max(keys.highest, highest),
-                // Above are the objects with new keys.
-                last: context.makers(into: root).isEmpty ? .max : highest)
             let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
-            return ranges.enumerated().map { number, range in
-                Self.part("rows:\(root):\(number)", .kept(range), of: root, table, total)
+            let questions = try TableTally.questions(ofRowsOf: root, in: context)
+            return try Self.ranges(of: root, in: context).map { name, range in
+                Self.part(name, .kept(range), of: root, table, total, questions)
             } + (try NewRows(root, in: context)?.counts() ?? [])
         }
+    }
+
+    /// The parts that compare the objects of a root table that keep their keys, with the keys that each looks at.
+    static func ranges(of root: String, in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
+        let table = try context.destinationTable(of: root).name
+        let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
+        let highest = try context.highestKeptKey(in: root)
+        let ranges = KeyRange.parts(
+            from: keys.lowest, through: max(keys.highest, highest),
+            // Above are the objects with new keys.
+            last: context.makers(into: root).isEmpty ? .max : highest)
+        return ranges.enumerated().map { ("rows:\(root):\($0)", $1) }
     }
 
     /// New objects whose keys follow from how many come before them.
@@ -42,12 +49,14 @@ struct RowsCheck: Check {
     }
 
     private static func part(
-        _ name: String, _ rows: RowWalk.Part, of root: String, _ table: String, _ total: Int64?
+        _ name: String, _ rows: RowWalk.Part, of root: String, _ table: String, _ total: Int64?,
+        _ questions: RowQuestions? = nil
     ) -> CheckPart {
         CheckPart(name: name, subject: table, total: total) { context, outcome in
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
-            let walk = try RowWalk(rows, of: root, number: 0, in: context)
+            let walk = try RowWalk(rows, of: root, number: 0, asking: questions, in: context)
             try walk.run(&counts)
+            if let found = walk.answers?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             // Those of the mappings into this table.
             (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
             if !walk.keys.unshown.isEmpty { outcome.unshown = walk.keys.unshown }

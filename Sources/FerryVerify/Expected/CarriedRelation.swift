@@ -1,5 +1,6 @@
 internal import FerryMapping
 internal import FerryModel
+internal import FerrySQLite
 internal import FerryStore
 
 /// A relation whose links are the source's own, between objects that all keep their keys: what must be there stands in
@@ -113,6 +114,17 @@ struct CarriedRelation {
     }
 
     // MARK: Parts
+
+    /// The index that holds the links alone, in the order in which they are merged; nil where there is none.
+    func index(in tables: [String: TableIndexes]) -> StoredIndex? {
+        guard case .join(let table, let a, let b, nil, nil) = destination, let indexes = tables[table],
+            let row = indexes.rowID
+        else { return nil }
+        let columns = [Connection.quoted(a), Connection.quoted(b), row]
+        return indexes.compared.first {
+            $0.columns.map(\.sql) == columns && $0.isOrdered(by: a) && !$0.columns[1].isDescending
+        }
+    }
 
     var name: String { "\(relation.key.entity).\(relation.key.property)" }
 

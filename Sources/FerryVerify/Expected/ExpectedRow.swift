@@ -28,6 +28,8 @@ final class ExpectedRow {
     let isUnique: Bool
     /// Whether other mappings look for its objects.
     var isLookedUp = false
+    /// Whether it must be known which source object each was made of.
+    var isAssociated = false
     /// Whether nothing is asked of any other row, nor whether there is an object at all.
     var isPlain = false
     let entityNumber: Int64

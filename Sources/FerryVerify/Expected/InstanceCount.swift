@@ -90,7 +90,7 @@ struct InstanceCount {
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
                 // Reported when the object's rows are compared, which come to the same number.
             }
-            objects.openRow = nil
+            objects.closeRow()
             try context.advance(mapping.name, done: 0, total: nil)
         }
         return count

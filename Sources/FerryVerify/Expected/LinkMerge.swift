@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
@@ -6,6 +7,8 @@ internal import FerryStore
 ///
 /// What it shows holds together with the rows and the references, which are checks of their own: a link that stands in
 /// both stores is right if both its objects are there, and one of the source alone if one of them is not.
+///
+/// Where an index holds the links alone it is the one that is read, and its entries are summed up on the way.
 struct LinkMerge {
     private let links: CarriedRelation
     private let context: VerificationContext
@@ -15,23 +18,41 @@ struct LinkMerge {
     private let orders: [Int]
     private let findA: Statement
     private let findB: Statement
+    /// Of the index's entries that were met.
+    let entries: RowSums?
 
-    init(_ links: CarriedRelation, _ range: KeyRange, in context: VerificationContext) throws {
+    init(
+        _ links: CarriedRelation, _ range: KeyRange, reading index: IndexReadings.OfLinks?, key: KeyedHash.Key,
+        in context: VerificationContext
+    ) throws {
         self.links = links
         self.context = context
         guard case .join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder) = links.source,
             case .join(let newTable, let newA, let newB, let newAOrder, let newBOrder) = links.destination
         else { preconditionFailure("keys are compared with the rows that hold them") }
         let pairs = [(oldAOrder, newAOrder), (oldBOrder, newBOrder)].filter { $0.1 != nil }
-        func walk(_ table: String, _ a: String, _ b: String, _ orders: [String]) throws -> Statement {
+        func walk(
+            _ table: String, _ a: String, _ b: String, _ others: [String], where condition: String
+        ) throws -> Statement {
             try context.connection.prepare(
                 """
-                SELECT \(([a, b] + orders).joined(separator: ", ")) FROM \(table)
-                WHERE \(a) > ?1 AND \(a) <= ?2 AND \(b) IS NOT NULL ORDER BY \(a), \(b)
+                SELECT \(([a, b] + others).joined(separator: ", ")) FROM \(table)
+                WHERE \(a) > ?1 AND \(a) <= ?2\(condition) ORDER BY \(a), \(b)
                 """)
         }
-        old = try walk("source.\(oldTable)", oldA, oldB, pairs.compactMap(\.0))
-        new = try walk("destination.\(newTable)", newA, newB, pairs.compactMap(\.1))
+        old = try walk("source.\(oldTable)", oldA, oldB, pairs.compactMap(\.0), where: " AND \(oldB) IS NOT NULL")
+        if let index {
+            new = try walk(
+                "destination.\(newTable) INDEXED BY \(Connection.quoted(index.index.name))", newA, newB,
+                index.index.columns.dropFirst(2).map(\.sql), where: "")
+            let targets = try index.keys.map { try context.connection.prepare($0.targets) }
+            try targets?.bind(range.above, at: 1)
+            entries = RowSums([.init(columns: index.hashed)], order: index.index.order, targets: targets, key: key)
+        } else {
+            new = try walk(
+                "destination.\(newTable)", newA, newB, pairs.compactMap(\.1), where: " AND \(newB) IS NOT NULL")
+            entries = nil
+        }
         orders = Array(2..<2 + pairs.count)
         (findA, findB) = (
             try Self.find(links.a, in: context), try Self.find(links.b, in: context)
@@ -58,7 +79,8 @@ struct LinkMerge {
         while isOld || isNew {
             guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
             if isOld, isNew, orders.isEmpty {
-                (isOld, isNew) = try old.stepPairs(VerificationContext.rowsBetweenLooks, with: new)
+                (isOld, isNew) = try RowSums.stepPairs(
+                    VerificationContext.rowsBetweenLooks, of: old, with: new, adding: entries)
                 if !isOld, !isNew { break }
                 if isOld, isNew, areSame {
                     try context.announce(links.relation.key.property)

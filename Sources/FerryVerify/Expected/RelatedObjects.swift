@@ -32,10 +32,17 @@ final class RelatedObjects {
 
         let from: Expression
         let targets: [Target]
+        /// The only one, where it carries every object over.
+        fileprivate let whole: Target?
+        /// The variable whose object is meant, and nothing that it leads to.
+        fileprivate let variable: String?
 
         fileprivate init(_ rule: ResolvedRelationship, _ mappings: [String: ResolvedEntityMapping]) {
             from = rule.from
-            targets = rule.mappings.compactMap { mappings[$0].map(Target.init) }
+            let targets = rule.mappings.compactMap { mappings[$0].map(Target.init) }
+            self.targets = targets
+            whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
+            variable = if case .variable(let name) = rule.from { name } else { nil }
         }
     }
 
@@ -89,7 +96,7 @@ final class RelatedObjects {
                     }
                 }
             }
-            objects.openRow = nil
+            objects.closeRow()
             try context.advance(mapping.name, done: 0, total: nil)
         }
     }
@@ -117,6 +124,14 @@ final class RelatedObjects {
 
     /// The candidate that a to-one relationship takes.
     func firstCandidate(_ rule: Rule, in scope: PlainScope) throws -> Int64? {
+        // As a rule an object itself is meant, which has its key in both stores.
+        if let target = rule.whole, let variable = rule.variable {
+            if variable == scope.variable {
+                if case .object(let object) = scope.element { return object.entity == target.source ? object.key : nil }
+            } else if variable == "source" {
+                return scope.source.entity == target.source ? scope.source.key : nil
+            }
+        }
         var first: Candidate?
         try eachCandidate(rule, in: scope) { candidate in
             if let known = first, !Candidate.precedes(candidate, known) { return }

@@ -29,11 +29,15 @@ enum KeysOfRows {
 /// are walked through once more.
 final class RowKeys {
     /// Keys that the rules of their own objects fill; what is wrong is reported at once.
-    private struct Ruled {
+    private final class Ruled {
         let relation: StoredRelation
         let column: String
         /// Of the column in the destination's row.
         let place: Int
+
+        init(_ relation: StoredRelation, _ column: String, _ place: Int) {
+            (self.relation, self.column, self.place) = (relation, column, place)
+        }
     }
 
     /// The source's own keys; where these do not come out even, the relation is one to be compared pair by pair.
@@ -57,22 +61,23 @@ final class RowKeys {
     private var ruled: [Ruled] = []
     private var carried: [Carried] = []
     /// By the position of an entity mapping: what fills its objects' keys.
-    private var rules: [Int: [(key: Ruled, rule: RelatedObjects.Rule)]] = [:]
+    private var rules: [[(key: Ruled, rule: RelatedObjects.Rule)]]
     /// Names of relations whose keys are not shown to be the source's.
     private(set) var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.table, self.related) = (context, table.name, related)
+        rules = Array(repeating: [], count: context.step.entityMappings.count)
         for keys in try context.keysOfRows() {
             switch keys {
             case .ruled(let relation):
                 guard case .foreignKey(table.name, let column, _) = relation.storage,
                     let place = Self.place(of: column, in: table)
                 else { continue }
-                let key = Ruled(relation: relation, column: column, place: place)
+                let key = Ruled(relation, column, place)
                 ruled.append(key)
                 for rule in relation.rules {
-                    rules[rule.mapping.position, default: []].append((key, related.rule(rule.relationship)))
+                    rules[rule.mapping.position].append((key, related.rule(rule.relationship)))
                 }
             case .carried(let links):
                 guard case .keys(table.name, let column, let order) = links.destination,
@@ -104,7 +109,7 @@ final class RowKeys {
     }
 
     /// Whether rules must be followed for the objects of a mapping, which is given by its position.
-    func hasRules(for mapping: Int) -> Bool { rules[mapping] != nil }
+    func hasRules(for mapping: Int) -> Bool { !rules[mapping].isEmpty }
 
     // MARK: Rows
 
@@ -121,11 +126,11 @@ final class RowKeys {
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int
     ) throws {
-        if let actual {
+        if let actual, !carried.isEmpty {
             for keys in carried where try !isRight(keys, actual, source) { unshown.insert(keys.links.name) }
         }
-        guard let scope, let rules = rules[mapping] else { return }
-        for (keys, rule) in rules {
+        guard let scope else { return }
+        for (keys, rule) in rules[mapping] {
             let expected: Int64?
             do {
                 expected = try related.firstCandidate(rule, in: scope)

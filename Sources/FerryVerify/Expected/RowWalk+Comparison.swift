@@ -8,7 +8,10 @@ internal import FerryStore
 extension RowWalk {
     // MARK: Comparing
 
-    func advance() throws { actualKey = try actual.step() ? actual.integer(0) : nil }
+    func advance() throws {
+        actualKey = try actual.step() ? actual.integer(0) : nil
+        if actualKey != nil { try answers?.add(actual) }
+    }
 
     /// Reports rows that nothing explains, up to a key.
     func passExtra(before key: Int64?) throws {
@@ -42,9 +45,9 @@ extension RowWalk {
             return try keys.compare(key, nil, with: row, scope, by: expected.position)
         }
         try keys.compare(key, actual, with: row, scope, by: expected.position)
-        if Self.isInSample(key, of: context) {
+        if isWholeSample || Self.isInSample(key, of: context) {
             checked += 1
-            context.report.notRecomputed += expected.notRecomputed
+            if expected.notRecomputed > 0 { context.report.notRecomputed += expected.notRecomputed }
             if try !isEqual(expected, scope, row, version: version),
                 let place = try difference(
                     expected, scope ?? PlainScope(source: .init(entity: expected.mapping.source, key: key)), row,
@@ -68,7 +71,7 @@ extension RowWalk {
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws -> Bool {
         guard actual.isWhole, row.isWhole else { return false }
-        let (found, source) = (actual.current, row.current)
+        let (found, source) = (actual.walk, row.walk)
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
             found.holdsSame(expected.copies, as: source)

@@ -54,6 +54,7 @@ extension RowWalk {
         position = nil
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
         expected.isLookedUp = lookups.isNeeded(for: mapping.destination)
+        expected.isAssociated = needsAssociation.contains(mapping.position)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
@@ -68,7 +69,7 @@ extension RowWalk {
                     try make(expected, scope, element, rows.row, next: &next, &counts)
                 }
             }
-            objects.openRow = nil
+            objects.closeRow()
             try context.advance(table.name, done: done, total: total)
         }
     }
@@ -93,7 +94,7 @@ extension RowWalk {
             // An object that fails here has had its key.
             try orReport(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
-        if needsAssociation.contains(expected.position) {
+        if expected.isAssociated {
             try context.associations.record(expected.mapping, source: scope.source.key, element: element, key: key)
         }
     }

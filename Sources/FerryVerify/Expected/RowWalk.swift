@@ -41,6 +41,8 @@ final class RowWalk {
     let needsAssociation: Set<Int>
     /// The foreign keys that are compared with their rows.
     let keys: RowKeys
+    /// Whether all rows are compared, not a part of them only.
+    let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
     /// Rows compared; fewer than ``done`` where a sample is.
@@ -53,6 +55,8 @@ final class RowWalk {
     // The destination's rows, in key order.
     let actual: StoredRows
     var actualKey: Int64?
+    /// What they were asked, beside being compared.
+    let answers: RowAnswers?
 
     /// Whether objects with kept keys can be compared range by range: nothing of one object is asked of another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
@@ -78,7 +82,7 @@ final class RowWalk {
 
     init(
         _ part: Part = .all, of root: String, number: Int, from position: VerificationProgress.RowPosition? = nil,
-        in context: VerificationContext
+        asking questions: RowQuestions? = nil, in context: VerificationContext
     ) throws {
         self.root = root
         self.part = part
@@ -96,6 +100,7 @@ final class RowWalk {
         }
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         needsAssociation = try Self.needsAssociation(in: context)
+        isWholeSample = context.verification.sampledPerMille >= 1_000
         keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
         var range = position?.actualKey.map(KeyRange.from) ?? .all
         switch part {
@@ -106,9 +111,13 @@ final class RowWalk {
             total = nil
             if position == nil { range.above = try context.highestKeptKey(in: root) }
         }
+        let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
+        answers = questions.map { [table] in
+            RowAnswers(to: $0, in: table.name, beside: columns.map(Connection.quoted), context)
+        }
         actual = try StoredRows(
-            of: table.name, schema: "destination",
-            columns: ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name), range: range, in: context)
+            of: table.name, schema: "destination", columns: columns, and: answers?.columns ?? [], range: range,
+            in: context)
         if let position {
             self.position = position
             (done, checked) = (position.done, position.checked)
@@ -162,18 +171,20 @@ final class RowWalk {
         // As a rule an object is of the same entity as the one before.
         private var lastNumber: Int64?
         private var lastExpected: [ExpectedRow] = []
+        private var lastOnly: ExpectedRow?
 
         init(_ rows: SourceRows) { self.rows = rows }
 
         func step() throws { isAtEnd = try !rows.step() }
 
-        /// What is made of the object at hand.
-        var current: [ExpectedRow] {
+        /// What is made of the object at hand: the one row that it gives as a rule, else all that it gives.
+        func current() -> (only: ExpectedRow?, all: [ExpectedRow]) {
             if rows.entityNumber != lastNumber {
                 lastNumber = rows.entityNumber
                 lastExpected = expected[rows.entityNumber] ?? []
+                lastOnly = lastExpected.count == 1 ? lastExpected[0] : nil
             }
-            return lastExpected
+            return (lastOnly, lastOnly == nil ? lastExpected : [])
         }
     }
 
@@ -200,8 +211,13 @@ final class RowWalk {
             walks.append(walk)
         }
         while let walk = Self.lowest(of: walks) {
-            for row in walk.current { try compareKept(row, walk.rows, &counts) }
-            objects.openRow = nil
+            let (only, all) = walk.current()
+            if let only {
+                try compareKept(only, walk.rows, &counts)
+            } else {
+                for row in all { try compareKept(row, walk.rows, &counts) }
+            }
+            objects.closeRow()
             try walk.step()
             try pause(next: 0, &counts) { sources in
                 for walk in walks where !walk.isAtEnd { sources[walk.rows.root] = walk.rows.key }

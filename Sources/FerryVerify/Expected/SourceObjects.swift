@@ -18,11 +18,16 @@ final class SourceObjects: PlainObjectSource {
     }
 
     /// A row that a check has open anyway; attributes of its object are read from it.
-    struct OpenRow {
-        var object: PlainObject
-        var row: StoredRows
+    final class OpenRow {
+        fileprivate(set) var object: PlainObject
+        let row: StoredRows
         /// Attribute name to the row's column, and the attribute.
-        var columns: [String: (column: Int, attribute: Attribute)]
+        let columns: [String: (column: Int, attribute: Attribute)]
+
+        init(_ row: StoredRows, of entity: String, columns: [String: (column: Int, attribute: Attribute)]) {
+            object = PlainObject(entity: entity, key: 0)
+            (self.row, self.columns) = (row, columns)
+        }
     }
 
     private let context: VerificationContext
@@ -33,9 +38,13 @@ final class SourceObjects: PlainObjectSource {
     private var walks: [WalkKey: [Statement]] = [:]
     /// Walks through the links of the object at hand and of those after it.
     private var orderedWalks: [WalkKey: RelatedWalk] = [:]
+    // As a rule the next object asks for the same as the one before.
+    private var lastWalk: (key: WalkKey, walk: RelatedWalk)?
+    private var lastKind: (key: AttributeKey, kind: Kind)?
+    private var lastEntity: (number: Int64, name: String)?
     /// What names stand for; as many as the mappings' expressions name properties.
     private var kinds: [AttributeKey: Kind] = [:]
-    var openRow: OpenRow?
+    private(set) var openRow: OpenRow?
 
     /// Links that lead to objects of one entity alone.
     private let sound: Set<SoundLinks>
@@ -47,7 +56,20 @@ final class SourceObjects: PlainObjectSource {
     }
 
     /// The entity of a source row, or nil when the model has none of that number.
-    func entity(numbered number: Int64) -> String? { entityNames[number] }
+    func entity(numbered number: Int64) -> String? {
+        if let lastEntity, lastEntity.number == number { return lastEntity.name }
+        guard let name = entityNames[number] else { return nil }
+        lastEntity = (number, name)
+        return name
+    }
+
+    /// Lets attributes of a row's object be read from it, until it is closed or another one is opened.
+    func open(_ row: OpenRow, key: Int64) {
+        row.object.key = key
+        openRow = row
+    }
+
+    func closeRow() { openRow = nil }
 
     // MARK: Attributes
 
@@ -120,7 +142,11 @@ final class SourceObjects: PlainObjectSource {
 
     private func kind(of name: String, in entity: String) -> Kind {
         let key = AttributeKey(entity: entity, attribute: name)
-        if let known = kinds[key] { return known }
+        if let lastKind, lastKind.key == key { return lastKind.kind }
+        if let known = kinds[key] {
+            lastKind = (key, known)
+            return known
+        }
         let kind: Kind =
             context.sourceModel.relationship(name, of: entity) != nil
             ? .relationship : context.sourceModel.attribute(name, of: entity)?.type == .composite ? .composite : .other
@@ -157,11 +183,10 @@ final class SourceObjects: PlainObjectSource {
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
         let key = WalkKey(entity: object.entity, relationship: relationship)
         if let openRow, openRow.object == object {
-            let walk = try orderedWalks[key] ?? orderedWalk(relationship, of: object.entity)
-            orderedWalks[key] = walk
+            let walk = try orderedWalk(key)
             if walk.serves(object.key) {
                 return try walk.each(of: object.key) { related, number in
-                    guard let entity = entityNames[number] else { return }
+                    guard let entity = entity(numbered: number) else { return }
                     try body(PlainObject(entity: entity, key: related))
                 }
             }
@@ -174,7 +199,7 @@ final class SourceObjects: PlainObjectSource {
         try statement.bind(object.key, at: 1)
         while try statement.step() {
             // A row that is no object of the model is what a dangling key points to: nothing.
-            guard let entity = entityNames[statement.integer(1)] else { continue }
+            guard let entity = entity(numbered: statement.integer(1)) else { continue }
             try body(PlainObject(entity: entity, key: statement.integer(0)))
         }
     }
@@ -192,7 +217,15 @@ final class SourceObjects: PlainObjectSource {
         )
     }
 
-    private func orderedWalk(_ relationship: String, of entity: String) throws -> RelatedWalk {
+    private func orderedWalk(_ key: WalkKey) throws -> RelatedWalk {
+        if let lastWalk, lastWalk.key == key { return lastWalk.walk }
+        let walk = try orderedWalks[key] ?? makeOrderedWalk(key.relationship, of: key.entity)
+        orderedWalks[key] = walk
+        lastWalk = (key, walk)
+        return walk
+    }
+
+    private func makeOrderedWalk(_ relationship: String, of entity: String) throws -> RelatedWalk {
         let (storage, own, other) = try place(of: relationship, of: entity)
         let links = SoundLinks(relationship, of: entity, in: context)
         return try RelatedWalk(

@@ -17,6 +17,7 @@ final class SourceRows {
     /// `Z_ENT` of the row at hand, and the entity of that number.
     private(set) var entityNumber: Int64 = 0
     private var entity: String?
+    private var openRow: SourceObjects.OpenRow?
 
     static let keyColumn = 0
     static let entityColumn = 1
@@ -116,7 +117,9 @@ final class SourceRows {
 
     /// Lets the evaluator read the attributes of the current row's object from it.
     func open(_ object: PlainObject) {
-        objects.openRow = SourceObjects.OpenRow(
-            object: object, row: row, columns: attributeColumns[object.entity] ?? [:])
+        let known = openRow.flatMap { $0.object.entity == object.entity ? $0 : nil }
+        let opened = known ?? .init(row, of: object.entity, columns: attributeColumns[object.entity] ?? [:])
+        openRow = opened
+        objects.open(opened, key: object.key)
     }
 }

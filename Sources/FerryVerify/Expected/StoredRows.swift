@@ -14,7 +14,9 @@ final class StoredRows {
     private let range: KeyRange
     /// The row at hand, in the statement that has it.
     private(set) var current: Statement
-    private let walk: Statement
+    /// As a rule that is this one, with all values.
+    let walk: Statement
+    private(set) var isWhole = true
     private var lastKey: Int64
     /// The columns of the row at hand whose values were left where they are, with their classes; as a rule none.
     private var large: [Int: StorageClass] = [:]
@@ -24,12 +26,13 @@ final class StoredRows {
     ///   - table: The table's name, not quoted.
     ///   - schema: The database that it is in.
     ///   - columns: The columns, not quoted; the first is the name under which the number of a row is reached.
+    ///   - others: Further columns of the result, as SQL; a row with a large value does not have them.
     ///   - condition: SQL that a row must meet.
     ///   - range: Which of the rows.
     ///   - context: The verification.
     /// - Throws: ``DatabaseError``.
     init(
-        of table: String, schema: String, columns: [String], where condition: String? = nil,
+        of table: String, schema: String, columns: [String], and others: [String] = [], where condition: String? = nil,
         range: KeyRange = .all, in context: VerificationContext
     ) throws(DatabaseError) {
         self.range = range
@@ -43,7 +46,7 @@ final class StoredRows {
         // The lower bound is the parameter alone: SQLite seeks by one, and meets what is below another one row by row.
         self.condition =
             (range.through < .max ? " AND \(key) <= \(range.through)" : "") + (condition.map { " AND \($0)" } ?? "")
-        let selected = columns.map(Connection.quoted).joined(separator: ", ")
+        let selected = (columns.map(Connection.quoted) + others).joined(separator: "\n, ")
         walk = try connection.prepare(
             """
             SELECT \(selected) FROM \(schema).\(Connection.quoted(table))
@@ -57,7 +60,7 @@ final class StoredRows {
     ///
     /// - Returns: False at the end.
     func step() throws -> Bool {
-        if !large.isEmpty { try leaveLargeRow() }
+        if !isWhole { try leaveLargeRow() }
         let limitBefore = connection.limit(.length, limit)
         defer { connection.limit(.length, limitBefore) }
         do {
@@ -73,7 +76,7 @@ final class StoredRows {
 
     func reset() {
         current.reset()
-        (large, lastKey, current) = ([:], range.above, walk)
+        (large, lastKey, current, isWhole) = ([:], range.above, walk, true)
     }
 
     // MARK: Rows with large values
@@ -115,14 +118,13 @@ final class StoredRows {
             }
             try alone.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
         }
-        current = alone.row
+        (current, isWhole) = (alone.row, false)
         guard try current.step() else { throw PlainFailure("a row is gone while it is read") }
     }
 
     private func leaveLargeRow() throws {
         current.reset()
-        large = [:]
-        current = walk
+        (large, current, isWhole) = ([:], walk, true)
         try walk.bind(lastKey, at: 1)
     }
 
@@ -132,11 +134,8 @@ final class StoredRows {
 
     // MARK: Values
 
-    func integer(_ place: Int) -> Int64 { current.integer(place) }
+    func integer(_ place: Int) -> Int64 { isWhole ? walk.integer(place) : current.integer(place) }
     func isNull(_ place: Int) -> Bool { large[place] == nil && current.isNull(place) }
-
-    /// Whether no value was left where it is.
-    var isWhole: Bool { large.isEmpty }
 
     /// Whether a value was left where it is.
     func isLarge(_ place: Int) -> Bool { !large.isEmpty && large[place] != nil }

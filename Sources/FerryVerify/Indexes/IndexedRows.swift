@@ -51,15 +51,37 @@ struct IndexedRows: Sendable {
         in table: String, where condition: String?, counting counted: [String] = [], key: KeyedHash.Key,
         _ context: VerificationContext
     ) throws -> (sums: [EntrySum], counts: [Int64]) {
-        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
-        let columns = selected + counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
+        let (columns, sums) = reading(beside: [], counting: counted, key: key)
         let rows = try context.connection.prepare(
             "SELECT \(columns.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED"
                 + (condition.map { " WHERE \($0)" } ?? ""))
-        let sums = RowSums(entries, counting: selected.count..<columns.count, key: key)
         while try sums.add(VerificationContext.rowsBetweenLooks, rowsOf: rows) {
             try context.announce(table, done: sums.rows)
         }
-        return (sums.results.map(EntrySum.init), [sums.rows] + sums.counts)
+        return sums.found
     }
+
+    /// What rows must have for this beside columns of their own, as SQL that stands behind those, and what sums them up.
+    func reading(
+        beside own: [String], counting counted: [String], key: KeyedHash.Key
+    ) -> (columns: [String], sums: RowSums) {
+        var columns: [String] = []
+        let places = selected.map { sql in
+            if let place = own.firstIndex(of: sql) { return place }
+            columns.append(sql)
+            return own.count + columns.count - 1
+        }
+        let first = own.count + columns.count
+        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+        columns += counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
+        let entries = entries.map {
+            RowSums.Columns(filter: $0.filter.map { places[$0] }, columns: $0.columns.map { places[$0] })
+        }
+        return (columns, RowSums(entries, counting: first..<first + counted.count, key: key))
+    }
+}
+
+extension RowSums {
+    /// The sums; the number of all rows, and of those that meet each condition.
+    var found: (sums: [EntrySum], counts: [Int64]) { (results.map(EntrySum.init), [rows] + counts) }
 }

@@ -78,6 +78,15 @@ struct StoredIndex: Sendable {
             isUnique: isUnique)
     }
 
+    /// Whether every row has an entry, and a column's numbers rise from one to the next.
+    func isOrdered(by column: String) -> Bool {
+        guard let first = columns.first, filter == nil else { return false }
+        return first.sql == Connection.quoted(column) && !first.isDescending && first.collation != nil
+    }
+
+    /// The part of the check that reads it by itself.
+    var partName: String { "entries of \(name)" }
+
     /// Every entry, in the index's own order, read from the index alone.
     var entries: String {
         let condition = filter.map { " WHERE \($0)" } ?? ""

@@ -32,6 +32,8 @@ struct PartOutcome: Sendable, Codable {
     var sums: [EntrySum]?
     /// Entries of an index that are out of their place.
     var misplaced: Int64?
+    /// Whether the keys that an index begins with lead to objects, where its reading shows that.
+    var leads: Bool?
     /// Objects that a mapping makes of its rows.
     var made: Int64?
     /// Whether what it was to show is shown; if not, the check itself says what is wrong.

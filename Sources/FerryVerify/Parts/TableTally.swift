@@ -20,12 +20,13 @@ struct TableTally: Sendable {
 
     /// SQL has no more columns than these in one query.
     private static let mostColumns = 200
+    private static let mostRowColumns = 1_000
 
     // MARK: Parts
 
-    /// Parts that together count what all tables hold.
+    /// Parts that together count what all tables hold, but for those whose rows are compared: their reading counts too.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try roots(in: context).flatMap { root in
+        try roots(in: context).filter { try !isCountedWithRows($0, in: context) }.flatMap { root in
             let conditions = try items(of: root, in: context).map(\.condition)
             let table = try context.destinationTable(of: root).name
             let indexed = try Self.parts(forIndexesOf: table, in: context).map { _ in
@@ -44,6 +45,26 @@ struct TableTally: Sendable {
                 }
             }
         }
+    }
+
+    /// What the rows of a table are asked as they are compared; nil where they are counted by themselves.
+    static func questions(ofRowsOf root: String, in context: VerificationContext) throws -> RowQuestions? {
+        guard try isCountedWithRows(root, in: context) else { return nil }
+        return RowQuestions(
+            indexed: IndexedRows(try TableIndexes(of: try context.destinationTable(of: root).name, in: context)),
+            conditions: try items(of: root, in: context).map(\.condition), key: context.progress.hashKey())
+    }
+
+    /// Whether all rows are met where they are compared, range by range.
+    private static func isCountedWithRows(_ root: String, in context: VerificationContext) throws -> Bool {
+        let (verification, table) = (context.verification, try context.destinationTable(of: root))
+        guard verification.mode == .full, !verification.isStoreAlone, context.makers(into: root).isEmpty,
+            RowWalk.isDivisible(root, in: context)
+        else { return false }
+        // What is below the lowest of all numbers no walk begins at.
+        let lowest = try KeyRange.keys(of: "destination.\(table.name)", on: context.connection).lowest
+        return try lowest > .min && table.columns.count <= mostRowColumns
+            && items(of: root, in: context).count <= mostColumns
     }
 
     /// The names of the parts whose reading of a table also says what its indexes should hold; nil where these need one of
@@ -81,6 +102,7 @@ struct TableTally: Sendable {
     private static func ranges(
         of root: String, in context: VerificationContext
     ) throws -> [(name: String, range: KeyRange)] {
+        if try isCountedWithRows(root, in: context) { return try RowsCheck.ranges(of: root, in: context) }
         let table = try context.destinationTable(of: root).name
         let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
         return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map {

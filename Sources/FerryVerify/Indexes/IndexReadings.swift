@@ -1,0 +1,152 @@
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// Which parts of checks read the entries of which index, what each reading shows, and what they have found.
+///
+/// An index is read once, in its order, whatever is asked of it: whether its entries are those of its table's rows, whether
+/// the keys that it begins with lead to objects (``StoredKeys``), and whether the links that it holds are the source's
+/// (``LinkMerge``).
+struct IndexReadings {
+    /// What is found of an index's entries.
+    struct Found {
+        var sum = EntrySum()
+        /// Entries that are out of their place.
+        var misplaced: Int64 = 0
+        /// Whether the keys that they begin with lead to objects.
+        var leads = true
+
+        init() {}
+
+        init(_ sums: RowSums) {
+            sum = sums.results.map(EntrySum.init)[0]
+            misplaced = sums.misplaced
+            leads = sums.lost == 0
+        }
+
+        /// What a part has left of it.
+        init(_ outcome: PartOutcome?) {
+            (sum, misplaced) = (outcome?.sums?.first ?? EntrySum(), outcome?.misplaced ?? 0)
+            leads = outcome?.leads ?? false
+        }
+    }
+
+    /// An index that is read together with the links that stand in it.
+    struct OfLinks: Sendable {
+        let index: StoredIndex
+        /// The columns of an entry, in the order in which they are hashed.
+        let hashed: [Int]
+        let keys: StoredKeys?
+    }
+
+    private let context: VerificationContext
+    private let tables: [String: TableIndexes]
+    /// The index that keys stand first in, by table and column.
+    private let indexOfKeys: [String: StoredIndex]
+    /// The parts that together read an index with the links in it, by its name.
+    private let partsOfLinks: [String: [String]]
+
+    init(in context: VerificationContext) throws {
+        self.context = context
+        var tables: [String: TableIndexes] = [:]
+        for name in try Self.names(of: context) { tables[name] = try TableIndexes(of: name, in: context) }
+        self.tables = tables
+        let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
+        indexOfKeys = alone.compactMapValues { keys in
+            guard keys[0].leadAlone else { return nil }
+            return tables[keys[0].table]?.compared.first { $0.isOrdered(by: keys[0].column) }
+        }
+        var parts: [String: [String]] = [:]
+        for links in try context.relations().compactMap({ CarriedRelation($0, in: context) }) {
+            guard context.verification.mode == .full, !context.verification.isStoreAlone,
+                let index = links.index(in: tables)
+            else { continue }
+            parts[index.name] = try links.parts(in: context).map(\.name)
+        }
+        partsOfLinks = parts
+    }
+
+    /// The tables with indexes, in the order of their names.
+    var names: [String] { tables.keys.sorted(by: codeUnitOrder) }
+
+    func indexes(of table: String) -> TableIndexes? { tables[table] }
+
+    private static func names(of context: VerificationContext) throws -> [String] {
+        // A run's own tables, which only it has, go before it ends.
+        let tables = try context.connection.rows(
+            """
+            SELECT DISTINCT tbl_name FROM destination.sqlite_master
+            WHERE type = 'index' AND (tbl_name NOT LIKE 'ferry\\_%' ESCAPE '\\'
+                OR tbl_name IN (SELECT name FROM source.sqlite_master)) ORDER BY tbl_name
+            """)
+        return tables.compactMap { $0[0].text }
+    }
+
+    // MARK: What a reading shows
+
+    private static func place(of keys: StoredKeys) -> String { "\(keys.table) \(keys.column)" }
+
+    /// The index whose reading shows whether keys lead to objects; nil where none does.
+    func index(of keys: StoredKeys) -> StoredIndex? { indexOfKeys[Self.place(of: keys)] }
+
+    /// The keys of which the reading of an index shows that.
+    func keys(of index: StoredIndex) throws -> StoredKeys? {
+        try StoredKeys.all(in: context).first { self.index(of: $0)?.name == index.name }
+    }
+
+    /// Whether the links of a relation are merged as they are read.
+    func isReadWithLinks(_ index: StoredIndex) -> Bool { partsOfLinks[index.name] != nil }
+
+    /// The index that is read with the links of a relation.
+    func index(of links: CarriedRelation) throws -> OfLinks? {
+        guard let index = links.index(in: tables), isReadWithLinks(index), let table = tables[index.table],
+            let place = table.compared.firstIndex(where: { $0.name == index.name })
+        else { return nil }
+        return OfLinks(index: index, hashed: IndexedRows(table).columns[place], keys: try keys(of: index))
+    }
+
+    // MARK: What was found
+
+    /// What the parts say of an index's entries.
+    ///
+    /// Of one that is read with links that is all of them only where these are right.
+    func found(of index: StoredIndex, _ outcomes: [String: PartOutcome]) -> Found {
+        guard let parts = partsOfLinks[index.name] else { return Found(outcomes[index.partName]) }
+        var found = Found()
+        for part in parts.map({ Found(outcomes[$0]) }) {
+            found.sum.add(part.sum)
+            found.misplaced += part.misplaced
+            found.leads = found.leads && part.leads
+        }
+        return found
+    }
+
+    /// What the rows of its table make of an index.
+    func expected(of index: StoredIndex, _ outcomes: [String: PartOutcome]) throws -> EntrySum {
+        guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
+        else { return EntrySum() }
+        let set = IndexedRows(table).sets[place]
+        var sum = EntrySum()
+        for name in try TableTally.parts(forIndexesOf: index.table, in: context) ?? ranges(of: table).map(\.name) {
+            if let sums = outcomes[name]?.sums, set < sums.count { sum.add(sums[set]) }
+        }
+        return sum
+    }
+
+    /// Whether the reading of an index has shown that its keys lead to objects: it has an entry for each row, and no other.
+    func showsKeys(of index: StoredIndex, _ outcomes: [String: PartOutcome]) throws -> Bool {
+        let found = found(of: index, outcomes)
+        return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, outcomes)
+    }
+
+    /// Ranges of a table's rows: the part that looks at each, and the condition that selects it.
+    func ranges(of indexes: TableIndexes) throws -> [(name: String, condition: String?)] {
+        let name = "rows for indexes of \(indexes.table)"
+        guard let key = indexes.rowID else { return [(name, nil)] }
+        let keys = try KeyRange.keys(
+            of: "destination.\(Connection.quoted(indexes.table))", numberedBy: key, on: context.connection)
+        return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map { number, range in
+            ("\(name):\(number)", range == .all ? nil : range.condition(on: key))
+        }
+    }
+}
