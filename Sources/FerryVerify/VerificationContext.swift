@@ -28,6 +28,7 @@ final class VerificationContext {
 
     let progress: VerificationProgress
     private lazy var knownRelations = Result { try StoredRelation.all(in: self) }
+    private lazy var knownIndexReadings = Result { try IndexReadings(in: self) }
     private lazy var knownKeysOfRows = Result {
         try relations().compactMap { KeysOfRows($0, in: self) }
     }
@@ -212,6 +213,9 @@ final class VerificationContext {
 
     /// The foreign keys that are compared together with the rows that hold them.
     func keysOfRows() throws -> [KeysOfRows] { try knownKeysOfRows.get() }
+
+    /// The indexes of the destination, and what their readings show.
+    func indexReadings() throws -> IndexReadings { try knownIndexReadings.get() }
 
     // MARK: Mappings
 

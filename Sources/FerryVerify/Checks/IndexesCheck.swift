@@ -14,7 +14,7 @@ struct IndexesCheck: Check {
     /// What a table's rows make of its indexes, range by range, and each index by itself.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
-        let readings = try IndexReadings(in: context)
+        let readings = try context.indexReadings()
         return try readings.names.flatMap { table in
             guard let indexes = readings.indexes(of: table) else { return [CheckPart]() }
             var parts: [CheckPart] = []
@@ -37,14 +37,14 @@ struct IndexesCheck: Check {
             if indexes.compared.isEmpty { return parts }
             let rows = IndexedRows(indexes)
             if try TableTally.parts(forIndexesOf: table, in: context) == nil {
-                parts += try readings.ranges(of: indexes).map { name, condition in
+                parts += try IndexReadings.ranges(of: indexes, in: context).map { name, condition in
                     CheckPart(name: name, subject: table) { context, outcome in
                         outcome.sums = try rows.sums(in: table, where: condition, key: key, context).sums
                     }
                 }
             }
             for (place, index) in indexes.compared.enumerated() where !readings.isReadWithLinks(index) {
-                let keys = try readings.keys(of: index)
+                let keys = readings.keys(of: index)
                 parts.append(
                     CheckPart(name: index.partName, subject: index.name) { context, outcome in
                         let found = try read(index, rows.columns[place], keys, key: key, in: context)
@@ -59,7 +59,7 @@ struct IndexesCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context).values
-        let readings = try IndexReadings(in: context)
+        let readings = try context.indexReadings()
         for table in readings.names {
             guard let indexes = readings.indexes(of: table) else { continue }
             if !indexes.counted.isEmpty {
@@ -72,7 +72,7 @@ struct IndexesCheck: Check {
             }
             let rows = IndexedRows(indexes)
             for (place, index) in indexes.compared.enumerated() {
-                let expected = try readings.expected(of: index, outcomes)
+                let expected = try readings.expected(of: index, outcomes, in: context)
                 var found = readings.found(of: index, outcomes)
                 if readings.isReadWithLinks(index), found.sum != expected {
                     // The merge ends at the first link that is not right.

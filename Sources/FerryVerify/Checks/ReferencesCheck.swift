@@ -12,7 +12,7 @@ struct ReferencesCheck: Check {
 
     /// Each column of keys, but for those that an index has in their order: its reading shows them (``IndexReadings``).
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let readings = try IndexReadings(in: context)
+        let readings = try context.indexReadings()
         return try StoredKeys.all(in: context).filter { readings.index(of: $0) == nil }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                 try context.announce(keys.table)
@@ -31,10 +31,10 @@ struct ReferencesCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context)
-        let readings = try IndexReadings(in: context)
+        let readings = try context.indexReadings()
         for keys in try StoredKeys.all(in: context) {
             let isShown =
-                try readings.index(of: keys).map { try readings.showsKeys(of: $0, outcomes) }
+                try readings.index(of: keys).map { try readings.showsKeys(of: $0, outcomes, in: context) }
                 ?? outcomes[Self.name(of: keys)]?.isShown ?? false
             let root = context.destinationModel.root(of: keys.relationship.entity)
             let isCounted = !keys.areForeign || !keys.leadAlone

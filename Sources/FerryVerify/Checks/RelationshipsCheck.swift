@@ -13,9 +13,9 @@ struct RelationshipsCheck: Check {
     /// rules.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
-        let readings = try IndexReadings(in: context)
+        let readings = try context.indexReadings()
         return try context.relations().compactMap { CarriedRelation($0, in: context) }.flatMap { links in
-            let index = try readings.index(of: links)
+            let index = readings.index(of: links)
             return try links.parts(in: context).map { name, range in
                 CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
                     let merge = try LinkMerge(links, range, reading: index, key: key, in: context)

@@ -39,23 +39,27 @@ struct IndexReadings {
         let keys: StoredKeys?
     }
 
-    private let context: VerificationContext
     private let tables: [String: TableIndexes]
     /// The index that keys stand first in, by table and column.
     private let indexOfKeys: [String: StoredIndex]
+    /// Those keys, by the name of the index.
+    private let keysOfIndex: [String: StoredKeys]
     /// The parts that together read an index with the links in it, by its name.
     private let partsOfLinks: [String: [String]]
 
     init(in context: VerificationContext) throws {
-        self.context = context
         var tables: [String: TableIndexes] = [:]
         for name in try Self.names(of: context) { tables[name] = try TableIndexes(of: name, in: context) }
         self.tables = tables
         let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
-        indexOfKeys = alone.compactMapValues { keys in
-            guard keys[0].leadAlone else { return nil }
-            return tables[keys[0].table]?.compared.first { $0.isOrdered(by: keys[0].column) }
+        var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: StoredKeys]) = ([:], [:])
+        for (place, keys) in alone where keys[0].leadAlone {
+            guard let index = tables[keys[0].table]?.compared.first(where: { $0.isOrdered(by: keys[0].column) }) else {
+                continue
+            }
+            (indexOfKeys[place], keysOfIndex[index.name]) = (index, keys[0])
         }
+        (self.indexOfKeys, self.keysOfIndex) = (indexOfKeys, keysOfIndex)
         var parts: [String: [String]] = [:]
         for links in try context.relations().compactMap({ CarriedRelation($0, in: context) }) {
             guard context.verification.mode == .full, !context.verification.isStoreAlone,
@@ -90,19 +94,17 @@ struct IndexReadings {
     func index(of keys: StoredKeys) -> StoredIndex? { indexOfKeys[Self.place(of: keys)] }
 
     /// The keys of which the reading of an index shows that.
-    func keys(of index: StoredIndex) throws -> StoredKeys? {
-        try StoredKeys.all(in: context).first { self.index(of: $0)?.name == index.name }
-    }
+    func keys(of index: StoredIndex) -> StoredKeys? { keysOfIndex[index.name] }
 
     /// Whether the links of a relation are merged as they are read.
     func isReadWithLinks(_ index: StoredIndex) -> Bool { partsOfLinks[index.name] != nil }
 
     /// The index that is read with the links of a relation.
-    func index(of links: CarriedRelation) throws -> OfLinks? {
+    func index(of links: CarriedRelation) -> OfLinks? {
         guard let index = links.index(in: tables), isReadWithLinks(index), let table = tables[index.table],
             let place = table.compared.firstIndex(where: { $0.name == index.name })
         else { return nil }
-        return OfLinks(index: index, hashed: IndexedRows(table).columns[place], keys: try keys(of: index))
+        return OfLinks(index: index, hashed: IndexedRows(table).columns[place], keys: keys(of: index))
     }
 
     // MARK: What was found
@@ -122,25 +124,32 @@ struct IndexReadings {
     }
 
     /// What the rows of its table make of an index.
-    func expected(of index: StoredIndex, _ outcomes: [String: PartOutcome]) throws -> EntrySum {
+    func expected(
+        of index: StoredIndex, _ outcomes: [String: PartOutcome], in context: VerificationContext
+    ) throws -> EntrySum {
         guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
         else { return EntrySum() }
         let set = IndexedRows(table).sets[place]
         var sum = EntrySum()
-        for name in try TableTally.parts(forIndexesOf: index.table, in: context) ?? ranges(of: table).map(\.name) {
+        let names = try TableTally.parts(forIndexesOf: index.table, in: context)
+        for name in try names ?? Self.ranges(of: table, in: context).map(\.name) {
             if let sums = outcomes[name]?.sums, set < sums.count { sum.add(sums[set]) }
         }
         return sum
     }
 
     /// Whether the reading of an index has shown that its keys lead to objects: it has an entry for each row, and no other.
-    func showsKeys(of index: StoredIndex, _ outcomes: [String: PartOutcome]) throws -> Bool {
+    func showsKeys(
+        of index: StoredIndex, _ outcomes: [String: PartOutcome], in context: VerificationContext
+    ) throws -> Bool {
         let found = found(of: index, outcomes)
-        return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, outcomes)
+        return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, outcomes, in: context)
     }
 
     /// Ranges of a table's rows: the part that looks at each, and the condition that selects it.
-    func ranges(of indexes: TableIndexes) throws -> [(name: String, condition: String?)] {
+    static func ranges(
+        of indexes: TableIndexes, in context: VerificationContext
+    ) throws -> [(name: String, condition: String?)] {
         let name = "rows for indexes of \(indexes.table)"
         guard let key = indexes.rowID else { return [(name, nil)] }
         let keys = try KeyRange.keys(

@@ -29,9 +29,7 @@ struct TableTally: Sendable {
         try roots(in: context).filter { try !isCountedWithRows($0, in: context) }.flatMap { root in
             let conditions = try items(of: root, in: context).map(\.condition)
             let table = try context.destinationTable(of: root).name
-            let indexed = try Self.parts(forIndexesOf: table, in: context).map { _ in
-                IndexedRows(try TableIndexes(of: table, in: context))
-            }
+            let indexed = try Self.parts(forIndexesOf: table, in: context) == nil ? nil : Self.indexed(table, in: context)
             let key = context.progress.hashKey()
             return try ranges(of: root, in: context).map { name, range in
                 CheckPart(name: name, subject: indexed == nil ? nil : table) { context, outcome in
@@ -51,8 +49,12 @@ struct TableTally: Sendable {
     static func questions(ofRowsOf root: String, in context: VerificationContext) throws -> RowQuestions? {
         guard try isCountedWithRows(root, in: context) else { return nil }
         return RowQuestions(
-            indexed: IndexedRows(try TableIndexes(of: try context.destinationTable(of: root).name, in: context)),
+            indexed: try indexed(context.destinationTable(of: root).name, in: context),
             conditions: try items(of: root, in: context).map(\.condition), key: context.progress.hashKey())
+    }
+
+    private static func indexed(_ table: String, in context: VerificationContext) throws -> IndexedRows {
+        IndexedRows(try context.indexReadings().indexes(of: table)?.compared ?? [])
     }
 
     /// Whether all rows are met where they are compared, range by range.
@@ -71,7 +73,7 @@ struct TableTally: Sendable {
     /// their own.
     static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
         guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }),
-            try !TableIndexes(of: table, in: context).compared.isEmpty,
+            try context.indexReadings().indexes(of: table)?.compared.isEmpty == false,
             try items(of: root, in: context).count <= mostColumns
         else { return nil }
         return try ranges(of: root, in: context).map(\.name)
