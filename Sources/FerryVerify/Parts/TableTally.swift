@@ -29,7 +29,9 @@ struct TableTally: Sendable {
         try roots(in: context).filter { try !isCountedWithRows($0, in: context) }.flatMap { root in
             let conditions = try items(of: root, in: context).map(\.condition)
             let table = try context.destinationTable(of: root).name
-            let indexed = try Self.parts(forIndexesOf: table, in: context) == nil ? nil : Self.indexed(table, in: context)
+            let indexed = try Self.parts(forIndexesOf: table, in: context).map { _ in
+                try Self.indexed(table, in: context)
+            }
             let key = context.progress.hashKey()
             return try ranges(of: root, in: context).map { name, range in
                 CheckPart(name: name, subject: indexed == nil ? nil : table) { context, outcome in
