@@ -18,9 +18,9 @@ struct RowsCheck: Check {
         try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
             let table = try context.destinationTable(of: root).name
             let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
-            let questions = try TableTally.questions(ofRowsOf: root, in: context)
+            let counting = try TableTally.counting(ofRowsOf: root, in: context)
             return try Self.ranges(of: root, in: context).map { name, range in
-                Self.part(name, .kept(range), of: root, table, total, questions)
+                Self.part(name, .kept(range), of: root, table, total, counting)
             } + (try NewRows(root, in: context)?.counts() ?? [])
         }
     }
@@ -50,13 +50,13 @@ struct RowsCheck: Check {
 
     private static func part(
         _ name: String, _ rows: RowWalk.Part, of root: String, _ table: String, _ total: Int64?,
-        _ questions: RowQuestions? = nil
+        _ counting: RowCounting? = nil
     ) -> CheckPart {
         CheckPart(name: name, subject: table, total: total) { context, outcome in
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
-            let walk = try RowWalk(rows, of: root, number: 0, asking: questions, in: context)
+            let walk = try RowWalk(rows, of: root, number: 0, counting: counting, in: context)
             try walk.run(&counts)
-            if let found = walk.answers?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
+            if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             // Those of the mappings into this table.
             (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
             if !walk.keys.unshown.isEmpty { outcome.unshown = walk.keys.unshown }

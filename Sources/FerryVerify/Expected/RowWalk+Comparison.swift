@@ -10,7 +10,7 @@ extension RowWalk {
 
     func advance() throws {
         actualKey = try actual.step() ? actual.integer(0) : nil
-        if actualKey != nil { try answers?.add(actual) }
+        if actualKey != nil { try rowCounts?.add(actual) }
     }
 
     /// Reports rows that nothing explains, up to a key.

@@ -55,8 +55,8 @@ final class RowWalk {
     // The destination's rows, in key order.
     let actual: StoredRows
     var actualKey: Int64?
-    /// What they were asked, beside being compared.
-    let answers: RowAnswers?
+    /// What was counted of them, beside being compared.
+    let rowCounts: RowCounts?
 
     /// Whether objects with kept keys can be compared range by range: nothing of one object is asked of another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
@@ -82,7 +82,7 @@ final class RowWalk {
 
     init(
         _ part: Part = .all, of root: String, number: Int, from position: VerificationProgress.RowPosition? = nil,
-        asking questions: RowQuestions? = nil, in context: VerificationContext
+        counting: RowCounting? = nil, in context: VerificationContext
     ) throws {
         self.root = root
         self.part = part
@@ -112,11 +112,11 @@ final class RowWalk {
             if position == nil { range.above = try context.highestKeptKey(in: root) }
         }
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
-        answers = questions.map { [table] in
-            RowAnswers(to: $0, in: table.name, beside: columns.map(Connection.quoted), context)
+        rowCounts = counting.map { [table] in
+            RowCounts(of: $0, in: table.name, beside: columns.map(Connection.quoted), context)
         }
         actual = try StoredRows(
-            of: table.name, schema: "destination", columns: columns, and: answers?.columns ?? [], range: range,
+            of: table.name, schema: "destination", columns: columns, and: rowCounts?.columns ?? [], range: range,
             in: context)
         if let position {
             self.position = position

@@ -47,10 +47,10 @@ struct TableTally: Sendable {
         }
     }
 
-    /// What the rows of a table are asked as they are compared; nil where they are counted by themselves.
-    static func questions(ofRowsOf root: String, in context: VerificationContext) throws -> RowQuestions? {
+    /// What is counted of the rows of a table as they are compared; nil where they are counted by themselves.
+    static func counting(ofRowsOf root: String, in context: VerificationContext) throws -> RowCounting? {
         guard try isCountedWithRows(root, in: context) else { return nil }
-        return RowQuestions(
+        return RowCounting(
             indexed: try indexed(context.destinationTable(of: root).name, in: context),
             conditions: try items(of: root, in: context).map(\.condition), key: context.progress.hashKey())
     }

@@ -1,18 +1,18 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// What the rows of a table are asked as they are compared, so that they are not read once more for it: what
-/// ``TableTally`` counts, and what they make of the table's indexes.
-struct RowQuestions: Sendable {
+/// What is counted of a table's rows as they are compared, so that they are not read once more for it: what
+/// ``TableTally`` has, and what they make of the table's indexes.
+struct RowCounting: Sendable {
     let indexed: IndexedRows
     /// SQL that holds for the rows that are counted.
     let conditions: [String]
     let key: KeyedHash.Key
 }
 
-/// The answers of the rows that a walk meets.
-final class RowAnswers {
-    private let questions: RowQuestions
+/// The counts of the rows that a walk meets.
+final class RowCounts {
+    private let counting: RowCounting
     private let table: String
     private let context: VerificationContext
     private let sums: RowSums
@@ -22,21 +22,21 @@ final class RowAnswers {
     let columns: [String]
 
     /// - Parameters:
-    ///   - questions: What is asked.
+    ///   - counting: What is counted.
     ///   - table: Its name.
     ///   - own: The walk's own columns, as SQL.
     ///   - context: The stores.
-    init(to questions: RowQuestions, in table: String, beside own: [String], _ context: VerificationContext) {
-        (self.questions, self.table, self.context) = (questions, table, context)
-        (columns, sums) = questions.indexed.reading(beside: own, counting: questions.conditions, key: questions.key)
+    init(of counting: RowCounting, in table: String, beside own: [String], _ context: VerificationContext) {
+        (self.counting, self.table, self.context) = (counting, table, context)
+        (columns, sums) = counting.indexed.reading(beside: own, counting: counting.conditions, key: counting.key)
         ofLargeRows = sums.found
     }
 
-    /// Asks the row at hand.
+    /// Counts the row at hand.
     func add(_ rows: StoredRows) throws {
         if rows.isWhole { return try sums.add(rowOf: rows.walk) }
-        let row = try questions.indexed.sums(
-            in: table, where: "Z_PK = \(rows.integer(0))", counting: questions.conditions, key: questions.key, context)
+        let row = try counting.indexed.sums(
+            in: table, where: "Z_PK = \(rows.integer(0))", counting: counting.conditions, key: counting.key, context)
         ofLargeRows = Self.sum(ofLargeRows, row)
     }
 
