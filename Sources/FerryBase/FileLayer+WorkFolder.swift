@@ -31,17 +31,45 @@ extension FileLayer {
                 guard let lock = try lockIfPresent(folder) else { continue }
                 defer { withExtendedLifetime(lock) {} }
                 let result = try body(folder)
-                try removeTree(folder)
+                try removeLocked(folder)
                 return result
             } catch {
                 // The first error is the one to report.
-                do { try removeTree(folder) } catch {}
+                do { try removeLocked(folder) } catch {}
                 throw error
             }
         }
     }
 
     private static let lockName = "/lock"
+    private static let removedEnding = ".removed"
+
+    /// Removes a folder whose lock this call holds.
+    ///
+    /// It loses its name first: while its files go, its own among them, no other call finds a lock to be taken at the old
+    /// place, neither one that has just made the folder nor one that looks for left ones.
+    private func removeLocked(_ folder: String) throws(FerryError) {
+        var removed = folder
+        if !folder.hasSuffix(Self.removedEnding) {
+            removed += Self.removedEnding
+            try rename(folder, to: removed)
+        }
+        do throws(FerryError) {
+            try removeTree(removed)
+        } catch {
+            // Another call that found it without its lock may have made one, and removes the rest.
+            guard try holdsNothing(removed) else { throw error }
+        }
+    }
+
+    private func holdsNothing(_ folder: String) throws(FerryError) -> Bool {
+        do throws(FerryError) {
+            return try firstEntries(of: folder, limit: 2).allSatisfy { "/" + $0.name == Self.lockName }
+        } catch {
+            if error.code == .notFound { return true }
+            throw error
+        }
+    }
 
     private func lockIfPresent(_ folder: String) throws(FerryError) -> FileLock? {
         do throws(FerryError) {
@@ -73,7 +101,7 @@ extension FileLayer {
         }
         for folder in left where try attributesIfPresent(folder)?.owner == geteuid() {
             guard let lock = try lockIfPresent(folder) else { continue }
-            try removeTree(folder)
+            try removeLocked(folder)
             withExtendedLifetime(lock) {}
         }
     }

@@ -50,6 +50,24 @@ struct WorkFolderTests {
         #expect(try names() == ["other-left", "work-file", "workshop"])
     }
 
+    @Test("Those at work at one time are not taken for left ones, neither at their beginning nor at their end")
+    func severalAtOnce() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [parent = folder.path] in
+                    for _ in 0..<500 {
+                        try FileLayer().withWorkFolder(named: "work", in: parent) { path in
+                            try FileLayer().createPrivately(path + "/values")
+                            #expect(try FileLayer().exists(path + "/lock"))
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try names() == [])
+    }
+
     @Test("A clock that goes back is no time that has passed")
     func clock() {
         #expect(Clock.nanoseconds(from: 5, to: 12) == 7)
