@@ -1,3 +1,5 @@
+internal import FerryStore
+
 /// A column of a row that holds values too large to go through memory, and where its value comes from.
 struct LargeCell {
     /// A stored value that may be copied in pieces.
@@ -13,6 +15,22 @@ struct LargeCell {
         var skipped = 0
         /// Bytes that stand before it.
         var prefix: [UInt8] = []
+
+        init(table: String, column: String, value: String, key: String) {
+            (self.table, self.column, self.value, self.key) = (table, column, value, key)
+        }
+
+        /// Nil where the store has no table of the object.
+        init?(_ stored: StoredValue, in layout: StoreLayout) {
+            guard let table = layout.table(of: stored.object.entity) else { return nil }
+            self.init(
+                table: table.name, column: stored.column, value: stored.sql, key: "\(stored.object.alias).Z_PK")
+            switch stored.mark {
+            case .asStored: break
+            case .added: prefix = [1]
+            case .removed: skipped = 1
+            }
+        }
     }
 
     /// The destination's column, as it is written in SQL.

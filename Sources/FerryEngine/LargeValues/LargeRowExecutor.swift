@@ -35,7 +35,7 @@ final class LargeRowExecutor {
         // An element of JSON has a number of its own; others are counted.
         let ordinal = mapping.iteration.flatMap { scope.jsonElements[$0.variable] == nil ? nil : scope.elementOrder }
         var selected = ["s.Z_PK", ordinal ?? "NULL", scope.elementKey ?? "NULL"]
-        for name in mapping.unique { selected.append(try Self.value(of: name, sql, &scope)) }
+        selected += try sql.expressions.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
             destinationTable, key: "Z_PK", cells: cells, on: connection, options: context.options)
@@ -58,17 +58,6 @@ final class LargeRowExecutor {
 
     // MARK: Cells
 
-    private static func value(
-        of name: String, _ sql: RowStatements, _ scope: inout SourceScope
-    ) throws(FerryError) -> String {
-        let (context, mapping) = (sql.context, sql.mapping)
-        guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
-            throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
-        }
-        let rule = mapping.attributes.first { $0.name == name }
-        return try sql.expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL"
-    }
-
     /// The columns that the mapping sets, in the order in which the table has them.
     private static func cells(_ sql: RowStatements, _ scope: inout SourceScope) throws -> [LargeCell] {
         let (context, mapping) = (sql.context, sql.mapping)
@@ -85,32 +74,10 @@ final class LargeRowExecutor {
             guard let value = values[column.name.uppercased()] else { continue }
             cells.append(
                 LargeCell(
-                    name: column.name, rawName: column.name, sql: value,
-                    origin: origin(of: value, in: scope, context)))
+                    name: column.name, rawName: column.name, sql: value.sql,
+                    origin: value.stored.flatMap { .init($0, in: context.source) }))
         }
         return cells
-    }
-
-    /// The column that a value is passed on from, as it is or with the mark of external storage put before it or
-    /// taken away; nil when it is computed.
-    private static func origin(of value: String, in scope: SourceScope, _ context: StepContext) -> LargeCell.Origin? {
-        var (text, skipped, prefix) = (value, 0, [UInt8]())
-        for name in [ScalarFunction.fromExternalName, ScalarFunction.toExternalName]
-        where text.hasPrefix(name + "(") && text.hasSuffix(")") {
-            if name == ScalarFunction.fromExternalName { skipped = 1 } else { prefix = [1] }
-            text = String(text.dropFirst(name.count + 1).dropLast())
-        }
-        // A value that stands in for NULL is small enough to stand in a model.
-        if text.hasPrefix("ifnull("), text.hasSuffix(")"), let comma = text.lastIndex(of: ",") {
-            text = String(text[..<comma].dropFirst("ifnull(".count))
-        }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, parts[1].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }),
-            let entity = scope.entity(ofAlias: parts[0]), let table = context.source.table(of: entity)
-        else { return nil }
-        return LargeCell.Origin(
-            table: table.name, column: parts[1], value: text, key: "\(parts[0]).Z_PK", skipped: skipped,
-            prefix: prefix)
     }
 
     // MARK: Carrying

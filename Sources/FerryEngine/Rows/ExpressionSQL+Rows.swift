@@ -43,9 +43,9 @@ extension ExpressionSQL {
             throw placed(error)
         }
         if case .call(ScalarFunction.fromExternalName, _) = computation,
-            let sql = try self.attribute(attribute, from: rule, in: &scope)
+            let value = try self.attribute(attribute, from: rule, in: &scope)
         {
-            return .column(selection.place(of: sql))
+            return .column(selection.place(of: value.sql))
         }
         let evaluator = try evaluator(computation, in: &scope, &selection)
         return evaluator.place.map { .column($0) } ?? .evaluated(evaluator)

@@ -13,13 +13,29 @@ struct ExpressionSQL {
     /// The value of a destination attribute, or nil when it has neither an expression nor a default.
     func attribute(
         _ attribute: Attribute, from rule: ResolvedAttribute?, in scope: inout SourceScope
-    ) throws(FerryError) -> String? {
+    ) throws(FerryError) -> ColumnValue? {
         guard let expression = rule?.expression else {
-            return Self.defaultValue(of: attribute, by: rule).map { scope.parameters.add($0) }
+            return Self.defaultValue(of: attribute, by: rule).map { ColumnValue(scope.parameters.add($0)) }
         }
         return try translate(in: &scope) { translator throws(FerryError) in
-            try translator.value(expression, for: attribute)
+            let computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)
+            var value = ColumnValue(try translator.sql(computation))
+            value.stored = try translator.resolver.stored(computation)
+            return value
         }
+    }
+
+    /// The values by which the mapping finds an object, in the order of `unique`.
+    func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
+        var values: [String] = []
+        for name in mapping.unique {
+            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
+                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
+            }
+            let rule = mapping.attributes.first { $0.name == name }
+            values.append(try self.attribute(attribute, from: rule, in: &scope)?.sql ?? "NULL")
+        }
+        return values
     }
 
     /// The default of an attribute as its column stores it.
@@ -114,15 +130,38 @@ struct StatementResolver: PathResolver {
             if let column = try elementMember([]) { return column }
             return "ferry_json_get(\(try elementText()))"
         }
+        if let stored = try stored(path) { return stored.sql }
+        return try object(atEndOf: path).key
+    }
+
+    private mutating func object(atEndOf path: ResolvedPath) throws(FerryError) -> SourceScope.Object {
         guard let start = scope.object(startOf: path, variable: variable) else {
             throw FerryError(.internalError, "The statement has no object for the start of a path.")
         }
-        let object = try scope.follow(path.hops.map(\.relationship.name), from: start)
-        switch path.end {
-        case .object: return object.key
-        case .attribute(_, let names):
-            return try scope.column(names.joined(separator: "."), of: object)
-        case .json: preconditionFailure("handled above")
+        return try scope.follow(path.hops.map(\.relationship.name), from: start)
+    }
+
+    /// The attribute at the end of a path; nil for objects and elements of JSON.
+    private mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
+        guard case .attribute(_, let names) = path.end else { return nil }
+        return try scope.attribute(names.joined(separator: "."), of: object(atEndOf: path))
+    }
+
+    /// The stored value that a computation passes on wherever that is a BLOB.
+    mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
+        switch computation {
+        case .column(let path): return try stored(path)
+        case .ifNull(let value, _): return try stored(value)
+        case .call(let name, let arguments) where arguments.count == 1:
+            let marks: [String: StoredValue.StorageMark] = [
+                ScalarFunction.toExternalName: .added, ScalarFunction.fromExternalName: .removed,
+            ]
+            guard let mark = marks[name], var value = try stored(arguments[0]), value.mark == .asStored else {
+                return nil
+            }
+            value.mark = mark
+            return value
+        default: return nil
         }
     }
 

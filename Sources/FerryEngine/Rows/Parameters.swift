@@ -4,10 +4,14 @@ internal import FerrySQLite
 /// The values that a statement's SQL is bound to: no value is ever written into the SQL text.
 struct Parameters {
     private(set) var values: [(name: String, value: Value)] = []
+    /// Places of values with a name of their own, which no equal value shares.
+    private var named: Set<Int> = []
 
     /// Adds a value and returns the parameter that stands for it.
     mutating func add(_ value: Value) -> String {
-        if let known = values.first(where: { $0.value == value && $0.name.hasPrefix(":v") }) { return known.name }
+        if let known = values.indices.first(where: { values[$0].value == value && !named.contains($0) }) {
+            return values[known].name
+        }
         let name = ":v\(values.count)"
         values.append((name, value))
         return name
@@ -18,6 +22,7 @@ struct Parameters {
         if let known = values.firstIndex(where: { $0.name == name }) {
             values[known].value = value
         } else {
+            named.insert(values.count)
             values.append((name, value))
         }
     }

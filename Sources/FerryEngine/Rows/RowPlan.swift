@@ -91,7 +91,7 @@ struct RowPlan {
             let keys = try ForeignKeySQL(context: context, mapping: mapping)
                 .columns(of: assignment, contribution, in: &scope)
             for (column, value) in keys {
-                columns.append(DestinationColumn(name: column, value: .column(selection.place(of: value))))
+                columns.append(DestinationColumn(name: column, value: .column(selection.place(of: value.sql))))
             }
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []

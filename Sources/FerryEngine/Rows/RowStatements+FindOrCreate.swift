@@ -17,14 +17,7 @@ extension RowStatements {
     func find(by function: String, associates: Bool) throws(FerryError) -> SQL {
         // Without other indexes the rows come by their keys, and nothing has to be sorted after the function was called.
         var scope = try scope(notIndexed: true)
-        var values: [String] = []
-        for name in mapping.unique {
-            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
-                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
-            }
-            let rule = mapping.attributes.first { $0.name == name }
-            values.append(try expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL")
-        }
+        let values = try expressions.uniqueValues(in: &scope)
         let place = ["s.Z_PK", elementNumber(in: scope), scope.elementKey ?? "NULL"]
         // The elements of a JSON array come in their order by themselves: the outer loop is over keys, and the inner one
         // has no other way to go. Related objects have to be sorted before the function sees them.

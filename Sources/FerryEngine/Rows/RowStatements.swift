@@ -92,9 +92,9 @@ struct RowStatements {
     // MARK: What is written
 
     /// The destination columns that the mapping sets, with the SQL of their values.
-    func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: String)] {
+    func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         let entity = mapping.destination
-        var columns: [(column: String, value: String)] = []
+        var columns: [(column: String, value: ColumnValue)] = []
         for rule in mapping.attributes {
             guard let attribute = context.destination.model.attribute(rule.name, of: entity),
                 let column = context.destination.column(of: rule.name, in: entity)
@@ -126,7 +126,7 @@ struct RowStatements {
         let columns = try columns(in: &scope)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.column)
-        let values = [key, number, version] + columns.map(\.value)
+        let values = [key, number, version] + columns.map(\.value.sql)
         return """
             INSERT INTO main.\(try context.destinationTable(of: mapping)) (\(names.joined(separator: ", ")))
             SELECT \(values.joined(separator: ", ")) FROM \(scope.from)\(scope.where)

@@ -182,11 +182,6 @@ struct SourceScope {
         }
     }
 
-    /// The entity that an alias of the statement stands for.
-    func entity(ofAlias alias: String) -> String? {
-        (Array(objects.values) + Array(joined.values)).first { $0.alias == alias }?.entity
-    }
-
     func table(of entity: String) throws(FerryError) -> String {
         guard let table = layout.table(of: entity) else {
             throw FerryError(.internalError, "The source store has no table for entity \(entity).")
@@ -267,14 +262,14 @@ struct SourceScope {
         return expansion
     }
 
-    /// The column of an attribute of an object; elements of composites are named with their composite before a dot.
-    func column(_ attribute: String, of object: Object) throws(FerryError) -> String {
+    /// The value of an attribute of an object; elements of composites are named with their composite before a dot.
+    func attribute(_ attribute: String, of object: Object) throws(FerryError) -> StoredValue {
         guard let column = layout.column(of: attribute, in: object.entity) else {
             throw FerryError(
                 .badExpression, "\(object.entity) has no stored attribute \(attribute).",
                 remedy: "Name an attribute of the source model that is not transient.")
         }
-        return "\(object.alias).\(column.name)"
+        return StoredValue(object: object, column: column.name)
     }
 }
 

@@ -94,9 +94,10 @@ struct ColumnSlots {
         if let column = plainColumn(expression, for: attribute, in: mapping) { return .column(column) }
         var values = InPlaceValues()
         do throws(FerryError) {
-            let sql = try value.sql(names: [:], source: source, values: &values)
-            // What SQL calls by its bare name is taken over as it is.
-            if let column = value.base(in: source), sql == column { return .column(column) }
+            let scope = ExpressionScope(model: source.model, entity: mapping.source)
+            let computation = try ExpressionTranslation(scope: scope).value(expression, for: attribute)
+            _ = try value.sql(names: [:], source: source, values: &values)
+            if case .column = computation, let column = value.base(in: source) { return .column(column) }
             return value
         } catch {
             throw .needsCopy("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
@@ -212,7 +213,7 @@ struct KeyCut {
         let numbers = lost.sqlList
         return InPlaceStatement(
             "UPDATE \(table) SET \(assignments) WHERE Z_ENT = \(number) "
-                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))",
+                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))", writesObjects: true,
             reason: "objects at the end of \(columns[0]) go, or are no longer related")
     }
 }

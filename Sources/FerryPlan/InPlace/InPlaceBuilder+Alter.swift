@@ -63,7 +63,7 @@ extension InPlaceBuilder {
             InPlaceStatement(
                 "UPDATE sqlite_master SET name = CASE name\(names) END, sql = CASE name\(texts) END "
                     + "WHERE type = 'index' AND name IN (\(old.joined(separator: ", ")))",
-                values: values, reason: reason))
+                values: values, writesObjects: false, reason: reason))
         // Reads the schema again; a table that comes and goes makes every other connection do so, too.
         add("PRAGMA writable_schema = RESET", reason)
         let name = freeName()
@@ -146,7 +146,7 @@ extension InPlaceBuilder {
             "UPDATE \(table) SET \(column) = 1024 + 1024 * p.place FROM (SELECT \(key) AS k, "
                 + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place FROM \(table) "
                 + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k",
-            "the relationship is ordered")
+            "the relationship is ordered", writesObjects: true)
         plan.touched.insert(table)
     }
 
@@ -167,11 +167,11 @@ extension InPlaceBuilder {
             add(
                 "UPDATE \(table) SET \(column) = p.k\(number) FROM (SELECT \(held) AS target, min(Z_PK) AS k, "
                     + "Z_ENT AS number FROM \(holder) WHERE \(held) IS NOT NULL GROUP BY \(held)) AS p "
-                    + "WHERE \(table).Z_PK = p.target", reason)
+                    + "WHERE \(table).Z_PK = p.target", reason, writesObjects: true)
             let letGo = [held, heldEntity].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
             add(
                 "UPDATE \(holder) SET \(letGo) WHERE \(held) IN (SELECT Z_PK FROM \(table)) AND Z_PK IS NOT "
-                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason)
+                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason, writesObjects: true)
             plan.touched.formUnion([table, holder])
         }
     }

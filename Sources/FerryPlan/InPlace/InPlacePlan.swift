@@ -43,14 +43,14 @@ package struct InPlacePlan: Sendable {
     /// - Parameter rows: Table, index and numbers.
     package mutating func setStatistics(_ rows: [[String?]]) {
         let reason = "what ANALYZE found, of tables and indexes that were not made anew"
-        statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", reason: reason))
+        statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
         for row in rows {
             var values = InPlaceValues()
             let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
             statements.append(
                 InPlaceStatement(
                     "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(texts.joined(separator: ", ")))",
-                    values: values, reason: reason))
+                    values: values, writesObjects: false, reason: reason))
         }
     }
 

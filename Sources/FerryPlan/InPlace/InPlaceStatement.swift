@@ -15,12 +15,7 @@ package struct InPlaceStatement: Sendable, Hashable {
     package var alteration: Alteration?
 
     /// Whether it only writes objects and links: neither the schema nor what is as small as that.
-    package var writesObjects: Bool {
-        let words = sql.split(separator: " ", maxSplits: 3)
-        guard words.count > 2, ["UPDATE", "INSERT", "DELETE"].contains(words[0]) else { return false }
-        let table = words[0] == "UPDATE" ? words[1] : words[2]
-        return !["Z_PRIMARYKEY", "sqlite_stat1", "sqlite_master"].contains(table)
-    }
+    package let writesObjects: Bool
 
     package struct Alteration: Sendable, Hashable {
         package var table: String
@@ -28,8 +23,12 @@ package struct InPlaceStatement: Sendable, Hashable {
         package var newName: String
     }
 
-    init(_ sql: String, values: InPlaceValues = InPlaceValues(), reason: String, alteration: Alteration? = nil) {
+    init(
+        _ sql: String, values: InPlaceValues = InPlaceValues(), writesObjects: Bool, reason: String,
+        alteration: Alteration? = nil
+    ) {
         self.sql = sql
+        self.writesObjects = writesObjects
         self.values = values.named
         self.reason = reason
         self.alteration = alteration

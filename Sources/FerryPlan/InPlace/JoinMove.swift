@@ -115,7 +115,7 @@ struct JoinMove {
             guard !lost.isEmpty, let table = sources.source.table(of: side.entity)?.name else { return nil }
             return InPlaceStatement(
                 "DELETE FROM \(old.name) WHERE \(column) IN "
-                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(lost.sorted().sqlList)))",
+                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(lost.sorted().sqlList)))", writesObjects: true,
                 reason: "objects at the end of \(column) go, or are no longer related")
         }
     }
@@ -166,14 +166,14 @@ struct JoinMove {
             "INSERT OR IGNORE INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(values.joined(separator: ", ")) FROM \(table) AS s "
                 + "JOIN \(targets) AS t ON t.Z_PK = s.\(rows.key) "
-                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)",
+                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)", writesObjects: true,
             reason: "\(rows.key) becomes a to-many relationship")
     }
 
     func fill(from table: String, _ columns: [(new: String, old: String)]) -> InPlaceStatement {
         InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.map(\.new).joined(separator: ", "))) "
-                + "SELECT \(columns.map(\.old).joined(separator: ", ")) FROM \(table)",
+                + "SELECT \(columns.map(\.old).joined(separator: ", ")) FROM \(table)", writesObjects: true,
             reason: "columns of the join table go, or change places")
     }
 }
