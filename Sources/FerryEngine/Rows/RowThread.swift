@@ -7,9 +7,9 @@ internal import FerrySQLite
 /// It has a fixed number of buffers, so that what it holds does not grow with the rows. A row that is larger than a
 /// buffer is handed over alone, and only when no other is on its way.
 ///
-/// Unchecked, because semaphores make it true: `order` belongs to the writer until it raises `ordered`, then to the
-/// reader until the last slot of what it ordered; a slot belongs to the reader from `free` to `filled` and to the writer
-/// from `filled` to `free`; `reader` is the reader's from the start of the thread until `ended`.
+/// Unchecked, because the ring and two semaphores make it true: `order` belongs to the writer until it raises `ordered`,
+/// then to the reader until the last slot of what it ordered; `reader` is the reader's from the start of the thread until
+/// `ended`.
 final class RowThread: @unchecked Sendable {
     /// What is handed over.
     enum Delivery {
@@ -40,12 +40,10 @@ final class RowThread: @unchecked Sendable {
     private var reader: RowReader?
     private var order = Order.end
     private let ordered = DispatchSemaphore(value: 0)
-    private let free = DispatchSemaphore(value: 0)
-    private let filled = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
-    private let slots: [Slot]
-    private var nextFree = 0
-    private var nextFilled = 0
+    private let ring: SlotRing<Slot>
+    /// The slot whose rows the writer uses.
+    private var taken: Slot?
     private let isAbandoned = Locked(false)
     private var hasStarted = false
 
@@ -61,9 +59,7 @@ final class RowThread: @unchecked Sendable {
         needsSorting = steps.contains { $0.contains { $0.text?.contains("TEMP B-TREE") == true } }
         // Only now: what SQLite says of a plan may be longer.
         connection.limit(.length, plan.largestValue)
-        slots = (0..<Self.slotCount).map { _ in Slot(cells: plan.cellCount) }
-        // Raised afterwards: a semaphore must not be freed below the value that it was created with.
-        for _ in slots { free.signal() }
+        ring = SlotRing((0..<Self.slotCount).map { _ in Slot(cells: plan.cellCount) })
     }
 
     // MARK: The writer
@@ -82,19 +78,17 @@ final class RowThread: @unchecked Sendable {
 
     /// Waits for what comes next; rows have to be given back before the next call.
     func take() -> Delivery {
-        filled.wait()
-        let slot = slots[nextFilled]
-        nextFilled = (nextFilled + 1) % slots.count
-        if case .rows = slot.delivery { return slot.delivery }
-        // Nothing of it is used.
-        free.signal()
-        return slot.delivery
+        let slot = ring.filledSlot()
+        let delivery = slot.delivery
+        if case .rows = delivery { taken = slot } else { ring.giveBack() }
+        return delivery
     }
 
     /// Gives back the rows that were taken last.
     func giveBack() {
-        slots[(nextFilled + slots.count - 1) % slots.count].rows.removeAll()
-        free.signal()
+        taken?.rows.removeAll()
+        taken = nil
+        ring.giveBack()
     }
 
     /// Takes what was ordered to its end without looking at it.
@@ -123,8 +117,7 @@ final class RowThread: @unchecked Sendable {
             guard case .read(let low, let high) = order else { break }
             let end = read(low, high)
             // A slot is always left for this: what was handed over is taken.
-            let slot = freeSlot()
-            handOver(slot, end)
+            handOver(ring.freeSlot(), end)
         }
         reader = nil
         ended.signal()
@@ -145,12 +138,12 @@ final class RowThread: @unchecked Sendable {
     }
 
     private func read(_ reader: RowReader) throws {
-        var slot = freeSlot()
+        var slot = ring.freeSlot()
         // The slot is handed over or put back, whatever happens.
         defer {
             if slot.rows.isEmpty {
                 slot.rows.removeAll()
-                free.signal()
+                ring.keepFree()
             } else {
                 handOver(slot, .rows(slot.rows))
             }
@@ -159,32 +152,26 @@ final class RowThread: @unchecked Sendable {
             if try reader.pack(into: slot.rows) { continue }
             if !slot.rows.isEmpty {
                 handOver(slot, .rows(slot.rows))
-                slot = freeSlot()
+                slot = ring.freeSlot()
                 if isAbandoned.withLock({ $0 }) { return }
                 if try reader.pack(into: slot.rows) { continue }
             }
             try packAlone(reader, into: slot)
             handOver(slot, .rows(slot.rows))
-            slot = freeSlot()
+            slot = ring.freeSlot()
             if isAbandoned.withLock({ $0 }) { return }
         }
     }
 
     /// Packs a row that is larger than a buffer, once all others are used.
     private func packAlone(_ reader: RowReader, into slot: Slot) throws {
-        for _ in 1..<slots.count { free.wait() }
-        defer { for _ in 1..<slots.count { free.signal() } }
-        repeat { slot.rows.grow() } while try !reader.pack(into: slot.rows)
-    }
-
-    private func freeSlot() -> Slot {
-        free.wait()
-        return slots[nextFree]
+        try ring.whenAllAreFree(butFor: 1) {
+            repeat { slot.rows.grow() } while try !reader.pack(into: slot.rows)
+        }
     }
 
     private func handOver(_ slot: Slot, _ delivery: Delivery) {
         slot.delivery = delivery
-        nextFree = (nextFree + 1) % slots.count
-        filled.signal()
+        ring.handOver()
     }
 }

@@ -1,28 +1,17 @@
 internal import Dispatch
 internal import FerryBase
 
-/// Slots that go round between two threads: the caller's fills them, a second one takes what they hold.
+/// Hands slots that the caller's thread fills to a second thread, which takes what they hold.
 ///
-/// Memory is that of the slots, however far one thread is ahead of the other.
-///
-/// Unchecked, because semaphores make it true: a slot belongs to the first thread from `free` to `filled` and to the
-/// second from `filled` to `free`; `isEnding` is written when all slots are free, before the last `filled`;
-/// `problem` has its lock.
-final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
-    private let slots: [Slot]
-    private let free: DispatchSemaphore
-    private let filled = DispatchSemaphore(value: 0)
+/// Unchecked, because semaphores make it true: `isEnding` is written when all slots are free, before the last one is
+/// handed over; `problem` has its lock.
+final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
+    private let ring: SlotRing<Slot>
     private let ended = DispatchSemaphore(value: 0)
-    private var nextFree = 0
     private var isEnding = false
     private let problem = Locked<(any Error)?>(nil)
 
-    init(_ slots: [Slot]) {
-        self.slots = slots
-        // Raised afterwards: a semaphore must not be freed below the value that it was created with.
-        free = DispatchSemaphore(value: 0)
-        for _ in slots { free.signal() }
-    }
+    init(_ slots: [Slot]) { ring = SlotRing(slots) }
 
     // MARK: The first thread
 
@@ -35,25 +24,24 @@ final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     ///
     /// - Throws: What failed on the second thread, or what the body throws; the slot is then not handed over.
     func fill(_ body: (Slot) throws -> Void) throws {
-        free.wait()
+        let slot = ring.freeSlot()
         do {
             if let failure { throw failure }
-            try body(slots[nextFree])
+            try body(slot)
         } catch {
-            free.signal()
+            ring.keepFree()
             throw error
         }
-        nextFree = (nextFree + 1) % slots.count
-        filled.signal()
+        ring.handOver()
     }
 
     /// Waits until all that was handed over is taken and the second thread is done; called once.
     ///
     /// - Throws: What failed on the second thread.
     func finish() throws {
-        for _ in slots { free.wait() }
-        isEnding = true
-        filled.signal()
+        ring.whenAllAreFree(butFor: 0) { isEnding = true }
+        _ = ring.freeSlot()
+        ring.handOver()
         ended.wait()
         if let failure { throw failure }
     }
@@ -64,15 +52,14 @@ final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
 
     /// Takes slot by slot until there are no more; after the first failure they are passed over.
     func take(_ body: (Slot) throws -> Void, atEnd end: () throws -> Void) {
-        var next = 0
         while true {
-            filled.wait()
+            let slot = ring.filledSlot()
             if isEnding { break }
-            attempt { try body(slots[next]) }
-            next = (next + 1) % slots.count
-            free.signal()
+            attempt { try body(slot) }
+            ring.giveBack()
         }
         attempt(end)
+        ring.giveBack()
         ended.signal()
     }
 
