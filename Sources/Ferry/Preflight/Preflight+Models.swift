@@ -27,10 +27,9 @@ extension Preflight {
                     !destination.isOptional, !destination.isTransient,
                     case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
                 else { continue }
-                let count = try store.sourceGuard.connection.integer(
-                    "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
-                        + "\(Connection.quoted(column)) IS NULL", [.integer(number)])
-                guard let count, count > 0 else { continue }
+                let count = try EmptyValues(in: table.name, of: number, on: store.sourceGuard.connection)
+                    .rows(without: column)
+                guard count > 0 else { continue }
                 warnings.append(
                     "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but \(mapping.destination)."
                         + "\(value.name) is mandatory: the app must relate them before it saves them.")

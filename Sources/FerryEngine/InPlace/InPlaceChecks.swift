@@ -260,10 +260,7 @@ struct InPlaceChecks {
                     let column = destination.column(of: resolved.name, in: mapping.destination),
                     let number = destination.number(of: mapping.destination)
                 else { continue }
-                let empty =
-                    try connection.integer(
-                        "SELECT count(*) FROM \(quoted(table.name)) WHERE Z_ENT = ? AND \(quoted(column.name)) IS NULL",
-                        [.integer(number)]) ?? 0
+                let empty = try EmptyValues(in: table.name, of: number, on: connection).rows(without: column.name)
                 guard empty == 0 else {
                     throw FerryError(
                         .mandatoryValue,

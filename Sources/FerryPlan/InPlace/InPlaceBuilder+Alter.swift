@@ -126,7 +126,7 @@ extension InPlaceBuilder {
 
     // MARK: Orders
 
-    /// Positions in relationships that become ordered: 2048, then 1024 more for each, in the order of the keys.
+    /// Positions in relationships that become ordered, in the order of the keys.
     mutating func numberOrders() {
         for move in moves {
             let table = move.destination.name
@@ -143,9 +143,7 @@ extension InPlaceBuilder {
 
     private mutating func number(_ column: String, in table: String, key: String, group: String, by order: String) {
         add(
-            "UPDATE \(table) SET \(column) = 1024 + 1024 * p.place FROM (SELECT \(key) AS k, "
-                + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place FROM \(table) "
-                + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k",
+            OrderPosition.numbering(column, of: table, key: key, group: group, by: order),
             "the relationship is ordered", writesObjects: true)
         plan.touched.insert(table)
     }
@@ -171,7 +169,8 @@ extension InPlaceBuilder {
             let letGo = [held, heldEntity].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
             add(
                 "UPDATE \(holder) SET \(letGo) WHERE \(held) IN (SELECT Z_PK FROM \(table)) AND Z_PK IS NOT "
-                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason, writesObjects: true)
+                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason,
+                writesObjects: true)
             plan.touched.formUnion([table, holder])
         }
     }
