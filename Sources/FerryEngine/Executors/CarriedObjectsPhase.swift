@@ -70,15 +70,8 @@ struct CarriedObjectsPhase {
         var work = try CarriedRows(table, rowID: rowID, by: statement, context: context)
         var report = StepReport()
         try ChunkWalk(context: context, phase: .rows, subject: table.name).run(
-            &work, over: KeyRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection),
-            units: [unit], report: &report)
+            &work, over: work.ranges, units: [unit], report: &report)
         try carrySequence(of: table)
-    }
-
-    private func run(_ statement: Statement, _ low: Int64, _ high: Int64) throws {
-        try statement.bind(.integer(low), named: ":low")
-        try statement.bind(.integer(high), named: ":high")
-        try statement.run()
     }
 
     /// The highest number that an AUTOINCREMENT column ever had.
@@ -143,7 +136,10 @@ struct CarriedObjectsPhase {
         try context.walk(
             "carry:\(changes.name)", schema: "source", table: changes.quotedName, rowID: "rowid", phase: .rows,
             subject: changes.name
-        ) { low, high in try run(copy, low, high) }
+        ) { range in
+            try copy.bind(range)
+            try copy.run()
+        }
         for index in history.indexes {
             try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
                 try context.connection.execute(index.sql)

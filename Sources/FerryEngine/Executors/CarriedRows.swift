@@ -6,6 +6,7 @@ internal import FerryStore
 struct CarriedRows: ChunkWalk.Work {
     private let table: CarriedTable
     private let context: StepContext
+    let ranges: ChunkRanges
     private let copy: Statement
     /// Nil where the rows are not copied as they are.
     private let writer: LargeRowWriter?
@@ -20,6 +21,7 @@ struct CarriedRows: ChunkWalk.Work {
     init(_ table: CarriedTable, rowID: String, by statement: String?, context: StepContext) throws {
         self.table = table
         self.context = context
+        ranges = try ChunkRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection)
         copy = try context.connection.prepare(statement ?? table.copy())
         guard statement == nil else {
             (writer, select) = (nil, nil)
@@ -42,18 +44,24 @@ struct CarriedRows: ChunkWalk.Work {
 
     var writesScratch: Bool { false }
 
-    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        try copy.bind(.integer(range.low), named: ":low")
-        try copy.bind(.integer(range.high), named: ":high")
-        let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
-        try context.connection.with(.length, limit) { try copy.run() }
-        entries[0].read += range.rows
+    func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
+        let range = try ranges.carry(after: low, upTo: rows) { range in
+            try copy.bind(range)
+            let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
+            try context.connection.with(.length, limit) { try copy.run() }
+            return range.rows
+        }
+        entries[0].read += range?.rows ?? 0
+        return range
     }
 
-    func giveUp() -> Bool { writer != nil }
+    func giveUp() -> ChunkWalk.CarryAlone? {
+        guard let writer, let select else { return nil }
+        return { range, entries in entries[0].read += try carryAlone(range, select, writer) }
+    }
 
-    func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        guard let writer, let select else { return }
+    private func carryAlone(_ range: KeyRange, _ select: Statement, _ writer: LargeRowWriter) throws -> Int64 {
+        var read: Int64 = 0
         try select.bind([.integer(range.low), .integer(range.high)])
         defer { select.reset() }
         do {
@@ -61,8 +69,9 @@ struct CarriedRows: ChunkWalk.Work {
                 guard try writer.write(select.integer(0), from: select, at: 1) else {
                     throw refusal(range.high, cause: nil)
                 }
-                entries[0].read += 1
+                read += 1
             }
+            return read
         } catch let error as DatabaseError where error.isTooBig {
             throw refusal(range.high, cause: error)
         }

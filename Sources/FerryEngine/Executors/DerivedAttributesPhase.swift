@@ -25,9 +25,8 @@ struct DerivedAttributesPhase {
     private func fill(_ value: DerivedValue) throws {
         let name = "\(value.attribute.entity).\(value.attribute.property)"
         let update = try context.connection.prepare(value.update)
-        try context.walk("derived:\(name)", table: value.table, phase: .indexes, subject: name) { low, high in
-            try update.bind(.integer(low), named: ":low")
-            try update.bind(.integer(high), named: ":high")
+        try context.walk("derived:\(name)", table: value.table, phase: .indexes, subject: name) { range in
+            try update.bind(range)
             try update.run()
         }
     }

@@ -73,14 +73,13 @@ final class FindOrCreate {
     ///   - last: The key before the first new one.
     /// - Returns: Objects that were created, and rows for which one was found.
     /// - Throws: ``DatabaseError``, and what our functions throw.
-    func carry(_ range: KeyRanges.Range, after last: Int64) throws -> (written: Int64, merged: Int64) {
+    func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
         try lookup.begin(after: last)
         fresh.removeAll()
         (self.last, rows) = (last, 0)
         batch.removeAll()
         let reading = lookup.isOnDisk ? gather : find
-        try reading.bind(.integer(range.low), named: ":low")
-        try reading.bind(.integer(range.high), named: ":high")
+        try reading.bind(range)
         try reading.run()
         try endBatch()
         insert.isSilent = false

@@ -12,7 +12,7 @@ package final class FoundBatch {
 
     package struct Row {
         /// Stands for no key: no object has the lowest one.
-        private static let none = KeyRanges.beginning
+        private static let none = ChunkRanges.beginning
 
         package var source: Int64
         var element: Int64

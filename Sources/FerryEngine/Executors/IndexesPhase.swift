@@ -43,9 +43,8 @@ struct IndexesPhase {
         }
         let fill = try context.connection.prepare(rTree.fill)
         try context.walk("rTree:rows:\(rTree.name)", table: rTree.table, phase: .indexes, subject: rTree.name) {
-            low, high in
-            try fill.bind(.integer(low), named: ":low")
-            try fill.bind(.integer(high), named: ":high")
+            range in
+            try fill.bind(range)
             try fill.run()
         }
     }

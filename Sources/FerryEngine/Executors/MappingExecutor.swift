@@ -4,21 +4,19 @@ protocol MappingExecutor {
     var writesScratch: Bool { get }
 
     /// Carries the rows of one range, inside the caller's transaction.
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome
+    func carry(_ range: KeyRange) throws -> ChunkOutcome
 
-    /// Whether it finds out where a range ends while it carries it.
-    var findsRanges: Bool { get }
+    /// The same executor where it can carry a number of rows and tell where they end; nil where it is given its ranges.
+    var counting: (any CountingExecutor)? { get }
+}
 
+protocol CountingExecutor: MappingExecutor {
     /// Carries the rows after a key, as many as are asked for or as there are; the range is nil when there is none.
-    func carry(after low: Int64, rows: Int) throws -> (ChunkOutcome, KeyRanges.Range?)
+    func carry(after low: Int64, upTo rows: Int) throws -> (ChunkOutcome, KeyRange?)
 }
 
 extension MappingExecutor {
-    var findsRanges: Bool { false }
-
-    func carry(after low: Int64, rows: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
-        preconditionFailure("it is given its ranges")
-    }
+    var counting: (any CountingExecutor)? { nil }
 }
 
 /// What a chunk did.

@@ -5,46 +5,48 @@ internal import FerrySQLite
 /// Carries the rows of one entity mapping through Swift: a row is read, what must be computed is computed, and the row
 /// is written.
 ///
-/// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``). Keys,
-/// order and lookups are those of ``SetExecutor``.
-final class RowExecutor: MappingExecutor {
-    private let context: StepContext
-    private let mapping: ResolvedEntityMapping
-    private let destinationTable: String
-    private let firstKey: Int64
-    private let rows: RowStream
+/// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``).
+final class RowExecutor: CountingExecutor {
+    private let loop: RowLoop
+    private let rows: StreamedRows
+
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        let sql = RowStatements(context: context, mapping: mapping)
+        let plan = try RowPlan(sql)
+        rows = try StreamedRows(plan, sql)
+        loop = try RowLoop(sql, plan.uniqueValues, use: .rows)
+    }
+
+    var writesScratch: Bool { loop.writesScratch }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
+        defer { rows.stream.end() }
+        try rows.stream.begin(range)
+        return try loop.carry(rows)
+    }
+
+    var counting: (any CountingExecutor)? { rows.stream.countsRows ? self : nil }
+
+    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
+        defer { rows.stream.end() }
+        try rows.stream.begin(after: low, rows: count)
+        let outcome = try loop.carry(rows)
+        return (outcome, try rows.stream.takenRange())
+    }
+}
+
+/// Packed rows, whose cells are bound to one statement.
+private struct StreamedRows: BoundRows {
+    let stream: RowStream
     private let insert: Statement
     /// What is bound from each row; all else stays bound.
     private let bindings: [CellBinding]
-    private let association: Statement?
-    private let unique: UniqueObjects?
 
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        self.context = context
-        self.mapping = mapping
-        destinationTable = try context.destinationTable(of: mapping)
-        firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
-        let connection = context.connection
-        let sql = RowStatements(context: context, mapping: mapping)
-        let plan = try RowPlan(sql)
-        rows = try RowStream(plan, in: context)
-        insert = try connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
-        association =
-            context.isAssociated(mapping)
-            ? try connection.prepare(
-                """
-                INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
-                VALUES (?1, ?2, ?3, ?4)
-                """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, plan.uniqueValues, use: .rows, on: connection)
-        bindings = try Self.bindings(of: plan, to: insert, mapping)
+    init(_ plan: RowPlan, _ sql: RowStatements) throws {
+        let (context, mapping) = (sql.context, sql.mapping)
+        stream = try RowStream(plan, in: context)
+        insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
         try insert.bind(try context.destinationNumber(of: mapping), at: 2)
-    }
-
-    /// Binds what is the same for all rows; gives back what is not, but the key.
-    private static func bindings(
-        of plan: RowPlan, to insert: Statement, _ mapping: ResolvedEntityMapping
-    ) throws -> [CellBinding] {
         var bindings: [CellBinding] = []
         if mapping.keepsPrimaryKey {
             bindings.append(CellBinding(cell: RowPlan.versionCell, parameter: 3))
@@ -58,68 +60,21 @@ final class RowExecutor: MappingExecutor {
             case .evaluated: preconditionFailure("the reader evaluates")
             }
         }
-        return bindings
+        self.bindings = bindings
     }
 
-    var writesScratch: Bool { association != nil || unique != nil }
+    func next() throws -> PackedRow? { try stream.next() }
+    func isTaken(_ row: PackedRow) -> Bool { row.isTaken }
+    func key(of row: PackedRow) -> Int64 { row.integer(RowPlan.keyCell) }
+    func find(_ row: PackedRow, in objects: UniqueObjects) throws -> Int64? { try objects.find(row) }
 
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
-        defer { rows.end() }
-        try rows.begin(range)
-        return try carryRows()
+    func write(_ row: PackedRow, to key: Int64) throws {
+        try insert.bind(key, at: 1)
+        try insert.bind(bindings, of: row)
+        try insert.run()
     }
 
-    var findsRanges: Bool { rows.findsRanges }
-
-    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
-        defer { rows.end() }
-        try rows.begin(after: low, rows: count)
-        let outcome = try carryRows()
-        return (outcome, try rows.takenRange())
-    }
-
-    private func carryRows() throws -> ChunkOutcome {
-        var outcome = ChunkOutcome()
-        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
-        try unique?.begin(after: last)
-        var key = last
-        var source: Int64?
-        var element: Int64 = 0
-        while let row = try rows.next() {
-            outcome.read += 1
-            guard row.isTaken else { continue }
-            let origin = row.integer(RowPlan.keyCell)
-            if source != origin { (source, element) = (origin, 0) }
-            element += 1
-            var destination = origin
-            if let unique {
-                if let known = try unique.find(row) {
-                    outcome.merged += 1
-                    try associate(row, element, with: known)
-                    continue
-                }
-                key += 1
-                destination = key
-                try unique.add(key)
-            } else if !mapping.keepsPrimaryKey {
-                key += 1
-                destination = key
-            }
-            try insert.bind(destination, at: 1)
-            try insert.bind(bindings, of: row)
-            try insert.run()
-            outcome.written += 1
-            try associate(row, element, with: destination)
-        }
-        return outcome
-    }
-
-    private func associate(_ row: PackedRow, _ element: Int64, with destination: Int64) throws {
-        guard let association else { return }
-        try association.bind(row.integer(RowPlan.keyCell), at: 1)
-        try association.bind(element, at: 2)
-        try association.bind(borrowing: RowPlan.elementKeyCell, of: row, at: 3)
-        try association.bind(destination, at: 4)
-        try association.run()
+    func bindElementKey(of row: PackedRow, to statement: Statement, at index: Int) throws {
+        try statement.bind(borrowing: RowPlan.elementKeyCell, of: row, at: index)
     }
 }

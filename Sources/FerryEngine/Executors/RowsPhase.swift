@@ -42,7 +42,7 @@ struct RowsPhase {
         let mappings = pass.plans.map(\.mapping)
         let units = mappings.map { Self.unit(of: $0) }
         if try context.progress.entry(units[0]).isDone { return }
-        let ranges = try KeyRanges(of: mappings, in: context)
+        let ranges = try ChunkRanges(of: mappings, in: context)
         var work = try RowsWork(pass.plans, ranges, context: context, policies: policies)
         let walk = ChunkWalk(
             context: context, phase: .rows, subject: pass.name,
@@ -65,14 +65,14 @@ private struct RowsWork: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
     private let policies: PolicyRun
-    private let ranges: KeyRanges
+    private let ranges: ChunkRanges
     private var executors: [any MappingExecutor]
     private let targets: [CountedTargets]
     /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
     private var largeRows: [LargeRowExecutor] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
 
-    init(_ plans: [EntityMappingPlan], _ ranges: KeyRanges, context: StepContext, policies: PolicyRun) throws {
+    init(_ plans: [EntityMappingPlan], _ ranges: ChunkRanges, context: StepContext, policies: PolicyRun) throws {
         self.plans = plans
         self.ranges = ranges
         self.context = context
@@ -90,47 +90,24 @@ private struct RowsWork: ChunkWalk.Work {
 
     var writesScratch: Bool { executors.contains { $0.writesScratch } }
 
-    mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        for (index, executor) in executors.enumerated() {
-            let outcome = try limited(index, after: range.low) { try executor.carry(range) }
-            try count(outcome, plans[index].mapping, &entries[index])
-        }
-    }
-
-    var findsRanges: Bool { readsRanges || countsRows }
-
-    /// Of several mappings each must be given the same range.
-    private var readsRanges: Bool { executors.count == 1 && executors[0].findsRanges }
-
-    private var countsRows: Bool { ranges.canBeGuessed && plans.allSatisfy(\.countsRows) }
-
     mutating func carry(
-        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
-    ) throws -> KeyRanges.Range? {
-        if !readsRanges { return try carryCounting(after: low, rows: rows, &entries) }
-        let (outcome, range) = try limited(0, after: low) { try executors[0].carry(after: low, rows: rows) }
-        try count(outcome, plans[0].mapping, &entries[0])
-        return range
-    }
-
-    /// Carries as many keys as rows are wanted, and then the rows that were missing among them.
-    private mutating func carryCounting(
-        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
-    ) throws -> KeyRanges.Range? {
-        guard var range = ranges.guess(after: low, rows: rows) else { return nil }
-        let before = entries.reduce(0) { $0 + $1.read }
-        try carry(range, &entries)
-        range.rows = entries.reduce(-before) { $0 + $1.read }
-        if !range.isLast, range.rows < rows {
-            if let rest = try ranges.next(after: range.high, rows: rows - Int(range.rows)) {
-                try carry(rest, &entries)
-                (range.high, range.isLast) = (rest.high, rest.isLast)
-                range.rows += rest.rows
-            } else {
-                range.isLast = true
-            }
+        after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRange? {
+        // Of several mappings each must be given the same range.
+        if ranges.areProbed, executors.count == 1, let executor = executors[0].counting {
+            let (outcome, range) = try limited(0, after: low) { try executor.carry(after: low, upTo: rows) }
+            try count(outcome, plans[0].mapping, &entries[0])
+            return range
         }
-        return range.rows > 0 ? range : nil
+        return try ranges.carry(after: low, upTo: rows, countsRows: plans.allSatisfy(\.countsRows)) { range in
+            var read: Int64 = 0
+            for (index, executor) in executors.enumerated() {
+                let outcome = try limited(index, after: range.low) { try executor.carry(range) }
+                try count(outcome, plans[index].mapping, &entries[index])
+                read += outcome.read
+            }
+            return read
+        }
     }
 
     /// Runs the body for a mapping with the limit for values that are carried in their rows.
@@ -147,17 +124,17 @@ private struct RowsWork: ChunkWalk.Work {
         }
     }
 
-    mutating func giveUp() throws -> Bool {
-        if hasPolicy { return false }
+    mutating func giveUp() throws -> ChunkWalk.CarryAlone? {
+        if hasPolicy { return nil }
         // What reads ahead may stand anywhere; statements begin anew by themselves.
         for (index, plan) in plans.enumerated() where plan.executor == .row {
             executors[index] = try RowExecutor(plan.mapping, in: context)
         }
-        return true
+        if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
+        return carryAlone
     }
 
-    mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
+    private func carryAlone(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
         for (index, plan) in plans.enumerated() {
             let outcome = try placed(in: plan.mapping) {
                 try targets[index].counting { try largeRows[index].carry(range) }
@@ -184,7 +161,7 @@ private struct RowsWork: ChunkWalk.Work {
         _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
         // The first one after what was carried is the one that was met.
-        let range = KeyRanges.Range(low: low, high: .max, rows: 0, isLast: true)
+        let range = KeyRange(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
         ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)

@@ -53,7 +53,7 @@ final class SetExecutor: MappingExecutor {
 
     var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
 
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         outcome.read = range.rows
         if let count {
@@ -75,7 +75,7 @@ final class SetExecutor: MappingExecutor {
     }
 
     @discardableResult
-    private func run(_ statement: Statement, _ range: KeyRanges.Range, last: Int64) throws -> Int64 {
+    private func run(_ statement: Statement, _ range: KeyRange, last: Int64) throws -> Int64 {
         try bind(range, to: statement)
         try statement.bind(.integer(last), named: ":last")
         counter?.begin(after: last)
@@ -83,8 +83,7 @@ final class SetExecutor: MappingExecutor {
         return context.connection.changes
     }
 
-    private func bind(_ range: KeyRanges.Range, to statement: Statement) throws {
-        try statement.bind(.integer(range.low), named: ":low")
-        try statement.bind(.integer(range.high), named: ":high")
+    private func bind(_ range: KeyRange, to statement: Statement) throws {
+        try statement.bind(range)
     }
 }

@@ -33,8 +33,7 @@ struct DamagedRowsRemoval {
                 let columns = step.mandatoryValues(of: mapping).filter { !$0.wasOptional }
                     .compactMap { source.column(of: $0.source, in: mapping.source)?.name }
                 guard !columns.isEmpty else { continue }
-                let empty = columns.map { "\($0) IS NULL" }.joined(separator: " OR ")
-                let rows = try remove("Z_ENT = \(number) AND (\(empty))", from: table)
+                let rows = try remove("Z_ENT = \(number) AND (\(EmptyValues.condition(columns)))", from: table)
                 guard rows > 0 else { continue }
                 removed.damage.append((StoreDamage.Kind.missingValue.rawValue, mapping.source, rows))
                 removed.rows[mapping.position] = rows
@@ -83,8 +82,7 @@ struct DamagedRowsRemoval {
     private func countDerivedValues() throws {
         for value in source.derivedValues {
             let update = try connection.prepare(value.update)
-            try update.bind(.integer(.min), named: ":low")
-            try update.bind(.integer(.max), named: ":high")
+            try update.bind(KeyRange.all)
             try update.run()
         }
     }

@@ -13,12 +13,11 @@ struct LargeValueSearch {
     ///
     /// - Parameters:
     ///   - entity: The entity, without those below it.
-    ///   - range: The keys that are looked at; nil for all.
+    ///   - range: The keys that are looked at.
     ///   - bytes: The size.
     /// - Returns: The object's key.
     /// - Throws: ``DatabaseError``.
-    func firstKey(of entity: String, in range: KeyRanges.Range? = nil, above bytes: Int) throws(DatabaseError) -> Int64?
-    {
+    func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
         let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
         let types = columns.map { "typeof(\(Connection.quoted($0))) IN ('text', 'blob')" }
@@ -28,7 +27,7 @@ struct LargeValueSearch {
             WHERE Z_PK > ?1 AND Z_PK <= ?2 AND +Z_ENT = ?3 ORDER BY Z_PK
             """)
         try rows.bind([
-            .integer(range?.low ?? KeyRanges.beginning), .integer(range?.high ?? .max), .integer(number),
+            .integer(range.low), .integer(range.high), .integer(number),
         ])
         while try rows.step() {
             let key = rows.integer(0)

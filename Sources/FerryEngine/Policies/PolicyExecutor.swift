@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
-final class PolicyExecutor: MappingExecutor {
+final class PolicyExecutor: CountingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
     private let current: CurrentSource
@@ -19,13 +19,13 @@ final class PolicyExecutor: MappingExecutor {
 
     var writesScratch: Bool { true }
 
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
         try carry(after: range.low) { try rows.begin(range) }
     }
 
-    var findsRanges: Bool { rows.findsRanges }
+    var counting: (any CountingExecutor)? { rows.countsRows ? self : nil }
 
-    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
+    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
         let outcome = try carry(after: low) { try rows.begin(after: low, rows: count) }
         return (outcome, try rows.takenRange())
     }

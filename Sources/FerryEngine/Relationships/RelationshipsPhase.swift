@@ -68,8 +68,7 @@ struct RelationshipsPhase {
             let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
             try context.once("join:\(name)", phase: .relationships, subject: name) {
                 guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
-                try statement.bind(.integer(KeyRanges.beginning), named: ":low")
-                try statement.bind(.integer(.max), named: ":high")
+                try statement.bind(KeyRange.all)
                 try statement.run()
             }
         }
@@ -97,11 +96,10 @@ struct RelationshipsPhase {
         guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
         else { return }
         try context.walk(
-            KeyRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
+            ChunkRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
             writesScratch: isGathered(assignment), report: &report
         ) { range, _ in
-            try statement.bind(.integer(range.low), named: ":low")
-            try statement.bind(.integer(range.high), named: ":high")
+            try statement.bind(range)
             try statement.run()
         }
     }

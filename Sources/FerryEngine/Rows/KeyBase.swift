@@ -36,8 +36,7 @@ enum KeyBase {
         for other in CountedKeys(context.step).earlierMakers(than: mapping) {
             let count = try RowStatements(context: context, mapping: other).count(filtered: true)
                 .prepare(on: context.connection)
-            try count.bind(.integer(KeyRanges.beginning), named: ":low")
-            try count.bind(.integer(.max), named: ":high")
+            try count.bind(KeyRange.all)
             if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }
             count.reset()
         }

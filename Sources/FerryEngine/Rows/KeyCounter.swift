@@ -12,7 +12,7 @@ final class KeyCounter {
     private final class State {
         /// The key that was given out last.
         @exclusivity(unchecked) var last: Int64 = 0
-        @exclusivity(unchecked) var source = KeyRanges.beginning
+        @exclusivity(unchecked) var source = ChunkRanges.beginning
     }
 
     /// SQL of the next key for an object that a mapping makes.
@@ -51,7 +51,7 @@ final class KeyCounter {
     /// Begins a statement.
     ///
     /// - Parameter last: The key before the next one.
-    func begin(after last: Int64) { (state.last, state.source) = (last, KeyRanges.beginning) }
+    func begin(after last: Int64) { (state.last, state.source) = (last, ChunkRanges.beginning) }
 
     /// The key that was given out last.
     var last: Int64 { state.last }

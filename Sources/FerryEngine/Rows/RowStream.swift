@@ -53,7 +53,7 @@ final class RowStream {
     }
 
     /// Begins with the rows of a range.
-    func begin(_ range: KeyRanges.Range) throws {
+    func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
         (count, left) = (.max, .max)
         guard let aside else { return try reader?.start(low: low, high: high) ?? () }
@@ -62,8 +62,8 @@ final class RowStream {
         try read(aside, isBounded: !runsAhead)
     }
 
-    /// Whether it can tell by itself where a range ends.
-    var findsRanges: Bool { runsAhead }
+    /// Whether it can be asked for a number of rows, and tells where they end.
+    var countsRows: Bool { runsAhead }
 
     /// Begins with the rows after a key, up to a number of them.
     func begin(after key: Int64, rows: Int) throws {
@@ -75,9 +75,9 @@ final class RowStream {
     }
 
     /// The range of the rows that were handed out since ``begin(after:rows:)``; nil when there was none.
-    func takenRange() throws -> KeyRanges.Range? {
+    func takenRange() throws -> KeyRange? {
         guard left < count else { return nil }
-        return KeyRanges.Range(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
+        return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
 
     /// Whether there are rows behind the number that was asked for.

@@ -213,7 +213,8 @@ struct KeyCut {
         let numbers = lost.sqlList
         return InPlaceStatement(
             "UPDATE \(table) SET \(assignments) WHERE Z_ENT = \(number) "
-                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))", writesObjects: true,
+                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))",
+            writesObjects: true,
             reason: "objects at the end of \(columns[0]) go, or are no longer related")
     }
 }

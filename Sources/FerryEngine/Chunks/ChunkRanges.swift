@@ -3,27 +3,40 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
 
-/// Walks over the keys of a table's rows in ranges of a given number of rows.
+/// A range of a table's keys.
+struct KeyRange {
+    /// Exclusive.
+    var low: Int64
+    var high: Int64
+    var rows: Int64
+    var isLast: Bool
+
+    /// All keys.
+    static let all = KeyRange(low: .min, high: .max, rows: 0, isLast: true)
+}
+
+extension Statement {
+    /// Binds a range as `:low` and `:high`.
+    func bind(_ range: KeyRange) throws(DatabaseError) {
+        try bind(.integer(range.low), named: ":low")
+        try bind(.integer(range.high), named: ":high")
+    }
+}
+
+/// Decides where the chunks of a table end.
+///
+/// Walks over the keys of the rows in ranges of a given number of rows.
 ///
 /// Where the keys have no gap, arithmetic gives the boundaries. Else they come from the keys that are there, so that a
 /// range holds exactly that many rows however sparse they are. Walking over those keys reads every page once more, so
-/// an executor that counts what it carries first takes as many keys as it wants rows (``guess(after:rows:)``), and then
-/// the next range of what is missing.
-struct KeyRanges {
+/// what counts its rows first takes as many keys as it wants rows, and then the next range of what is missing.
+struct ChunkRanges {
     private let probe: Statement
     private let rest: Statement
     /// The keys, when each of them is known to be there.
     private let unbroken: ClosedRange<Int64>?
     /// The keys from one end of the table to the other, whoever's they are.
     private let span: ClosedRange<Int64>?
-
-    struct Range {
-        /// Exclusive.
-        var low: Int64
-        var high: Int64
-        var rows: Int64
-        var isLast: Bool
-    }
 
     /// The rows of any table.
     ///
@@ -125,38 +138,59 @@ struct KeyRanges {
     /// Whether rows have to be walked over to find where a range ends.
     var areProbed: Bool { unbroken == nil }
 
-    /// Whether there is a ``guess(after:rows:)``.
-    var canBeGuessed: Bool { span != nil }
+    /// Carries the next rows after a key, as many as are asked for or as there are.
+    ///
+    /// - Parameters:
+    ///   - low: The key.
+    ///   - rows: How many.
+    ///   - countsRows: Whether the body tells how many rows a range had, and may be given two for one chunk.
+    ///   - body: Carries a range, and tells how many rows it had.
+    /// - Returns: The range; nil when there is none.
+    /// - Throws: What the body throws, ``DatabaseError``.
+    func carry(
+        after low: Int64, upTo rows: Int, countsRows: Bool = false, _ body: (KeyRange) throws -> Int64
+    ) throws -> KeyRange? {
+        guard countsRows, let span else {
+            let range = try next(after: low, rows: rows)
+            if let range { _ = try body(range) }
+            return range
+        }
+        guard var range = Self.keys(after: low, count: rows, in: span) else { return nil }
+        range.rows = try body(range)
+        if !range.isLast, range.rows < rows {
+            if let rest = try next(after: range.high, rows: rows - Int(range.rows)) {
+                range.rows += try body(rest)
+                (range.high, range.isLast) = (rest.high, rest.isLast)
+            } else {
+                range.isLast = true
+            }
+        }
+        return range.rows > 0 ? range : nil
+    }
 
-    /// A range of as many keys as rows are wanted, which holds as many rows or fewer; nil when no key is left.
-    func guess(after key: Int64, rows: Int) -> Range? {
-        guard let span else { return nil }
-        let low = max(key, span.lowerBound - 1)
-        guard low < span.upperBound else { return nil }
-        let isLast = span.upperBound - low <= rows
-        return Range(low: low, high: isLast ? span.upperBound : low + Int64(rows), rows: 0, isLast: isLast)
+    /// A range of as many keys as are asked for, which holds as many rows or fewer; nil when no key is left.
+    private static func keys(after key: Int64, count: Int, in keys: ClosedRange<Int64>) -> KeyRange? {
+        let low = max(key, keys.lowerBound - 1)
+        guard low < keys.upperBound else { return nil }
+        let isLast = keys.upperBound - low <= count
+        let high = isLast ? keys.upperBound : low + Int64(count)
+        return KeyRange(low: low, high: high, rows: high - low, isLast: isLast)
     }
 
     /// The next range of at most `rows` rows after a key, or nil when there is none.
-    func next(after key: Int64, rows: Int) throws -> Range? {
-        if let unbroken {
-            let low = max(key, unbroken.lowerBound - 1)
-            guard low < unbroken.upperBound else { return nil }
-            let isLast = unbroken.upperBound - low <= rows
-            let high = isLast ? unbroken.upperBound : low + Int64(rows)
-            return Range(low: low, high: high, rows: high - low, isLast: isLast)
-        }
+    func next(after key: Int64, rows: Int) throws -> KeyRange? {
+        if let unbroken { return Self.keys(after: key, count: rows, in: unbroken) }
         try probe.bind(.integer(key), named: ":low")
         try probe.bind(.integer(Int64(rows - 1)), named: ":skipped")
         if try probe.step() {
             let high = probe.integer(0)
             probe.reset()
-            return Range(low: key, high: high, rows: Int64(rows), isLast: false)
+            return KeyRange(low: key, high: high, rows: Int64(rows), isLast: false)
         }
         try rest.bind(.integer(key), named: ":low")
         defer { rest.reset() }
         guard try rest.step(), rest.integer(0) > 0 else { return nil }
-        return Range(low: key, high: rest.integer(1), rows: rest.integer(0), isLast: true)
+        return KeyRange(low: key, high: rest.integer(1), rows: rest.integer(0), isLast: true)
     }
 
     /// Before the first key: Core Data counts from 1, but a row of any higher key is a row.
