@@ -10,21 +10,27 @@ package enum OrderPosition {
     /// - Returns: The SQL.
     package static func sql(place: String, step: String = "\(step)") -> String { "\(step) + \(step) * \(place)" }
 
-    /// SQL that gives every row its position among those of its group.
+    /// SQL that gives the rows of groups their positions.
     ///
     /// - Parameters:
     ///   - column: The column of the positions.
-    ///   - table: The table, as it is written in SQL.
+    ///   - table: The table's name.
+    ///   - schema: The database that it is in, with the dot, where there are several.
     ///   - key: The name under which a row is reached.
     ///   - group: The column of the object that the rows belong to.
     ///   - order: The columns that order the rows of a group.
+    ///   - isForGaps: Whether groups in which every row has a position keep theirs.
+    ///   - step: SQL of ``step``.
     /// - Returns: The SQL.
-    static func numbering(
-        _ column: String, of table: String, key: String, group: String, by order: String
+    package static func numbering(
+        _ column: String, of table: String, in schema: String = "", key: String, group: String, by order: String,
+        isForGaps: Bool = false, step: String = "\(step)"
     ) -> String {
-        "UPDATE \(table) SET \(column) = \(sql(place: "p.place")) FROM (SELECT \(key) AS k, "
-            + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place FROM \(table) "
-            + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k"
+        let gap = isForGaps ? ", max(\(column) IS NULL) OVER (PARTITION BY \(group)) AS hasGap" : ""
+        return
+            "UPDATE \(schema)\(table) SET \(column) = \(sql(place: "p.place", step: step)) FROM (SELECT \(key) AS k, "
+            + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place\(gap) FROM \(schema)\(table) "
+            + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k\(isForGaps ? " AND p.hasGap" : "")"
     }
 
     /// The position behind the last one; nil where that is at the end of all positions.

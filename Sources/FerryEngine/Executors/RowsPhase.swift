@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 
 /// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
 struct RowsPhase {
@@ -195,4 +196,103 @@ private struct RowsWork: ChunkWalk.Work {
         error.cause = cause
         return error
     }
+}
+
+/// Entity mappings that go through one table side by side, so that each of its pages is read once for all of them.
+struct SharedPass {
+    var plans: [EntityMappingPlan]
+
+    /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
+    /// may need.
+    ///
+    /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
+    /// those that stand one after another may go in any order, and those of one table go together.
+    static func passes(of plans: [EntityMappingPlan], in context: StepContext) throws -> [SharedPass] {
+        var passes: [SharedPass] = []
+        var tables: [String: Int] = [:]
+        for plan in plans {
+            guard Self.isIndependent(plan.mapping) else {
+                tables = [:]
+                passes.append(SharedPass(plans: [plan]))
+                continue
+            }
+            let table = try context.sourceTable(of: plan.mapping)
+            if let known = tables[table] {
+                passes[known].plans.append(plan)
+            } else {
+                tables[table] = passes.count
+                passes.append(SharedPass(plans: [plan]))
+            }
+        }
+        return passes
+    }
+
+    private static func isIndependent(_ mapping: ResolvedEntityMapping) -> Bool {
+        mapping.keepsPrimaryKey && mapping.policy == nil && mapping.unique.isEmpty && mapping.iteration == nil
+    }
+
+    /// What the pass is called while it runs.
+    var name: String {
+        let first = plans.first?.mapping.name ?? ""
+        return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first
+    }
+
+    /// How many source objects there are; elements of an iteration are counted as they come.
+    var total: Int64? {
+        plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }
+    }
+
+    /// What the first rows hold in values of any size, on average.
+    ///
+    /// It tells rows of ordinary width, for which a chunk begins with many, from rows with pictures in them.
+    func rowBytes(in context: StepContext) throws -> Int {
+        guard let table = plans.first.flatMap({ context.source.table(of: $0.mapping.source) }) else { return 0 }
+        let sizes = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map { column in
+            // The length of a BLOB is known without reading it; that of a text is not.
+            "CASE typeof(\(column.name)) WHEN 'blob' THEN length(\(column.name)) WHEN 'text' "
+                + "THEN length(CAST(\(column.name) AS BLOB)) ELSE 0 END"
+        }
+        guard !sizes.isEmpty else { return 0 }
+        let sum = sizes.joined(separator: " + ")
+        return try context.connection.with(.length, context.options.valueBytes) {
+            do {
+                let bytes = try context.connection.integer(
+                    "SELECT sum(bytes) / count(*) FROM (SELECT \(sum) AS bytes FROM source.\(table.name) LIMIT 64)")
+                return Int(clamping: bytes ?? 0)
+            } catch let error as DatabaseError where error.isTooBig {
+                return context.options.valueBytes
+            }
+        }
+    }
+}
+
+/// What carries the rows of one entity mapping, a range of source keys at a time.
+protocol MappingExecutor {
+    /// Whether a chunk writes to the scratch database.
+    var writesScratch: Bool { get }
+
+    /// Carries the rows of one range, inside the caller's transaction.
+    func carry(_ range: KeyRange) throws -> ChunkOutcome
+
+    /// The same executor where it can carry a number of rows and tell where they end; nil where it is given its ranges.
+    var counting: (any CountingExecutor)? { get }
+}
+
+protocol CountingExecutor: MappingExecutor {
+    /// Carries the rows after a key, as many as are asked for or as there are; the range is nil when there is none.
+    func carry(after low: Int64, upTo rows: Int) throws -> (ChunkOutcome, KeyRange?)
+}
+
+extension MappingExecutor {
+    var counting: (any CountingExecutor)? { nil }
+}
+
+/// What a chunk did.
+struct ChunkOutcome {
+    var read: Int64 = 0
+    var written: Int64 = 0
+    var merged: Int64 = 0
+    /// Inserted by a policy beyond one for each object that was read.
+    var created: Int64 = 0
+    var dropped: Int64 { read + created - written - merged }
 }

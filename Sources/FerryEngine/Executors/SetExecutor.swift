@@ -7,9 +7,7 @@ internal import FerrySQLite
 final class SetExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
-    private let destinationTable: String
-    /// Above which new keys begin.
-    private let firstKey: Int64
+    private let keys: NewKeys
     private let body: Body
     private let count: Statement?
     /// Gives the keys of objects that do not keep those of their sources.
@@ -32,8 +30,7 @@ final class SetExecutor: MappingExecutor {
         self.context = context
         self.mapping = mapping
         isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
-        destinationTable = try context.destinationTable(of: mapping)
-        firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
+        keys = try NewKeys(mapping, in: context)
         let connection = context.connection
         let sql = RowStatements(context: context, mapping: mapping)
         counter =
@@ -57,11 +54,11 @@ final class SetExecutor: MappingExecutor {
         var outcome = ChunkOutcome()
         outcome.read = range.rows
         if let count {
-            try bind(range, to: count)
+            try count.bind(range)
             outcome.read = try count.step() ? count.integer(0) : 0
             count.reset()
         }
-        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
+        let last = try keys.last()
         switch body {
         case .plain(let rows, let associations):
             if let associations { try run(associations, range, last: last) }
@@ -76,14 +73,10 @@ final class SetExecutor: MappingExecutor {
 
     @discardableResult
     private func run(_ statement: Statement, _ range: KeyRange, last: Int64) throws -> Int64 {
-        try bind(range, to: statement)
+        try statement.bind(range)
         try statement.bind(.integer(last), named: ":last")
         counter?.begin(after: last)
         try statement.run()
         return context.connection.changes
-    }
-
-    private func bind(_ range: KeyRange, to statement: Statement) throws {
-        try statement.bind(range)
     }
 }

@@ -56,8 +56,7 @@ struct ForeignKeySQL {
         in scope: inout SourceScope
     ) -> [(column: String, value: ColumnValue)] {
         guard let column, contribution.copiesOrder,
-            case .foreignKey(_, _, _, let sourceOrder?)? = context.source.storage(
-                of: contribution.rule.sourceRelationship ?? contribution.rule.name, in: mapping.source)
+            case .foreignKey(_, _, _, let sourceOrder?)? = contribution.origin?.storage
         else { return [] }
         var position = "s.\(sourceOrder)"
         if context.step.resolved.hasPolicies {

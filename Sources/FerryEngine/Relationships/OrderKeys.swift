@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryPlan
 internal import FerrySQLite
 
-/// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
+/// The statements that number the objects of ordered relationships.
 enum OrderKeys {
     /// SQL of a position.
     ///
@@ -12,6 +12,18 @@ enum OrderKeys {
     /// - Returns: The SQL.
     static func sql(place: String, parameters: inout Parameters) -> String {
         OrderPosition.sql(place: place, step: parameters.add(.integer(OrderPosition.step)))
+    }
+
+    /// Gives the rows of groups their positions; see ``OrderPosition``.
+    static func number(
+        _ column: String, of table: String, key: String, group: String, by order: String, isForGaps: Bool = false
+    ) -> RowStatements.SQL {
+        var parameters = Parameters()
+        let step = parameters.add(.integer(OrderPosition.step))
+        return RowStatements.SQL(
+            text: OrderPosition.numbering(
+                column, of: table, in: "main.", key: key, group: group, by: order, isForGaps: isForGaps, step: step),
+            parameters: parameters)
     }
 
     // MARK: Beside policies

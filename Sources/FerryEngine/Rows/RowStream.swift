@@ -11,7 +11,7 @@ internal import FerrySQLite
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
-    private let aside: RowThread?
+    private let aside: ReadAheadThread?
     /// Whether the thread may go on past the end of a range: it needs no sorting, and a key is one row.
     private let runsAhead: Bool
 
@@ -39,9 +39,9 @@ final class RowStream {
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
         self.context = context
-        aside = try RowThread(plan, in: context)
+        aside = try ReadAheadThread(plan, in: context)
         runsAhead = plan.isOneRowPerKey && aside?.needsSorting == false
-        here = PackedRows(cells: plan.cellCount, capacity: aside == nil ? RowThread.bufferBytes : 0)
+        here = PackedRows(cells: plan.cellCount, capacity: aside == nil ? ReadAheadThread.bufferBytes : 0)
         if aside == nil { reader = try RowReader(plan, on: context.connection) }
     }
 
@@ -120,7 +120,7 @@ final class RowStream {
     }
 
     /// Takes the next rows from the thread; false at the end of the range.
-    private func receive(from aside: RowThread) throws -> Bool {
+    private func receive(from aside: ReadAheadThread) throws -> Bool {
         giveBack(aside)
         guard isReading else {
             position = high
@@ -145,7 +145,7 @@ final class RowStream {
     /// Ends a range, also one that was given up.
     func end() { reader?.select.reset() }
 
-    private func read(_ aside: RowThread, after key: Int64? = nil, isBounded: Bool) throws {
+    private func read(_ aside: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
         giveBack(aside)
         if isReading { aside.abandon() }
         self.isBounded = isBounded
@@ -154,7 +154,7 @@ final class RowStream {
         try aside.read(low: position, high: isBounded ? high : .max)
     }
 
-    private func giveBack(_ aside: RowThread) {
+    private func giveBack(_ aside: ReadAheadThread) {
         guard batch != nil else { return }
         (batch, unread) = (nil, PackedRowSequence())
         aside.giveBack()

@@ -92,8 +92,7 @@ extension InPlaceBuilder {
         }
         for join in joins {
             guard case .alter(let old, let renames, let additions) = join.way else { continue }
-            let columns = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn]
-            rename(renames, in: join.destination.name, having: columns.compactMap { $0 })
+            rename(renames, in: join.destination.name, having: old.columns)
             for column in inOrder(additions, of: join.destination.name, name: \.self) {
                 alter(join.destination.name, "ADD COLUMN \(column) INTEGER", "the relationship is ordered")
             }

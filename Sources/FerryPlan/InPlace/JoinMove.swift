@@ -89,8 +89,7 @@ struct JoinMove {
         if let order = new.firstOrderColumn, let ownOrder { columns.append((order, ownOrder)) }
         if let order = new.secondOrderColumn, let otherOrder { columns.append((order, otherOrder)) }
         let kept = Set(columns.map(\.old))
-        let all = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn].compactMap { $0 }
-        guard isKeyKept, all.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
+        guard isKeyKept, old.columns.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
         let given = Set(columns.map(\.new))
         let additions = [new.firstOrderColumn, new.secondOrderColumn].compactMap { $0 }.filter { !given.contains($0) }
         return .alter(
@@ -110,7 +109,7 @@ struct JoinMove {
         let isOwnFirst = own == old.firstColumn
         let (ownSide, otherSide) = isOwnFirst ? (old.relationship, old.inverse) : (old.inverse, old.relationship)
         return [(own, ownSide, owners), (other, otherSide, others)].compactMap { column, side, kept in
-            let lost = sources.concreteFamily(of: side.entity).subtracting(kept)
+            let lost = sources.source.model.concreteFamily(of: side.entity).subtracting(kept)
                 .compactMap { sources.source.number(of: $0) }
             guard !lost.isEmpty, let table = sources.source.table(of: side.entity)?.name else { return nil }
             return InPlaceStatement(

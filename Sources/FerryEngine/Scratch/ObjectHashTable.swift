@@ -2,7 +2,7 @@
 ///
 /// A table of slots in the order of the hashes, each as near to its own place as those before it allow: what is written
 /// to disk comes out sorted, and what is forgotten leaves no gap that a search would stop at.
-package final class KnownObjects {
+package final class ObjectHashTable {
     /// What stands for the values of one object.
     package struct Hash: Equatable {
         package var first: UInt64

@@ -2,12 +2,12 @@ internal import FerryEngine
 internal import Testing
 
 @Suite("The table of known objects")
-struct KnownObjectsTests {
-    private func hash(_ first: UInt64, _ second: UInt64 = 4) -> KnownObjects.Hash { .init((first, second)) }
+struct ObjectHashTableTests {
+    private func hash(_ first: UInt64, _ second: UInt64 = 4) -> ObjectHashTable.Hash { .init((first, second)) }
 
     @Test("Hashes that are equal in one half are told apart by the other")
     func halves() {
-        let known = KnownObjects(bits: 8)
+        let known = ObjectHashTable(bits: 8)
         #expect(known.add(1, with: hash(7, 4)))
         #expect(known.add(2, with: hash(7, 8)))
         #expect(known.add(3, with: hash(8, 4)))
@@ -22,7 +22,7 @@ struct KnownObjectsTests {
         "It holds what it was given, in the order of the hashes, through any number of clearings", arguments: [8, 12])
     func random(bits: Int) {
         var random = SmallRandom("known objects \(bits)")
-        let known = KnownObjects(bits: bits)
+        let known = ObjectHashTable(bits: bits)
         var model: [UInt64: Int64] = [:]
         var saved: Int64 = 0
         for key in 1...Int64(known.capacity * 5) {
@@ -51,7 +51,7 @@ struct KnownObjectsTests {
 
     @Test("What was found lately outlives what was not")
     func lately() {
-        let known = KnownObjects(bits: 8)
+        let known = ObjectHashTable(bits: 8)
         for key in 1...100 { #expect(known.add(Int64(key), with: hash(UInt64(key) << 56 | 1))) }
         for key in 1...30 { _ = known.key(of: hash(UInt64(key) << 56 | 1)) }
         known.makeRoom(keepingAbove: 90)
@@ -62,7 +62,7 @@ struct KnownObjectsTests {
 
     @Test("Where all were found lately, half of them go")
     func half() {
-        let known = KnownObjects(bits: 8)
+        let known = ObjectHashTable(bits: 8)
         var random = SmallRandom("half")
         while known.add(1, with: hash(random.next())) {}
         var place = 0

@@ -5,7 +5,7 @@ internal import FerrySQLite
 ///
 /// Three tables in the order of the hashes, each several times as large as the one before, which is emptied into it when
 /// it is full. So what is added is written a few times in order, and a search looks into three tables at most.
-final class SavedObjects {
+final class ObjectHashesOnDisk {
     /// How many objects the first table and the second one hold before they are emptied into the next one.
     private let limits: [Int64]
     private let name: String
@@ -64,7 +64,7 @@ final class SavedObjects {
     }
 
     /// The object with these values, if it was saved.
-    func key(of hash: KnownObjects.Hash) throws(DatabaseError) -> Int64? {
+    func key(of hash: ObjectHashTable.Hash) throws(DatabaseError) -> Int64? {
         try search.bind(Self.integer(hash.first), at: 1)
         try search.bind(Self.integer(hash.second), at: 2)
         defer { search.reset() }
@@ -90,11 +90,11 @@ final class SavedObjects {
     }
 
     /// Goes through all hashes.
-    func forEach(_ body: (KnownObjects.Hash) -> Void) throws(DatabaseError) {
+    func forEach(_ body: (ObjectHashTable.Hash) -> Void) throws(DatabaseError) {
         for table in ScratchDatabase.lookupTables(of: name) {
             let all = try connection.prepare("SELECT first, second FROM \(table)")
             while try all.step() {
-                body(KnownObjects.Hash((Self.unsigned(all.integer(0)), Self.unsigned(all.integer(1)))))
+                body(ObjectHashTable.Hash((Self.unsigned(all.integer(0)), Self.unsigned(all.integer(1)))))
             }
         }
     }

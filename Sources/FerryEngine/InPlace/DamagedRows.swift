@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -22,9 +23,7 @@ struct DamagedRowsRemoval {
         var removed = Removed()
         try connection.withoutTriggers {
             for table in source.tablesInOrder {
-                let family = source.model.family(of: table.root).compactMap { source.number(of: $0) }.sorted()
-                let known = family.sqlList
-                let rows = try remove("Z_ENT IS NULL OR Z_ENT NOT IN (\(known))", from: table)
+                let rows = try remove(source.isOfUnknownEntity(in: table), from: table)
                 if rows > 0 { removed.damage.append((StoreDamage.Kind.unknownEntity.rawValue, table.root, rows)) }
             }
             for mapping in step.entityMappings {
@@ -85,5 +84,97 @@ struct DamagedRowsRemoval {
             try update.bind(KeyRange.all)
             try update.run()
         }
+    }
+}
+
+/// Rows whose entity no model version knows, which stay in their tables as they are.
+///
+/// They can stay where their table does, and where their number does not come to mean an entity of the new version.
+struct RowsOfUnknownEntities {
+    let plan: InPlacePlan
+    let source: StoreLayout
+    let destination: StoreLayout
+    let connection: Connection
+
+    /// The rows by source table.
+    func counts() throws(DatabaseError) -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for table in source.tablesInOrder {
+            let rows = try connection.integer("SELECT count(*) FROM \(rowsOfUnknownEntities(in: table))") ?? 0
+            if rows > 0 { counts[table.name] = rows }
+        }
+        return counts
+    }
+
+    private func rowsOfUnknownEntities(in table: EntityTable) -> String {
+        "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
+    }
+
+    /// Why they cannot stay; nil when they can, or when there are none.
+    func refusal() throws(DatabaseError) -> FerryError? {
+        let counts = try counts()
+        for table in source.tablesInOrder {
+            guard let rows = counts[table.name] else { continue }
+            guard let heir = plan.altered[table.name] else {
+                return refusal(rows, table.root, "the table is made anew or goes, and they have no place in a new one")
+            }
+            let root = destination.tables.values.first { $0.name == heir }?.root ?? ""
+            let numbers = destination.numbers(ofFamily: root)
+            let own = try connection.rows("SELECT DISTINCT Z_ENT FROM \(rowsOfUnknownEntities(in: table))").compactMap(
+                \.[0].integer)
+            if own.contains(where: numbers.contains) {
+                return refusal(rows, table.root, "their number is that of another entity in the new version")
+            }
+        }
+        return nil
+    }
+
+    private func refusal(_ rows: Int64, _ entity: String, _ reason: String) -> FerryError {
+        FerryError(
+            .damagedSource,
+            "\(rows.counting("row")) in the table of \(entity) \(rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table, and "
+                + "cannot be kept: \(reason).",
+            remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
+            place: .init(entity: entity))
+    }
+}
+
+/// Sets the numbers of entities beside keys right where they are not those of the rows to which the keys lead.
+///
+/// Every renumbering reads them, so that a wrong one would come to mean anything.
+struct EntityColumnRepair {
+    let source: StoreLayout
+    /// What a scan has found; nil when there was none.
+    let damage: [StoreDamage]?
+    let connection: Connection
+
+    func run() throws {
+        try connection.withoutTriggers {
+            for (key, storage) in source.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+                guard case .foreignKey(let table, let column, let entityColumn?, _) = storage, isWrong(key),
+                    let relationship = source.model.relationship(key.property, of: key.entity),
+                    let target = source.table(of: relationship.destinationEntity)
+                else { continue }
+                let family = source.numbers(ofFamily: relationship.destinationEntity).sqlList
+                try connection.execute(
+                    """
+                    UPDATE \(table) SET \(entityColumn) = t.Z_ENT FROM \(target.name) AS t
+                    WHERE t.Z_PK = \(table).\(column) AND t.Z_ENT IN (\(family))
+                        AND \(table).\(entityColumn) IS NOT t.Z_ENT
+                    """)
+            }
+        }
+    }
+
+    private func isWrong(_ key: PropertyKey) -> Bool {
+        guard let damage else { return true }
+        return damage.contains { $0.kind == .wrongEntity && PropertyKey($0.entity, $0.property ?? "") == key }
+    }
+}
+
+extension StoreLayout {
+    /// The condition that no entity of a table has the number of a row.
+    fileprivate func isOfUnknownEntity(in table: EntityTable) -> String {
+        "Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers(ofFamily: table.root).sqlList))"
     }
 }

@@ -10,7 +10,7 @@ internal import FerrySQLite
 /// Unchecked, because the ring and two semaphores make it true: `order` belongs to the writer until it raises `ordered`,
 /// then to the reader until the last slot of what it ordered; `reader` is the reader's from the start of the thread until
 /// `ended`.
-final class RowThread: @unchecked Sendable {
+final class ReadAheadThread: @unchecked Sendable {
     /// What is handed over.
     enum Delivery {
         case rows(PackedRows)
@@ -24,7 +24,7 @@ final class RowThread: @unchecked Sendable {
         let rows: PackedRows
         var delivery = Delivery.end
 
-        init(cells: Int) { rows = PackedRows(cells: cells, capacity: RowThread.bufferBytes) }
+        init(cells: Int) { rows = PackedRows(cells: cells, capacity: ReadAheadThread.bufferBytes) }
     }
 
     private enum Order { case read(low: Int64, high: Int64), end }
