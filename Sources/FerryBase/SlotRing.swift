@@ -7,7 +7,7 @@ internal import Dispatch
 /// Unchecked, because semaphores make it true: a slot and `nextFree` belong to the thread that fills from `free` to
 /// `filled`, a slot and `nextFilled` to the thread that uses from `filled` to `free`.
 package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
-    package let slots: [Slot]
+    private let slots: [Slot]
     private let free: DispatchSemaphore
     private let filled = DispatchSemaphore(value: 0)
     private var nextFree = 0

@@ -133,11 +133,7 @@ package struct ResolvedRelationship: Sendable, Hashable {
     }
 
     /// The source relationship that `from` names, when it is nothing else than one of the source object's own.
-    package var sourceRelationship: String? {
-        guard case .keyPath(.variable("source"), let path) = from, path.count == 1, case .key(let name) = path[0]
-        else { return nil }
-        return name
-    }
+    package var sourceRelationship: String? { from.sourceKey }
 }
 
 extension ResolvedStep {

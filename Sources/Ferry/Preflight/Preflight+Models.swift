@@ -20,8 +20,7 @@ extension Preflight {
                 let number = layout.number(of: mapping.source)
             else { continue }
             for value in mapping.relationships {
-                guard case .keyPath(.variable("source"), let path) = value.from, path.count == 1,
-                    case .key(let name) = path[0],
+                guard let name = value.sourceRelationship,
                     let source = layout.model.relationship(name, of: mapping.source), source.isOptional,
                     let destination = step.resolved.destination.model.relationship(value.name, of: mapping.destination),
                     !destination.isOptional, !destination.isTransient,

@@ -85,7 +85,7 @@ struct DerivedAttributesPhase {
     }
 
     private func fill(_ value: DerivedValue) throws {
-        let name = "\(value.attribute.entity).\(value.attribute.property)"
+        let name = value.attribute.title
         let update = try context.connection.prepare(value.update)
         try context.walk("derived:\(name)", table: value.table, phase: .indexes, subject: name) { range in
             try update.bind(range)

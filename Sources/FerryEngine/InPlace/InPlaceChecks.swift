@@ -298,7 +298,7 @@ struct InPlaceChecks {
                         + "WHERE a.\(entityColumn) IS NOT b.Z_ENT") ?? 0
             guard wrong == 0 else {
                 throw fail(
-                    "\(wrong) objects name another entity at the end of \(key.entity).\(key.property)",
+                    "\(wrong) objects name another entity at the end of \(key.title)",
                     entity: key.entity, property: key.property)
             }
         }
@@ -310,7 +310,7 @@ struct InPlaceChecks {
         let wrong = try wrongLinks(of: destination, tables: plan.touched)
         guard wrong.rows > before.wrongLinks, let side = wrong.example else { return }
         throw fail(
-            "\(wrong.rows.counting("link")) of \(side.entity).\(side.property) "
+            "\(wrong.rows.counting("link")) of \(side.title) "
                 + "\(wrong.rows == 1 ? "leads to an object" : "lead to objects") of another entity",
             entity: side.entity, property: side.property)
     }

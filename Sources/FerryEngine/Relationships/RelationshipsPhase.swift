@@ -63,7 +63,7 @@ struct RelationshipsPhase {
 
     /// Fills a join table by one statement, which sorts its rows once.
     private func linkAtOnce(_ assignment: RelationshipAssignments.Assignment) throws {
-        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        let name = assignment.declared.title
         for contribution in assignment.contributions {
             let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
             try context.once("join:\(name)", phase: .relationships, subject: name) {
@@ -78,7 +78,7 @@ struct RelationshipsPhase {
     private func settlePositions() throws {
         for (key, storage) in context.destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             guard case .foreignKey(let table, let column, _, let orderColumn?) = storage else { continue }
-            let name = "\(key.entity).\(key.property)"
+            let name = key.title
             let sql = OrderKeys.settle(orderColumn, of: table, among: column)
             try context.once("positions:\(name)", phase: .relationships, subject: name) {
                 try sql.prepare(on: context.connection).run()
@@ -90,7 +90,7 @@ struct RelationshipsPhase {
         _ assignment: RelationshipAssignments.Assignment, _ contribution: RelationshipAssignments.Contribution,
         report: inout StepReport
     ) throws {
-        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        let name = assignment.declared.title
         let unit = "links:\(name):\(contribution.mapping.position)"
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
         guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
@@ -107,7 +107,7 @@ struct RelationshipsPhase {
     private func settle(
         _ assignment: RelationshipAssignments.Assignment, _ policies: PolicyEvidence
     ) throws {
-        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        let name = assignment.declared.title
         let statements = try SettlingStatements(context: context, assignment: assignment, policies: policies)
             .statements()
         for (index, sql) in statements.enumerated() {

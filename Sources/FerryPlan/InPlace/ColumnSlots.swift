@@ -77,7 +77,7 @@ struct ColumnSlots {
                 continue
             }
             guard let resolved = mapping.attributes.first(where: { $0.name == key.property }) else {
-                throw .needsCopy("\(key.entity).\(key.property) is an element of a composite attribute")
+                throw .needsCopy("\(key.title) is an element of a composite attribute")
             }
             slot.values[mapping.position] = try value(resolved, attribute, mapping)
         }
@@ -109,7 +109,7 @@ struct ColumnSlots {
     private func plainColumn(
         _ expression: Expression, for attribute: Attribute, in mapping: ResolvedEntityMapping
     ) -> String? {
-        guard case .keyPath(.variable("source"), let path) = expression, path.count == 1, case .key(let name) = path[0],
+        guard let name = expression.sourceKey,
             let column = source.column(of: name, in: mapping.source),
             let before = source.model.attribute(name, of: mapping.source), before.type == attribute.type,
             before.type.isStoredUnchanged(as: attribute.type),
@@ -149,7 +149,7 @@ struct ColumnSlots {
         guard let orderColumn else { return }
         if unordered > 0 {
             guard order.values.isEmpty else {
-                throw .needsCopy("\(key.entity).\(key.property) has an order for some of its objects only")
+                throw .needsCopy("\(key.title) has an order for some of its objects only")
             }
             numberings.append((orderColumn, column))
         }

@@ -159,7 +159,7 @@ extension InPlaceBuilder {
                 case .foreignKey(let holder, let held, let heldEntity, _)? = destination.storage(
                     of: inverse, in: relationship.destinationEntity)
             else { continue }
-            let reason = "\(key.entity).\(key.property) is the new side of a one-to-one relationship"
+            let reason = "\(key.title) is the new side of a one-to-one relationship"
             let number = entityColumn.map { ", \($0) = p.number" } ?? ""
             add(
                 "UPDATE \(table) SET \(column) = p.k\(number) FROM (SELECT \(held) AS target, min(Z_PK) AS k, "

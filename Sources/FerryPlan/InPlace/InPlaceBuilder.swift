@@ -286,7 +286,7 @@ struct InPlaceBuilder {
         for join in joins {
             if case .alter = join.way { continue }
             let key = join.destination.relationship
-            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.entity).\(key.property)")
+            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.title)")
             plan.touched.insert(join.destination.name)
         }
     }
