@@ -68,12 +68,6 @@ extension MigrationValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     public init(nilLiteral: ()) { self = .null }
 }
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 extension MigrationValue {
     /// What a column holds, as a value of its attribute's type.
     ///

@@ -1,6 +1,12 @@
 internal import FerryBase
 internal import FerrySQLite
 
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 /// A dictionary from values to destination objects, which is on disk and committed with the rows.
 ///
 /// It serves policies that find an object or create it. All policies of a step share the lookups, by their names.
@@ -37,12 +43,6 @@ public final class PolicyLookup {
         try record.run()
     }
 }
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
 
 /// The user info of Core Data's migration manager; on disk, so that a run which goes on finds it again.
 extension MigrationManager {
