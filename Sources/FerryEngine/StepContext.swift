@@ -63,31 +63,24 @@ final class StepContext {
     }
 
     func sourceTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        guard let table = source.table(of: mapping.source) else {
-            throw FerryError(.internalError, "The source store has no table for entity \(mapping.source).")
-        }
-        return table.name
+        try known(source.table(of: mapping.source)?.name, "source store has no table", of: mapping.source)
     }
 
     func destinationTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        guard let table = destination.table(of: mapping.destination) else {
-            throw FerryError(.internalError, "The new store has no table for entity \(mapping.destination).")
-        }
-        return table.name
+        try known(destination.table(of: mapping.destination)?.name, "new store has no table", of: mapping.destination)
     }
 
     func sourceNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        guard let number = source.number(of: mapping.source) else {
-            throw FerryError(.internalError, "The source store has no number for entity \(mapping.source).")
-        }
-        return number
+        try known(source.number(of: mapping.source), "source store has no number", of: mapping.source)
     }
 
     func destinationNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        guard let number = destination.number(of: mapping.destination) else {
-            throw FerryError(.internalError, "The new store has no number for entity \(mapping.destination).")
-        }
-        return number
+        try known(destination.number(of: mapping.destination), "new store has no number", of: mapping.destination)
+    }
+
+    private func known<Found>(_ found: Found?, _ problem: String, of entity: String) throws(FerryError) -> Found {
+        guard let found else { throw FerryError(.internalError, "The \(problem) for entity \(entity).") }
+        return found
     }
 
     // MARK: Memory

@@ -47,7 +47,7 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            let carried = try CarriedObjectsPhase(context: context)
+            let appObjects = try AppObjectsPhase(context: context)
             let policies = try PolicyRun(context, policies: policies)
             begin(.rows)
             try RowsPhase(context: context, policies: policies).run(report: &report)
@@ -56,11 +56,11 @@ package struct StepRun {
             try RelationshipsPhase(context: context, policies: policies).run(report: &report)
             begin(.indexes)
             try IndexesPhase(context: context).run()
-            try carried.run(report: &report)
+            try appObjects.run(report: &report)
             let derived = DerivedAttributesPhase(context: context)
             try derived.fill()
             try derived.makeTriggers()
-            try carried.makeTriggers()
+            try appObjects.makeTriggers()
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {

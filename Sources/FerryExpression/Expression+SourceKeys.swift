@@ -11,6 +11,13 @@ extension Expression {
         return keys.joined(separator: ".")
     }
 
+    /// The only key after `$source`, when the expression is nothing else: a property of the source object's own.
+    package var sourceKey: String? {
+        guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1, case .key(let key) = steps[0]
+        else { return nil }
+        return key
+    }
+
     /// `$source` and the keys of a dotted name.
     package init(sourceKeys: String) {
         self = .keyPath(.variable("source"), sourceKeys.split(separator: ".").map { .key(String($0)) })

@@ -70,7 +70,7 @@ struct RowCounts {
         let members = layout.model.family(of: need.entity).filter { rows[$0] != nil && !named.contains($0) }
             .sorted(by: codeUnitOrder)
         guard !members.isEmpty, wanted <= RowCounts.limit else {
-            let place = "\(need.relationship.entity).\(need.relationship.property)"
+            let place = need.relationship.title
             throw FerryError(
                 .unsupported,
                 "\(count(of: need.owner)) rows of \(need.owner) need \(wanted) of \(need.entity): \(place) says so.",

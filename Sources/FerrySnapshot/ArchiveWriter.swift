@@ -81,7 +81,7 @@ struct ArchiveWriter {
         return try checker.finish()
     }
 
-    private func compress(_ source: some PageSource, from state: ArchiveState, into slots: SlotRing<Slot>) throws {
+    private func compress(_ source: some PageSource, from state: ArchiveState, into slots: SlotWorker<Slot>) throws {
         let compressor = try state.archiveForm.makeCompressor(level: state.level)
         var offset = state.contentOffset
         var isFirst = state.frames == 0
@@ -132,7 +132,7 @@ private final class Slot {
 /// Unchecked, because the ring makes it true: `output`, `state`, `hashes` and the decompressor are used by the second
 /// thread from its start until its end, by the first one afterwards.
 private final class Checker: @unchecked Sendable {
-    let slots: SlotRing<Slot>
+    let slots: SlotWorker<Slot>
     private var output: OutputFile
     private var state: ArchiveState
     private var hashes: ArchiveHashes
@@ -147,7 +147,7 @@ private final class Checker: @unchecked Sendable {
     ) throws {
         let form = state.archiveForm
         decompressor = try form.makeDecompressor()
-        slots = SlotRing((0..<count).map { _ in Slot(pieceBytes: pieceBytes, form: form) })
+        slots = SlotWorker((0..<count).map { _ in Slot(pieceBytes: pieceBytes, form: form) })
         decoded = .allocate(byteCount: pieceBytes + 1, alignment: 16)
         self.output = output
         self.state = state

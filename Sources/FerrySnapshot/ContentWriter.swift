@@ -13,7 +13,7 @@ final class ContentWriter: @unchecked Sendable {
         deinit { bytes.deallocate() }
     }
 
-    private let slots = SlotRing((0..<3).map { _ in Slot() })
+    private let slots = SlotWorker((0..<3).map { _ in Slot() })
     private var output: OutputFile
 
     init(_ output: consuming OutputFile) { self.output = output }

@@ -25,7 +25,7 @@ enum CodedStep {
     static func prepare(
         _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
         merging merged: [String: [String]] = [:], in folder: TemporaryFolder,
-        chunkSize: EngineOptions.ChunkSize = .rows(7), vfs: VFS? = nil
+        chunkSize: EngineOptions.ChunkSize = .rows(7), attributes: [String: AttributeRule] = [:], vfs: VFS? = nil
     ) throws -> StepRun {
         let target = ModelVersion(of: model, name: "New")
         var mapping = MappingModel(
@@ -33,7 +33,9 @@ enum CodedStep {
         for entity in source.model.sortedEntityNames where !dropped.contains(entity) {
             guard source.model.entities[entity]?.isAbstract == false, model.entities[entity] != nil else { continue }
             mapping.entityMappings.append(
-                EntityMapping(name: entity, source: entity, destination: entity, unique: merged[entity] ?? []))
+                EntityMapping(
+                    name: entity, source: entity, destination: entity, unique: merged[entity] ?? [],
+                    attributes: attributes))
         }
         let plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
             .plan(from: source, to: target, rows: [:], areRowsEstimated: true)

@@ -1,5 +1,7 @@
 import FerryBase
 import FerryEngine
+import FerryExpression
+import FerryMapping
 import FerryModel
 import FerryPlan
 import FerrySQLite
@@ -67,11 +69,12 @@ struct LargeRowTests {
 
     private func migrate(
         _ store: StoreBuilder, chunkSize: EngineOptions.ChunkSize, limit: Int?, memory: Int = 32 << 20,
-        vfs: VFS? = nil, in folder: TemporaryFolder? = nil
+        attributes: [String: AttributeRule] = [:], vfs: VFS? = nil, in folder: TemporaryFolder? = nil
     ) throws -> String {
         let folder = try folder ?? TemporaryFolder()
         var run = try CodedStep.prepare(
-            store.path, store.version, to: model(adding: true), in: folder, chunkSize: chunkSize, vfs: vfs)
+            store.path, store.version, to: model(adding: true), in: folder, chunkSize: chunkSize,
+            attributes: attributes, vfs: vfs)
         run.options.valueLimit = limit
         run.options.memoryLimit = memory
         let report = try run.run()
@@ -138,6 +141,19 @@ struct LargeRowTests {
         _ = try migrate(
             store([[Self.large(1), Self.large(2), .null, .null]]), chunkSize: .rows(10), limit: Self.limit,
             memory: 4_000)
+    }
+
+    @Test("A BLOB of any size passes where whatever may stand in for it, too")
+    func blobWithSubstitute() throws {
+        let expression = try FerryExpression.Expression.parse(
+            "ifnil:then:($source.first, ifnil:then:($source.second, $source.first))")
+        let rows: [[Value]] = [[Self.large(1), .null, .null, .null], [.null, Self.small(2), .null, .null]]
+        let written = { (limit: Int?, memory: Int) throws in
+            try migrate(
+                store(rows), chunkSize: .rows(10), limit: limit, memory: memory,
+                attributes: ["first": .value(expression)])
+        }
+        #expect(try written(Self.limit, 4_000) == written(nil, 32 << 20))
     }
 
     @Test("The app's own tables: BLOBs at the end of a row pass, others must fit into memory")

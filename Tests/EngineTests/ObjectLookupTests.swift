@@ -182,7 +182,7 @@ private final class Rig {
         _ source: ObjectLookup.Source, _ id: Int, bits: Int, on connection: Connection
     ) throws -> ObjectLookup {
         let lookup = try ObjectLookup(
-            source, key: ScratchDatabase.key(ofLookup: "T", on: connection), id: id, known: KnownObjects(bits: bits),
+            source, key: ScratchDatabase.key(ofLookup: "T", on: connection), id: id, known: ObjectHashTable(bits: bits),
             on: connection)
         try connection.register("find", arguments: source.columns.count, deterministic: false) {
             [unowned lookup] arguments, result in

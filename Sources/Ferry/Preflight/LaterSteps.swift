@@ -164,27 +164,17 @@ struct LaterSteps {
                     attribute: nil,
                     defaultValue: substitute ?? model.attribute(name, of: mapping.destination)?.defaultValue)
             case .predefined("ifnil:then:", let operands)?:
-                guard operands.count == 2, let source = operands[0].ownAttribute,
+                guard operands.count == 2, let source = operands[0].sourceKey,
                     case .constant(let constant) = operands[1]
                 else { return nil }
                 name = source
                 substitute = substitute ?? DefaultValue(constant)
             case let expression?:
-                guard let source = expression.ownAttribute else { return nil }
+                guard let source = expression.sourceKey else { return nil }
                 name = source
             }
         }
         return Value(attribute: name, defaultValue: substitute)
-    }
-}
-
-extension Expression {
-    /// The attribute of the source object that the expression is, and nothing else.
-    fileprivate var ownAttribute: String? {
-        guard case .keyPath(.variable("source"), let path) = self, path.count == 1, case .key(let name) = path[0] else {
-            return nil
-        }
-        return name
     }
 }
 

@@ -20,17 +20,15 @@ extension Preflight {
                 let number = layout.number(of: mapping.source)
             else { continue }
             for value in mapping.relationships {
-                guard case .keyPath(.variable("source"), let path) = value.from, path.count == 1,
-                    case .key(let name) = path[0],
+                guard let name = value.sourceRelationship,
                     let source = layout.model.relationship(name, of: mapping.source), source.isOptional,
                     let destination = step.resolved.destination.model.relationship(value.name, of: mapping.destination),
                     !destination.isOptional, !destination.isTransient,
                     case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
                 else { continue }
-                let count = try store.sourceGuard.connection.integer(
-                    "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
-                        + "\(Connection.quoted(column)) IS NULL", [.integer(number)])
-                guard let count, count > 0 else { continue }
+                let count = try EmptyValues(in: table.name, of: number, on: store.sourceGuard.connection)
+                    .rows(without: column)
+                guard count > 0 else { continue }
                 warnings.append(
                     "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but \(mapping.destination)."
                         + "\(value.name) is mandatory: the app must relate them before it saves them.")

@@ -65,9 +65,7 @@ struct RowChecks {
             let column = layout.column(of: attribute, in: entity)
         else { return 0 }
         if let empty = walk?.emptyRows(column.name, of: number, in: table.name) { return empty }
-        return try connection.integer(
-            "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ? AND "
-                + "\(Connection.quoted(column.name)) IS NULL", [.integer(number)]) ?? 0
+        return try EmptyValues(in: table.name, of: number, on: connection).rows(without: column.name)
     }
 
     /// Rows of one entity in which columns are empty, and last those in which some of them are.
@@ -87,15 +85,8 @@ struct RowChecks {
             let some = together.map { counted[$0] }.filter { $0 > 0 }
             if some.count < 2 { return counted + [some.first ?? 0] }
         }
-        // One scan for all of them. As the condition of a CASE, unlike as a value, a test for NULL does not read what it
-        // tests.
-        let empty = columns.map { "\(Connection.quoted($0)) IS NULL" }
-        let some = together.isEmpty ? "0" : "(\(together.map { empty[$0] }.joined(separator: " OR ")))"
-        let sums = (empty + [some]).map { "ifnull(sum(CASE WHEN \($0) THEN 1 ELSE 0 END), 0)" }
-        let found = try connection.rows(
-            "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table)) WHERE Z_ENT = ?",
-            [.integer(entity)])
-        return (found.first ?? []).map { $0.integer ?? 0 }
+        return try EmptyValues(in: table, of: entity, on: connection)
+            .rows(without: columns, together: together.map { columns[$0] })
     }
 
     // MARK: Versions on the way

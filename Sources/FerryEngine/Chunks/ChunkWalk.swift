@@ -18,37 +18,31 @@ struct ChunkWalk {
         /// Whether a chunk writes to the scratch database.
         var writesScratch: Bool { get }
 
-        /// Does a range, inside the unit's transaction, and takes note of it in the records of the units.
+        /// Carries the rows after a key, as many as are asked for or as there are, inside the unit's transaction, and takes
+        /// note of them in the records of the units.
         ///
         /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
-        mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
-
-        /// Whether it finds out where a range ends while it does it, so that the rows need not be walked over before.
-        var findsRanges: Bool { get }
-
-        /// Does the rows after a key, as many as are asked for or as there are, like ``carry(_:_:)``.
         ///
         /// - Returns: Their range, or nil when there is none.
         mutating func carry(
-            after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
-        ) throws -> KeyRanges.Range?
+            after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
+        ) throws -> KeyRange?
 
-        /// Is told that a range was given up because of a value that is too large for it; what was done is undone.
+        /// Is told that a chunk was given up because of a value that is too large for it; what was done is undone.
         ///
-        /// - Returns: Whether a range of one row can be done by ``carryAlone(_:_:)``.
-        mutating func giveUp() throws -> Bool
-
-        /// Does a range of one row that holds such a value, inside the unit's transaction.
-        mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws
+        /// - Returns: What carries a range of one row with such a value, inside the unit's transaction; nil where nothing can.
+        mutating func giveUp() throws -> CarryAlone?
     }
+
+    typealias CarryAlone = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
 
     /// Runs what is left of the units, which go through the ranges side by side.
     func run(
-        _ work: inout some Work, over ranges: KeyRanges, units: [String], report: inout StepReport
+        _ work: inout some Work, over ranges: ChunkRanges, units: [String], report: inout StepReport
     ) throws {
         var entries = try units.map { try context.progress.entry($0) }
         guard let first = entries.first, !first.isDone else { return }
-        var low = first.chunks == 0 ? KeyRanges.beginning : first.mark
+        var low = first.chunks == 0 ? ChunkRanges.beginning : first.mark
         var sizer = ChunkSizer(context.options.chunkSize, target: target, rowBytes: rowBytes)
         // Below the size that is asked for only around values that are too large for their chunk.
         var most = Int.max
@@ -57,29 +51,26 @@ struct ChunkWalk {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
             let rows = min(sizer.rows, most)
-            let isFound = work.findsRanges && ranges.areProbed
-            var range = isFound ? nil : try ranges.next(after: low, rows: rows)
+            var range: KeyRange?
             var cost = ChunkSizer.Cost(rows: 0)
             let written = context.writtenBytes
             do {
-                range = try unit(units, &entries, writesScratch: (isFound || range != nil) && work.writesScratch) {
-                    entries in
-                    if isFound { return try work.carry(after: low, rows: rows, &entries) }
-                    if let range { try work.carry(range, &entries) }
-                    return range
+                range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
+                    try work.carry(after: low, upTo: rows, &entries)
                 }
                 cost.rows = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
-                if isFound { range = try ranges.next(after: low, rows: rows) }
-                guard let range, try work.giveUp() else { throw error }
-                guard range.rows <= 1 else {
-                    most = Int(range.rows / 2)
+                guard let given = try ranges.next(after: low, rows: rows), let carryAlone = try work.giveUp() else {
+                    throw error
+                }
+                guard given.rows <= 1 else {
+                    most = Int(given.rows / 2)
                     continue
                 }
                 // A value of its own size says nothing about the rows around it: it costs no row.
-                try unit(units, &entries, writesScratch: work.writesScratch) { entries in
-                    try work.carryAlone(range, &entries)
-                    return range
+                range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
+                    try carryAlone(given, &entries)
+                    return given
                 }
                 most = 1
             }
@@ -104,13 +95,12 @@ struct ChunkWalk {
     /// One range as one unit; the records are changed only when it is committed.
     ///
     /// - Returns: The range as the body gives it; nil: there was none, and all is done.
-    @discardableResult
     private func unit(
         _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
-        _ body: (inout [ProgressTable.Entry]) throws -> KeyRanges.Range?
-    ) throws -> KeyRanges.Range? {
+        _ body: (inout [ProgressTable.Entry]) throws -> KeyRange?
+    ) throws -> KeyRange? {
         var next = entries
-        var range: KeyRanges.Range?
+        var range: KeyRange?
         try context.unit(writesScratch: writesScratch) {
             range = try body(&next)
             if let range {
@@ -128,24 +118,14 @@ struct ChunkWalk {
     }
 }
 
-extension ChunkWalk.Work {
-    var findsRanges: Bool { false }
-
-    mutating func carry(
-        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
-    ) throws -> KeyRanges.Range? {
-        preconditionFailure("it is given its ranges")
-    }
-}
-
 extension StepContext {
     /// Runs a piece of work over the source objects of an entity mapping, range by range, each range one unit.
     func walk(
-        _ ranges: KeyRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
-        report: inout StepReport, _ body: (KeyRanges.Range, inout ProgressTable.Entry) throws -> Void
+        _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
+        report: inout StepReport, _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
         try withoutActuallyEscaping(body) { body in
-            var work = PlainWork(writesScratch: writesScratch, body: body)
+            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, body: body)
             try ChunkWalk(context: self, phase: phase, subject: subject)
                 .run(&work, over: ranges, units: [unit], report: &report)
         }
@@ -153,18 +133,17 @@ extension StepContext {
 
     /// Runs a piece of work over all rows of a table, chunk by chunk, each chunk one unit.
     ///
-    /// The body does the work for the rows with numbers above the first one up to the second one. `table` is written as
-    /// in SQL; `rowID` is the name under which the number of a row is reached.
+    /// `table` is written as in SQL; `rowID` is the name under which the number of a row is reached.
     func walk(
         _ unit: String, schema: String = "main", table: String, rowID: String = "rowid", phase: Phase,
-        subject: String?, _ body: (Int64, Int64) throws -> Void
+        subject: String?, _ body: (KeyRange) throws -> Void
     ) throws {
         guard try !progress.entry(unit).isDone else { return }
         var report = StepReport()
-        let ranges = try KeyRanges(over: "\(schema).\(table)", key: rowID, on: connection)
+        let ranges = try ChunkRanges(over: "\(schema).\(table)", key: rowID, on: connection)
         try walk(ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report) {
             range, entry in
-            try body(range.low, range.high)
+            try body(range)
             entry.read += range.rows
         }
     }
@@ -172,16 +151,16 @@ extension StepContext {
 
 /// Work that values of any size go through, as far as memory allows.
 private struct PlainWork: ChunkWalk.Work {
+    let ranges: ChunkRanges
     let writesScratch: Bool
-    let body: (KeyRanges.Range, inout ProgressTable.Entry) throws -> Void
+    let body: (KeyRange, inout ProgressTable.Entry) throws -> Void
 
-    func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        try body(range, &entries[0])
+    func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
+        try ranges.carry(after: low, upTo: rows) { range in
+            try body(range, &entries[0])
+            return range.rows
+        }
     }
 
-    func giveUp() -> Bool { false }
-
-    func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) {
-        preconditionFailure("no row is carried alone here")
-    }
+    func giveUp() -> ChunkWalk.CarryAlone? { nil }
 }

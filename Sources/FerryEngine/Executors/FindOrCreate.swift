@@ -9,20 +9,23 @@ internal import FerrySQLite
 /// come from are still in the cache. Once objects are on disk alone, rows are gathered first and looked for together.
 final class FindOrCreate {
     private let lookup: ObjectLookup
-    private let fresh = FreshObjects()
+    /// New objects whose rows are not written yet, and where their values were found first.
+    private let fresh = FoundBatch(limit: FindOrCreate.freshLimit)
     private let find: Statement
     private let batch: FoundBatch
     private let gather: Statement
     /// Records the associations of a batch.
     private let associate: Statement?
     private let insert: Statement
-    private let link = Link()
+    private let owner = Owner()
     /// The last key that was given out.
     private var last: Int64 = 0
+    /// Few enough that the pages that they come from are still in the cache.
+    private static let freshLimit = 256
     private var rows: Int64 = 0
 
     /// What the functions of a connection know of an executor that may be gone.
-    private final class Link { unowned(unsafe) var executor: FindOrCreate? }
+    private final class Owner { unowned(unsafe) var executor: FindOrCreate? }
 
     init(_ sql: RowStatements) throws {
         let connection = sql.context.connection
@@ -31,12 +34,12 @@ final class FindOrCreate {
         batch = FoundBatch(bytes: sql.context.options.memory.queue)
         let function = "ferry_find_\(sql.mapping.position)"
         let table = "ferry_fresh_\(sql.mapping.position)"
-        try connection.register(table: table, columns: FreshObjects.columns, argumentCount: 0) { [fresh] in
+        try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [fresh] in
             fresh.cursor()
         }
         try connection.register(function, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
-            [link] arguments, result in
-            guard let executor = link.executor else { return }
+            [owner] arguments, result in
+            guard let executor = owner.executor else { return }
             result.set(try executor.object(arguments))
         }
         let (gathering, found) = ("ferry_gather_\(sql.mapping.position)", "ferry_found_\(sql.mapping.position)")
@@ -44,25 +47,25 @@ final class FindOrCreate {
             batch.cursor()
         }
         try connection.register(gathering, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
-            [link] arguments, _ in try link.executor?.gather(arguments)
+            [owner] arguments, _ in try owner.executor?.gather(arguments)
         }
         gather = try sql.find(by: gathering, associates: false).prepare(on: connection)
         associate =
             sql.context.isAssociated(sql.mapping)
             ? try connection.prepare(
                 """
-                INSERT INTO \(ScratchDatabase.association(of: sql.mapping)) (source, element, object, destination)
+                \(ScratchDatabase.insertion(intoAssociationOf: sql.mapping))
                 SELECT source, element, object, destination FROM \(found)
                 """) : nil
         // It runs many times within one statement.
         associate?.isSilent = true
         insert = try sql.freshRows(from: table).prepare(on: connection)
         find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
-        link.executor = self
+        owner.executor = self
     }
 
     deinit {
-        link.executor = nil
+        owner.executor = nil
         batch.free()
     }
 
@@ -73,14 +76,13 @@ final class FindOrCreate {
     ///   - last: The key before the first new one.
     /// - Returns: Objects that were created, and rows for which one was found.
     /// - Throws: ``DatabaseError``, and what our functions throw.
-    func carry(_ range: KeyRanges.Range, after last: Int64) throws -> (written: Int64, merged: Int64) {
+    func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
         try lookup.begin(after: last)
         fresh.removeAll()
         (self.last, rows) = (last, 0)
         batch.removeAll()
         let reading = lookup.isOnDisk ? gather : find
-        try reading.bind(.integer(range.low), named: ":low")
-        try reading.bind(.integer(range.high), named: ":high")
+        try reading.bind(range)
         try reading.run()
         try endBatch()
         insert.isSilent = false
@@ -123,64 +125,116 @@ final class FindOrCreate {
         }
         last += 1
         try lookup.add(last)
-        guard fresh.add(.init(destination: last, source: source, element: element, object: object)) else {
+        guard fresh.rows.last.map({ $0.source <= source }) ?? true else {
             throw FerryError(
                 .internalError, "The rows of a find-or-create mapping do not come in the order of their keys.")
         }
+        var row = FoundBatch.Row(source: source, element: element, object: object, hash: .init((0, 0)))
+        row.destination = last
+        fresh.add(row)
         return last
     }
 }
 
-/// New objects whose rows are not written yet, and where their values were found first.
-private final class FreshObjects {
-    static let columns = ["destination", "source", "element", "object"]
-    private static let limit = 256
+/// Rows with the objects that they become, as a table of a statement.
+///
+/// Objects are looked for together: what is on disk is then read in its order, not wherever a value stands. The size is
+/// fixed: with many times as many objects on disk as in memory, each page of them is read once for a batch
+/// instead of once for a row.
+package final class FoundBatch {
+    /// How many rows make a batch.
+    private let limit: Int
 
-    struct Object {
-        var destination: Int64
-        var source: Int64
+    static let columns = ["source", "element", "object", "destination"]
+
+    package struct Row {
+        /// Stands for no key: no object has the lowest one.
+        private static let none = ChunkRanges.beginning
+
+        package var source: Int64
         var element: Int64
+        var hash: ObjectHashTable.Hash
+        private var objectKey: Int64
+        private var destinationKey = Row.none
+
         /// The key of an element that is an object.
-        var object: Int64?
+        var object: Int64? { objectKey == Self.none ? nil : objectKey }
+        /// The object that was found or created.
+        package internal(set) var destination: Int64? {
+            get { destinationKey == Self.none ? nil : destinationKey }
+            set { destinationKey = newValue ?? Self.none }
+        }
+
+        package init(source: Int64, element: Int64, object: Int64?, hash: ObjectHashTable.Hash) {
+            (self.source, self.element, self.hash, objectKey) = (source, element, hash, object ?? Self.none)
+        }
     }
 
-    private var objects: [Object] = []
+    package private(set) var rows: [Row] = []
+    private var wanted: [Int32] = []
 
-    init() { objects.reserveCapacity(Self.limit) }
+    package init(limit: Int) { self.limit = limit }
 
-    var isFull: Bool { objects.count == Self.limit }
+    /// - Parameter bytes: What the rows and their order may take; more than 2 MiB are of little use.
+    convenience init(bytes: Int) {
+        self.init(
+            limit: max(1, min(bytes, 2 << 20) / (MemoryLayout<Row>.stride + MemoryLayout<Int32>.stride)))
+    }
 
-    func removeAll() { objects.removeAll(keepingCapacity: true) }
+    package var isFull: Bool { rows.count >= limit }
 
-    /// - Returns: Whether the object comes after the ones before.
-    func add(_ object: Object) -> Bool {
-        if let last = objects.last, last.source > object.source { return false }
-        objects.append(object)
-        return true
+    package func add(_ row: Row) {
+        if rows.capacity < limit {
+            rows.reserveCapacity(limit)
+            wanted.reserveCapacity(limit)
+        }
+        rows.append(row)
+    }
+
+    func set(_ destination: Int64, at index: Int) { rows[index].destination = destination }
+
+    package func removeAll() { rows.removeAll(keepingCapacity: true) }
+
+    /// Gives the memory back: the connection keeps whatever its functions know.
+    func free() { (rows, wanted) = ([], []) }
+
+    /// Fills in objects that are found by their hashes, in the order of these.
+    ///
+    /// - Parameters:
+    ///   - isWanted: Which hashes are to be looked for.
+    ///   - find: Looks for one.
+    /// - Throws: What `find` throws.
+    func search(
+        where isWanted: (ObjectHashTable.Hash) -> Bool, _ find: (ObjectHashTable.Hash) throws -> Int64?
+    ) rethrows {
+        wanted.removeAll(keepingCapacity: true)
+        for index in rows.indices where isWanted(rows[index].hash) { wanted.append(Int32(index)) }
+        wanted.sort { rows[Int($0)].hash < rows[Int($1)].hash }
+        for index in wanted { rows[Int(index)].destination = try find(rows[Int(index)].hash) }
     }
 
     func cursor() -> any TableCursor { Cursor(self) }
 
     private final class Cursor: TableCursor {
-        private let fresh: FreshObjects
+        private let batch: FoundBatch
         private var place = -1
 
-        init(_ fresh: FreshObjects) { self.fresh = fresh }
+        init(_ batch: FoundBatch) { self.batch = batch }
 
         func start(_ arguments: borrowing FunctionArguments) { place = -1 }
 
         func next() -> Bool {
             place += 1
-            return place < fresh.objects.count
+            return place < batch.rows.count
         }
 
         func column(_ index: Int, _ result: inout FerrySQLite.FunctionResult) {
-            let object = fresh.objects[place]
+            let row = batch.rows[place]
             switch index {
-            case 0: result.set(object.destination)
-            case 1: result.set(object.source)
-            case 2: result.set(object.element)
-            default: if let key = object.object { result.set(key) }
+            case 0: result.set(row.source)
+            case 1: result.set(row.element)
+            case 2: if let object = row.object { result.set(object) }
+            default: if let destination = row.destination { result.set(destination) }
             }
         }
     }

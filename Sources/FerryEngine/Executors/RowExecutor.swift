@@ -5,46 +5,48 @@ internal import FerrySQLite
 /// Carries the rows of one entity mapping through Swift: a row is read, what must be computed is computed, and the row
 /// is written.
 ///
-/// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``). Keys,
-/// order and lookups are those of ``SetExecutor``.
-final class RowExecutor: MappingExecutor {
-    private let context: StepContext
-    private let mapping: ResolvedEntityMapping
-    private let destinationTable: String
-    private let firstKey: Int64
-    private let rows: RowStream
+/// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``).
+final class RowExecutor: CountingExecutor {
+    private let loop: RowLoop
+    private let rows: StreamedRows
+
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        let sql = RowStatements(context: context, mapping: mapping)
+        let plan = try RowPlan(sql)
+        rows = try StreamedRows(plan, sql)
+        loop = try RowLoop(sql, plan.uniqueValues, use: .rows)
+    }
+
+    var writesScratch: Bool { loop.writesScratch }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
+        defer { rows.stream.end() }
+        try rows.stream.begin(range)
+        return try loop.carry(rows)
+    }
+
+    var counting: (any CountingExecutor)? { rows.stream.countsRows ? self : nil }
+
+    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
+        defer { rows.stream.end() }
+        try rows.stream.begin(after: low, rows: count)
+        let outcome = try loop.carry(rows)
+        return (outcome, try rows.stream.takenRange())
+    }
+}
+
+/// Packed rows, whose cells are bound to one statement.
+private struct StreamedRows: BoundRows {
+    let stream: RowStream
     private let insert: Statement
     /// What is bound from each row; all else stays bound.
     private let bindings: [CellBinding]
-    private let association: Statement?
-    private let unique: UniqueObjects?
 
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        self.context = context
-        self.mapping = mapping
-        destinationTable = try context.destinationTable(of: mapping)
-        firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
-        let connection = context.connection
-        let sql = RowStatements(context: context, mapping: mapping)
-        let plan = try RowPlan(sql)
-        rows = try RowStream(plan, in: context)
-        insert = try connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
-        association =
-            context.isAssociated(mapping)
-            ? try connection.prepare(
-                """
-                INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
-                VALUES (?1, ?2, ?3, ?4)
-                """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, plan.uniqueValues, use: .rows, on: connection)
-        bindings = try Self.bindings(of: plan, to: insert, mapping)
+    init(_ plan: RowPlan, _ sql: RowStatements) throws {
+        let (context, mapping) = (sql.context, sql.mapping)
+        stream = try RowStream(plan, in: context)
+        insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
         try insert.bind(try context.destinationNumber(of: mapping), at: 2)
-    }
-
-    /// Binds what is the same for all rows; gives back what is not, but the key.
-    private static func bindings(
-        of plan: RowPlan, to insert: Statement, _ mapping: ResolvedEntityMapping
-    ) throws -> [CellBinding] {
         var bindings: [CellBinding] = []
         if mapping.keepsPrimaryKey {
             bindings.append(CellBinding(cell: RowPlan.versionCell, parameter: 3))
@@ -58,67 +60,109 @@ final class RowExecutor: MappingExecutor {
             case .evaluated: preconditionFailure("the reader evaluates")
             }
         }
-        return bindings
+        self.bindings = bindings
+    }
+
+    func next() throws -> PackedRow? { try stream.next() }
+    func isTaken(_ row: PackedRow) -> Bool { row.isTaken }
+    func key(of row: PackedRow) -> Int64 { row.integer(RowPlan.keyCell) }
+    func find(_ row: PackedRow, in objects: UniqueObjects) throws -> Int64? { try objects.find(row) }
+
+    func write(_ row: PackedRow, to key: Int64) throws {
+        try insert.bind(key, at: 1)
+        try insert.bind(bindings, of: row)
+        try insert.run()
+    }
+
+    func bindElementKey(of row: PackedRow, to statement: Statement, at index: Int) throws {
+        try statement.bind(borrowing: RowPlan.elementKeyCell, of: row, at: index)
+    }
+}
+
+/// Rows of an entity mapping, one after another: where they are read, and how their values come into the new rows.
+protocol BoundRows {
+    associatedtype Row
+
+    /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
+    func next() throws -> Row?
+    /// Whether the row is carried: its JSON is valid or need not be, and the filter lets it through.
+    func isTaken(_ row: Row) -> Bool
+    func key(of row: Row) -> Int64
+    func find(_ row: Row, in objects: UniqueObjects) throws -> Int64?
+    func write(_ row: Row, to key: Int64) throws
+    /// Binds the key of an element that is an object.
+    func bindElementKey(of row: Row, to statement: Statement, at index: Int) throws
+}
+
+/// Carries the rows of an entity mapping one by one: new keys, lookups, associations and counts.
+///
+/// Keys, order and lookups are those of ``SetExecutor``.
+struct RowLoop {
+    private let context: StepContext
+    private let mapping: ResolvedEntityMapping
+    private let keys: NewKeys
+    private let association: Statement?
+    private let unique: UniqueObjects?
+
+    /// - Parameters:
+    ///   - sql: The mapping's statements.
+    ///   - values: Where packed rows have the values of `unique`; nil where a statement's columns have them.
+    ///   - use: What tells several lookups of one mapping apart.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    init(_ sql: RowStatements, _ values: [RowValue]?, use: RowStatements.LookupUse) throws {
+        (context, mapping) = (sql.context, sql.mapping)
+        let connection = context.connection
+        keys = try NewKeys(mapping, in: context)
+        association =
+            context.isAssociated(mapping)
+            ? try connection.prepare(
+                """
+                \(ScratchDatabase.insertion(intoAssociationOf: mapping))
+                VALUES (?1, ?2, ?3, ?4)
+                """) : nil
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, values, use: use, on: connection)
     }
 
     var writesScratch: Bool { association != nil || unique != nil }
 
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
-        defer { rows.end() }
-        try rows.begin(range)
-        return try carryRows()
-    }
-
-    var findsRanges: Bool { rows.findsRanges }
-
-    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
-        defer { rows.end() }
-        try rows.begin(after: low, rows: count)
-        let outcome = try carryRows()
-        return (outcome, try rows.takenRange())
-    }
-
-    private func carryRows() throws -> ChunkOutcome {
+    func carry<Rows: BoundRows>(_ rows: Rows) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
-        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
-        try unique?.begin(after: last)
-        var key = last
+        let keepsKey = mapping.keepsPrimaryKey
+        var key = try keys.last()
+        try unique?.begin(after: key)
         var source: Int64?
         var element: Int64 = 0
         while let row = try rows.next() {
             outcome.read += 1
-            guard row.isTaken else { continue }
-            let origin = row.integer(RowPlan.keyCell)
+            guard rows.isTaken(row) else { continue }
+            let origin = rows.key(of: row)
             if source != origin { (source, element) = (origin, 0) }
             element += 1
+            if let unique, let known = try rows.find(row, in: unique) {
+                outcome.merged += 1
+                try associate(rows, row, element, with: known)
+                continue
+            }
             var destination = origin
-            if let unique {
-                if let known = try unique.find(row) {
-                    outcome.merged += 1
-                    try associate(row, element, with: known)
-                    continue
-                }
-                key += 1
-                destination = key
-                try unique.add(key)
-            } else if !mapping.keepsPrimaryKey {
+            if !keepsKey {
                 key += 1
                 destination = key
             }
-            try insert.bind(destination, at: 1)
-            try insert.bind(bindings, of: row)
-            try insert.run()
+            try unique?.add(destination)
+            try rows.write(row, to: destination)
             outcome.written += 1
-            try associate(row, element, with: destination)
+            try associate(rows, row, element, with: destination)
         }
         return outcome
     }
 
-    private func associate(_ row: PackedRow, _ element: Int64, with destination: Int64) throws {
+    private func associate<Rows: BoundRows>(
+        _ rows: Rows, _ row: Rows.Row, _ element: Int64, with destination: Int64
+    ) throws {
         guard let association else { return }
-        try association.bind(row.integer(RowPlan.keyCell), at: 1)
+        try association.bind(rows.key(of: row), at: 1)
         try association.bind(element, at: 2)
-        try association.bind(borrowing: RowPlan.elementKeyCell, of: row, at: 3)
+        try rows.bindElementKey(of: row, to: association, at: 3)
         try association.bind(destination, at: 4)
         try association.run()
     }

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 
 /// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
 struct RowsPhase {
@@ -42,7 +43,7 @@ struct RowsPhase {
         let mappings = pass.plans.map(\.mapping)
         let units = mappings.map { Self.unit(of: $0) }
         if try context.progress.entry(units[0]).isDone { return }
-        let ranges = try KeyRanges(of: mappings, in: context)
+        let ranges = try ChunkRanges(of: mappings, in: context)
         var work = try RowsWork(pass.plans, ranges, context: context, policies: policies)
         let walk = ChunkWalk(
             context: context, phase: .rows, subject: pass.name,
@@ -65,14 +66,14 @@ private struct RowsWork: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
     private let policies: PolicyRun
-    private let ranges: KeyRanges
+    private let ranges: ChunkRanges
     private var executors: [any MappingExecutor]
     private let targets: [CountedTargets]
     /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
     private var largeRows: [LargeRowExecutor] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
 
-    init(_ plans: [EntityMappingPlan], _ ranges: KeyRanges, context: StepContext, policies: PolicyRun) throws {
+    init(_ plans: [EntityMappingPlan], _ ranges: ChunkRanges, context: StepContext, policies: PolicyRun) throws {
         self.plans = plans
         self.ranges = ranges
         self.context = context
@@ -90,47 +91,24 @@ private struct RowsWork: ChunkWalk.Work {
 
     var writesScratch: Bool { executors.contains { $0.writesScratch } }
 
-    mutating func carry(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        for (index, executor) in executors.enumerated() {
-            let outcome = try limited(index, after: range.low) { try executor.carry(range) }
-            try count(outcome, plans[index].mapping, &entries[index])
-        }
-    }
-
-    var findsRanges: Bool { readsRanges || countsRows }
-
-    /// Of several mappings each must be given the same range.
-    private var readsRanges: Bool { executors.count == 1 && executors[0].findsRanges }
-
-    private var countsRows: Bool { ranges.canBeGuessed && plans.allSatisfy(\.countsRows) }
-
     mutating func carry(
-        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
-    ) throws -> KeyRanges.Range? {
-        if !readsRanges { return try carryCounting(after: low, rows: rows, &entries) }
-        let (outcome, range) = try limited(0, after: low) { try executors[0].carry(after: low, rows: rows) }
-        try count(outcome, plans[0].mapping, &entries[0])
-        return range
-    }
-
-    /// Carries as many keys as rows are wanted, and then the rows that were missing among them.
-    private mutating func carryCounting(
-        after low: Int64, rows: Int, _ entries: inout [ProgressTable.Entry]
-    ) throws -> KeyRanges.Range? {
-        guard var range = ranges.guess(after: low, rows: rows) else { return nil }
-        let before = entries.reduce(0) { $0 + $1.read }
-        try carry(range, &entries)
-        range.rows = entries.reduce(-before) { $0 + $1.read }
-        if !range.isLast, range.rows < rows {
-            if let rest = try ranges.next(after: range.high, rows: rows - Int(range.rows)) {
-                try carry(rest, &entries)
-                (range.high, range.isLast) = (rest.high, rest.isLast)
-                range.rows += rest.rows
-            } else {
-                range.isLast = true
-            }
+        after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
+    ) throws -> KeyRange? {
+        // Of several mappings each must be given the same range.
+        if ranges.areProbed, executors.count == 1, let executor = executors[0].counting {
+            let (outcome, range) = try limited(0, after: low) { try executor.carry(after: low, upTo: rows) }
+            try count(outcome, plans[0].mapping, &entries[0])
+            return range
         }
-        return range.rows > 0 ? range : nil
+        return try ranges.carry(after: low, upTo: rows, countsRows: plans.allSatisfy(\.countsRows)) { range in
+            var read: Int64 = 0
+            for (index, executor) in executors.enumerated() {
+                let outcome = try limited(index, after: range.low) { try executor.carry(range) }
+                try count(outcome, plans[index].mapping, &entries[index])
+                read += outcome.read
+            }
+            return read
+        }
     }
 
     /// Runs the body for a mapping with the limit for values that are carried in their rows.
@@ -147,17 +125,17 @@ private struct RowsWork: ChunkWalk.Work {
         }
     }
 
-    mutating func giveUp() throws -> Bool {
-        if hasPolicy { return false }
+    mutating func giveUp() throws -> ChunkWalk.CarryAlone? {
+        if hasPolicy { return nil }
         // What reads ahead may stand anywhere; statements begin anew by themselves.
         for (index, plan) in plans.enumerated() where plan.executor == .row {
             executors[index] = try RowExecutor(plan.mapping, in: context)
         }
-        return true
+        if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
+        return carryAlone
     }
 
-    mutating func carryAlone(_ range: KeyRanges.Range, _ entries: inout [ProgressTable.Entry]) throws {
-        if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
+    private func carryAlone(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
         for (index, plan) in plans.enumerated() {
             let outcome = try placed(in: plan.mapping) {
                 try targets[index].counting { try largeRows[index].carry(range) }
@@ -184,7 +162,7 @@ private struct RowsWork: ChunkWalk.Work {
         _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
         // The first one after what was carried is the one that was met.
-        let range = KeyRanges.Range(low: low, high: .max, rows: 0, isLast: true)
+        let range = KeyRange(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
         ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)
@@ -218,4 +196,103 @@ private struct RowsWork: ChunkWalk.Work {
         error.cause = cause
         return error
     }
+}
+
+/// Entity mappings that go through one table side by side, so that each of its pages is read once for all of them.
+struct SharedPass {
+    var plans: [EntityMappingPlan]
+
+    /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
+    /// may need.
+    ///
+    /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
+    /// those that stand one after another may go in any order, and those of one table go together.
+    static func passes(of plans: [EntityMappingPlan], in context: StepContext) throws -> [SharedPass] {
+        var passes: [SharedPass] = []
+        var tables: [String: Int] = [:]
+        for plan in plans {
+            guard Self.isIndependent(plan.mapping) else {
+                tables = [:]
+                passes.append(SharedPass(plans: [plan]))
+                continue
+            }
+            let table = try context.sourceTable(of: plan.mapping)
+            if let known = tables[table] {
+                passes[known].plans.append(plan)
+            } else {
+                tables[table] = passes.count
+                passes.append(SharedPass(plans: [plan]))
+            }
+        }
+        return passes
+    }
+
+    private static func isIndependent(_ mapping: ResolvedEntityMapping) -> Bool {
+        mapping.keepsPrimaryKey && mapping.policy == nil && mapping.unique.isEmpty && mapping.iteration == nil
+    }
+
+    /// What the pass is called while it runs.
+    var name: String {
+        let first = plans.first?.mapping.name ?? ""
+        return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first
+    }
+
+    /// How many source objects there are; elements of an iteration are counted as they come.
+    var total: Int64? {
+        plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }
+    }
+
+    /// What the first rows hold in values of any size, on average.
+    ///
+    /// It tells rows of ordinary width, for which a chunk begins with many, from rows with pictures in them.
+    func rowBytes(in context: StepContext) throws -> Int {
+        guard let table = plans.first.flatMap({ context.source.table(of: $0.mapping.source) }) else { return 0 }
+        let sizes = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map { column in
+            // The length of a BLOB is known without reading it; that of a text is not.
+            "CASE typeof(\(column.name)) WHEN 'blob' THEN length(\(column.name)) WHEN 'text' "
+                + "THEN length(CAST(\(column.name) AS BLOB)) ELSE 0 END"
+        }
+        guard !sizes.isEmpty else { return 0 }
+        let sum = sizes.joined(separator: " + ")
+        return try context.connection.with(.length, context.options.valueBytes) {
+            do {
+                let bytes = try context.connection.integer(
+                    "SELECT sum(bytes) / count(*) FROM (SELECT \(sum) AS bytes FROM source.\(table.name) LIMIT 64)")
+                return Int(clamping: bytes ?? 0)
+            } catch let error as DatabaseError where error.isTooBig {
+                return context.options.valueBytes
+            }
+        }
+    }
+}
+
+/// What carries the rows of one entity mapping, a range of source keys at a time.
+protocol MappingExecutor {
+    /// Whether a chunk writes to the scratch database.
+    var writesScratch: Bool { get }
+
+    /// Carries the rows of one range, inside the caller's transaction.
+    func carry(_ range: KeyRange) throws -> ChunkOutcome
+
+    /// The same executor where it can carry a number of rows and tell where they end; nil where it is given its ranges.
+    var counting: (any CountingExecutor)? { get }
+}
+
+protocol CountingExecutor: MappingExecutor {
+    /// Carries the rows after a key, as many as are asked for or as there are; the range is nil when there is none.
+    func carry(after low: Int64, upTo rows: Int) throws -> (ChunkOutcome, KeyRange?)
+}
+
+extension MappingExecutor {
+    var counting: (any CountingExecutor)? { nil }
+}
+
+/// What a chunk did.
+struct ChunkOutcome {
+    var read: Int64 = 0
+    var written: Int64 = 0
+    var merged: Int64 = 0
+    /// Inserted by a policy beyond one for each object that was read.
+    var created: Int64 = 0
+    var dropped: Int64 { read + created - written - merged }
 }

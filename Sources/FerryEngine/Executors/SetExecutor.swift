@@ -7,9 +7,7 @@ internal import FerrySQLite
 final class SetExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
-    private let destinationTable: String
-    /// Above which new keys begin.
-    private let firstKey: Int64
+    private let keys: NewKeys
     private let body: Body
     private let count: Statement?
     /// Gives the keys of objects that do not keep those of their sources.
@@ -32,8 +30,7 @@ final class SetExecutor: MappingExecutor {
         self.context = context
         self.mapping = mapping
         isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
-        destinationTable = try context.destinationTable(of: mapping)
-        firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
+        keys = try NewKeys(mapping, in: context)
         let connection = context.connection
         let sql = RowStatements(context: context, mapping: mapping)
         counter =
@@ -53,15 +50,15 @@ final class SetExecutor: MappingExecutor {
 
     var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
 
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         outcome.read = range.rows
         if let count {
-            try bind(range, to: count)
+            try count.bind(range)
             outcome.read = try count.step() ? count.integer(0) : 0
             count.reset()
         }
-        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
+        let last = try keys.last()
         switch body {
         case .plain(let rows, let associations):
             if let associations { try run(associations, range, last: last) }
@@ -75,16 +72,11 @@ final class SetExecutor: MappingExecutor {
     }
 
     @discardableResult
-    private func run(_ statement: Statement, _ range: KeyRanges.Range, last: Int64) throws -> Int64 {
-        try bind(range, to: statement)
+    private func run(_ statement: Statement, _ range: KeyRange, last: Int64) throws -> Int64 {
+        try statement.bind(range)
         try statement.bind(.integer(last), named: ":last")
         counter?.begin(after: last)
         try statement.run()
         return context.connection.changes
-    }
-
-    private func bind(_ range: KeyRanges.Range, to statement: Statement) throws {
-        try statement.bind(.integer(range.low), named: ":low")
-        try statement.bind(.integer(range.high), named: ":high")
     }
 }

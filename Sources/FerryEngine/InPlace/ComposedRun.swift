@@ -103,8 +103,7 @@ struct ComposedRun {
         if let entity = destination.tables.values.first(where: { $0.name.uppercased() == name }) {
             known.formUnion(entity.columns.map { $0.name.uppercased() })
         } else if let join = destination.joinTables.first(where: { $0.name.uppercased() == name }) {
-            let columns = [join.firstColumn, join.secondColumn, join.firstOrderColumn, join.secondOrderColumn]
-            known = Set(columns.compactMap { $0?.uppercased() })
+            known = Set(join.columns.map { $0.uppercased() })
         }
         return table.columns.allSatisfy { known.contains($0.uppercased()) }
     }

@@ -25,7 +25,7 @@ struct InPlaceChecks {
         var metadata: StoreMetadata
         var highestKeys: [Int64: Int64]
         /// Rows of no known entity, by table.
-        var strangers: [String: Int64]
+        var ofUnknownEntities: [String: Int64]
         /// What of the app's is named as Ferry's own tables are.
         var namedAsOurs: Set<String>
         /// Links of join tables that lead to objects of other entities than are declared.
@@ -38,11 +38,13 @@ struct InPlaceChecks {
         // What was counted by others is not counted again, but for what they say is there beside it. Where no row is
         // written, none is counted.
         let isCounted = (step.sourceRows != nil && !mayHave(.unknownEntity)) || isEstimated
-        let counted = isCounted ? (known: estimatedRows, strangers: [:]) : try Self.rows(of: source, on: connection)
+        let counted =
+            isCounted ? (known: estimatedRows, ofUnknownEntities: [:]) : try Self.rows(of: source, on: connection)
         let writesLinks = destination.joinTables.contains { plan.touched.contains($0.name) }
         return Before(
             rows: step.sourceRows ?? counted.known, metadata: try StoreMetadata.read(from: connection),
-            highestKeys: try highestKeys(), strangers: counted.strangers, namedAsOurs: try namedAsOurs(),
+            highestKeys: try highestKeys(), ofUnknownEntities: counted.ofUnknownEntities,
+            namedAsOurs: try namedAsOurs(),
             wrongLinks: writesLinks && mayHave(.danglingKey) ? try wrongLinks(of: source, tables: nil).rows : 0)
     }
 
@@ -59,9 +61,9 @@ struct InPlaceChecks {
     /// Rows of exactly each entity, and those of none, by table; in all tables or in some.
     static func rows(
         of layout: StoreLayout, in tables: Set<String>? = nil, on connection: Connection
-    ) throws -> (known: [String: Int64], strangers: [String: Int64]) {
+    ) throws -> (known: [String: Int64], ofUnknownEntities: [String: Int64]) {
         var rows: [String: Int64] = [:]
-        var strangers: [String: Int64] = [:]
+        var ofUnknownEntities: [String: Int64] = [:]
         for table in layout.tablesInOrder where tables?.contains(table.name) ?? true {
             var byNumber: [Int64: Int64] = [:]
             let counts = try connection.rows(
@@ -70,9 +72,9 @@ struct InPlaceChecks {
             for entity in layout.entities(inTableOf: table.root) {
                 rows[entity] = layout.number(of: entity).flatMap { byNumber.removeValue(forKey: $0) } ?? 0
             }
-            if !byNumber.isEmpty { strangers[table.name] = byNumber.values.reduce(0, +) }
+            if !byNumber.isEmpty { ofUnknownEntities[table.name] = byNumber.values.reduce(0, +) }
         }
-        return (rows, strangers)
+        return (rows, ofUnknownEntities)
     }
 
     private func namedAsOurs() throws -> Set<String> {
@@ -109,7 +111,9 @@ struct InPlaceChecks {
         // What SQLite has counted while it wrote is not counted again. Rows of no known entity it has not written; a
         // table with such rows is looked at.
         let counted = written.filter { entity, _ in
-            destination.table(of: entity).map { plan.continued[$0.name].flatMap { before.strangers[$0] } == nil }
+            destination.table(of: entity).map {
+                plan.continued[$0.name].flatMap { before.ofUnknownEntities[$0] } == nil
+            }
                 == true
         }
         let counts = try checkCounts(before, counted)
@@ -135,10 +139,8 @@ struct InPlaceChecks {
             try check(table.name, system + table.columns, key: ["Z_PK"], catalog)
         }
         for join in destination.joinTables {
-            let columns = [join.firstColumn, join.secondColumn, join.firstOrderColumn, join.secondOrderColumn]
             try check(
-                join.name, columns.compactMap { $0 }.map { Column(name: $0, type: "INTEGER") },
-                key: join.keyColumns, catalog)
+                join.name, join.columns.map { Column(name: $0, type: "INTEGER") }, key: join.keyColumns, catalog)
         }
         let indexes = Set(catalog.indexes.map { "\($0.table) \($0.name)" })
         if let missing = destination.indexes.first(where: { !indexes.contains("\($0.table) \($0.name)") }) {
@@ -220,11 +222,13 @@ struct InPlaceChecks {
 
     private func checkCounts(_ before: Before, _ counted: [String: Int64]) throws -> [EntityMappingCounts] {
         let tables = plan.touched.subtracting(counted.keys.compactMap { destination.table(of: $0)?.name })
-        var (after, strangers) = try Self.rows(of: destination, in: tables, on: connection)
+        var (after, ofUnknownEntities) = try Self.rows(of: destination, in: tables, on: connection)
         after.merge(counted) { scanned, _ in scanned }
         for table in tables.sorted() {
-            let old = plan.continued[table].flatMap { before.strangers[$0] } ?? 0
-            guard strangers[table] ?? 0 == old else { throw fail("\(table) has other rows of unknown entities") }
+            let old = plan.continued[table].flatMap { before.ofUnknownEntities[$0] } ?? 0
+            guard ofUnknownEntities[table] ?? 0 == old else {
+                throw fail("\(table) has other rows of unknown entities")
+            }
         }
         var expected: [String: Int64] = [:]
         var counts: [EntityMappingCounts] = []
@@ -260,10 +264,7 @@ struct InPlaceChecks {
                     let column = destination.column(of: resolved.name, in: mapping.destination),
                     let number = destination.number(of: mapping.destination)
                 else { continue }
-                let empty =
-                    try connection.integer(
-                        "SELECT count(*) FROM \(quoted(table.name)) WHERE Z_ENT = ? AND \(quoted(column.name)) IS NULL",
-                        [.integer(number)]) ?? 0
+                let empty = try EmptyValues(in: table.name, of: number, on: connection).rows(without: column.name)
                 guard empty == 0 else {
                     throw FerryError(
                         .mandatoryValue,
@@ -297,7 +298,7 @@ struct InPlaceChecks {
                         + "WHERE a.\(entityColumn) IS NOT b.Z_ENT") ?? 0
             guard wrong == 0 else {
                 throw fail(
-                    "\(wrong) objects name another entity at the end of \(key.entity).\(key.property)",
+                    "\(wrong) objects name another entity at the end of \(key.title)",
                     entity: key.entity, property: key.property)
             }
         }
@@ -309,7 +310,7 @@ struct InPlaceChecks {
         let wrong = try wrongLinks(of: destination, tables: plan.touched)
         guard wrong.rows > before.wrongLinks, let side = wrong.example else { return }
         throw fail(
-            "\(wrong.rows.counting("link")) of \(side.entity).\(side.property) "
+            "\(wrong.rows.counting("link")) of \(side.title) "
                 + "\(wrong.rows == 1 ? "leads to an object" : "lead to objects") of another entity",
             entity: side.entity, property: side.property)
     }
@@ -322,11 +323,11 @@ struct InPlaceChecks {
         for join in layout.joinTables where tables?.contains(join.name) ?? true {
             for (column, side) in [(join.firstColumn, join.relationship), (join.secondColumn, join.inverse)] {
                 guard let table = layout.table(of: side.entity) else { continue }
-                let family = layout.model.family(of: side.entity).compactMap { layout.number(of: $0) }
+                let family = layout.numbers(ofFamily: side.entity)
                 let wrong =
                     try connection.integer(
                         "SELECT count(*) FROM \(join.name) AS j JOIN \(table.name) AS t ON t.Z_PK = j.\(column) "
-                            + "WHERE t.Z_ENT NOT IN (\(family.sorted().sqlList))") ?? 0
+                            + "WHERE t.Z_ENT NOT IN (\(family.sqlList))") ?? 0
                 if wrong > 0 {
                     rows += wrong
                     example = example ?? side
@@ -337,4 +338,39 @@ struct InPlaceChecks {
     }
 
     private func quoted(_ name: String) -> String { Connection.quoted(name) }
+}
+
+/// What does not go along, for the report.
+extension InPlaceChecks {
+    /// Changes of entities that the new version does not have.
+    func droppedHistory(_ history: HistoryTables?) throws -> [(kind: String, entity: String, rows: Int64)] {
+        guard let changes = history?.changes else { return [] }
+        let carried = Set(step.resolved.entityMappings.map(\.source))
+        let removed = source.entityNumbers.filter { !carried.contains($0.key) }.sorted { $0.value < $1.value }
+        return try removed.compactMap { entity, number in
+            let rows =
+                try connection.integer(
+                    "SELECT count(*) FROM \(changes.quotedName) WHERE ZENTITY = ?", [.integer(number)]) ?? 0
+            return rows > 0 ? ("droppedHistory", entity, rows) : nil
+        }
+    }
+
+    /// The names of what earlier versions had left and what is not there any more: it stood in the way, or in a table
+    /// that was made anew.
+    func leftBehind(of leftovers: [Leftover]) throws -> [String] {
+        let catalog = try StoreCatalog(connection)
+        let known = Set(destination.tables.values.map(\.name) + destination.joinTables.map(\.name))
+        let wanted = Set(destination.indexes.map(\.name))
+        let indexes = Set(catalog.indexes.map(\.name)).subtracting(wanted)
+        let lost = leftovers.filter { leftover in
+            switch leftover.kind {
+            case .table: known.contains(leftover.table) || catalog.table(leftover.table) == nil
+            case .column:
+                plan.altered[leftover.table].flatMap { catalog.table($0)?.column(leftover.part ?? "") } == nil
+            case .index: !indexes.contains(leftover.name)
+            case .entityName: true
+            }
+        }
+        return lost.map(\.name)
+    }
 }

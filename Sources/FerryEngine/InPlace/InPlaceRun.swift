@@ -130,12 +130,13 @@ package struct InPlaceRun {
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
     ///
     /// - Throws: ``FerryError``, ``DatabaseError``.
-    package static func refusalToKeepStrangers(
+    package static func refusalToKeepUnknownEntities(
         _ step: StepPlan, _ plan: InPlacePlan, on connection: Connection
     ) throws -> FerryError? {
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
-        return try KeptStrangers(plan: plan, source: source, destination: destination, connection: connection).refusal()
+        return try RowsOfUnknownEntities(plan: plan, source: source, destination: destination, connection: connection)
+            .refusal()
     }
 
     /// Runs and checks the step in the transaction that is open; committing is the caller's.
@@ -235,9 +236,10 @@ package struct InPlaceRun {
         if isFirst, options.damaged == .drop {
             return try DamagedRowsRemoval(step: step.resolved, source: source, connection: connection).run()
         }
-        let mayHaveStrangers = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
-        let strangers = KeptStrangers(plan: plan, source: source, destination: destination, connection: connection)
-        if mayHaveStrangers, let refusal = try strangers.refusal() { throw refusal }
+        let mayHaveUnknownEntities = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
+        let ofUnknownEntities = RowsOfUnknownEntities(
+            plan: plan, source: source, destination: destination, connection: connection)
+        if mayHaveUnknownEntities, let refusal = try ofUnknownEntities.refusal() { throw refusal }
         return DamagedRowsRemoval.Removed()
     }
 

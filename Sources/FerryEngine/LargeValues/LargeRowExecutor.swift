@@ -6,67 +6,60 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// Carries a source object with values that are too large for their chunk, whichever executor carries the others.
-///
-/// Keys, order and lookups are those of ``SetExecutor``.
 final class LargeRowExecutor {
-    private let context: StepContext
-    private let mapping: ResolvedEntityMapping
-    private let destinationTable: String
-    private let firstKey: Int64
-    private let select: Statement
+    private let loop: RowLoop
+    private let rows: LargeRows
+    /// How many objects and elements there are before the filter.
     private let count: Statement
-    private let writer: LargeRowWriter
-    private let association: Statement?
-    private let unique: UniqueObjects?
-
-    private static let keyPlace = 0
-    private static let elementPlace = 1
-    private static let elementKeyPlace = 2
-    private static let firstValuePlace = 3
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        self.context = context
-        self.mapping = mapping
-        destinationTable = try context.destinationTable(of: mapping)
-        firstKey = try KeyBase.lastKeptKey(below: mapping, in: context)
-        let connection = context.connection
         let sql = RowStatements(context: context, mapping: mapping)
+        rows = try LargeRows(sql)
+        count = try sql.count().prepare(on: context.connection)
+        loop = try RowLoop(sql, nil, use: .largeRows)
+    }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
+        for statement in [rows.select, count] { try statement.bind(range) }
+        do {
+            defer { for statement in [rows.select, count] { statement.reset() } }
+            let read = try count.step() ? count.integer(0) : 0
+            var outcome = try loop.carry(rows)
+            outcome.read = read
+            return outcome
+        } catch let error as DatabaseError where error.isTooBig {
+            throw rows.refusal(range.high, cause: error)
+        }
+    }
+}
+
+/// The rows that a statement selects, whose large values are copied in pieces.
+private struct LargeRows: BoundRows {
+    private let context: StepContext
+    private let mapping: ResolvedEntityMapping
+    let select: Statement
+    private let writer: LargeRowWriter
+
+    private static let keyPlace = 0
+    private static let elementKeyPlace = 1
+    private static let firstUniquePlace = 2
+    private var uniquePlaces: Range<Int> { Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count }
+
+    init(_ sql: RowStatements) throws {
+        (context, mapping) = (sql.context, sql.mapping)
         var scope = try sql.scope()
-        // An element of JSON has a number of its own; others are counted.
-        let ordinal = mapping.iteration.flatMap { scope.jsonElements[$0.variable] == nil ? nil : scope.elementOrder }
-        var selected = ["s.Z_PK", ordinal ?? "NULL", scope.elementKey ?? "NULL"]
-        for name in mapping.unique { selected.append(try Self.value(of: name, sql, &scope)) }
+        var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
+        selected += try sql.expressions.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
-            destinationTable, key: "Z_PK", cells: cells, on: connection, options: context.options)
+            context.destinationTable(of: mapping), key: "Z_PK", cells: cells, on: context.connection,
+            options: context.options)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
         select = try RowStatements.SQL(
             text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
             parameters: scope.parameters
-        ).prepare(on: connection)
-        count = try sql.count().prepare(on: connection)
-        association =
-            context.isAssociated(mapping)
-            ? try connection.prepare(
-                """
-                INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
-                VALUES (?1, ?2, ?3, ?4)
-                """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, nil, use: .largeRows, on: connection)
-    }
-
-    // MARK: Cells
-
-    private static func value(
-        of name: String, _ sql: RowStatements, _ scope: inout SourceScope
-    ) throws(FerryError) -> String {
-        let (context, mapping) = (sql.context, sql.mapping)
-        guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
-            throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
-        }
-        let rule = mapping.attributes.first { $0.name == name }
-        return try sql.expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL"
+        ).prepare(on: context.connection)
     }
 
     /// The columns that the mapping sets, in the order in which the table has them.
@@ -85,92 +78,31 @@ final class LargeRowExecutor {
             guard let value = values[column.name.uppercased()] else { continue }
             cells.append(
                 LargeCell(
-                    name: column.name, rawName: column.name, sql: value,
-                    origin: origin(of: value, in: scope, context)))
+                    name: column.name, rawName: column.name, sql: value.sql,
+                    origin: value.stored.flatMap { .init($0, in: context.source) }))
         }
         return cells
     }
 
-    /// The column that a value is passed on from, as it is or with the mark of external storage put before it or
-    /// taken away; nil when it is computed.
-    private static func origin(of value: String, in scope: SourceScope, _ context: StepContext) -> LargeCell.Origin? {
-        var (text, skipped, prefix) = (value, 0, [UInt8]())
-        for name in [ScalarFunction.fromExternalName, ScalarFunction.toExternalName]
-        where text.hasPrefix(name + "(") && text.hasSuffix(")") {
-            if name == ScalarFunction.fromExternalName { skipped = 1 } else { prefix = [1] }
-            text = String(text.dropFirst(name.count + 1).dropLast())
-        }
-        // A value that stands in for NULL is small enough to stand in a model.
-        if text.hasPrefix("ifnull("), text.hasSuffix(")"), let comma = text.lastIndex(of: ",") {
-            text = String(text[..<comma].dropFirst("ifnull(".count))
-        }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, parts[1].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }),
-            let entity = scope.entity(ofAlias: parts[0]), let table = context.source.table(of: entity)
-        else { return nil }
-        return LargeCell.Origin(
-            table: table.name, column: parts[1], value: text, key: "\(parts[0]).Z_PK", skipped: skipped,
-            prefix: prefix)
+    func next() throws -> Statement? { try select.step() ? select : nil }
+    func isTaken(_ row: Statement) -> Bool { true }
+    func key(of row: Statement) -> Int64 { row.integer(Self.keyPlace) }
+
+    func find(_ row: Statement, in objects: UniqueObjects) throws -> Int64? {
+        try objects.find(in: row, at: uniquePlaces)
     }
 
-    // MARK: Carrying
-
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
-        var outcome = ChunkOutcome()
-        for statement in [select, count] {
-            try statement.bind(.integer(range.low), named: ":low")
-            try statement.bind(.integer(range.high), named: ":high")
-        }
-        do {
-            outcome.read = try count.step() ? count.integer(0) : 0
-            count.reset()
-            try carry(&outcome, range)
-        } catch let error as DatabaseError where error.isTooBig {
-            throw refusal(range.high, cause: error)
-        }
-        return outcome
-    }
-
-    private func carry(_ outcome: inout ChunkOutcome, _ range: KeyRanges.Range) throws {
-        let last = try KeyBase.lastKey(of: mapping, in: destinationTable, above: firstKey, context)
-        try unique?.begin(after: last)
-        let values = Self.firstValuePlace..<Self.firstValuePlace + mapping.unique.count
-        var key = last
-        var element: Int64 = 0
-        defer { select.reset() }
-        while try select.step() {
-            let origin = select.integer(Self.keyPlace)
-            element += 1
-            if !select.isNull(Self.elementPlace) { element = select.integer(Self.elementPlace) }
-            var destination = origin
-            if let known = try unique?.find(in: select, at: values) {
-                outcome.merged += 1
-                try associate(origin, element, with: known)
-                continue
-            }
-            if !mapping.keepsPrimaryKey {
-                key += 1
-                destination = key
-            }
-            guard try writer.write(destination, from: select, at: values.upperBound) else {
-                throw refusal(origin, cause: nil)
-            }
-            try unique?.add(destination)
-            outcome.written += 1
-            try associate(origin, element, with: destination)
+    func write(_ row: Statement, to key: Int64) throws {
+        guard try writer.write(key, from: row, at: uniquePlaces.upperBound) else {
+            throw refusal(self.key(of: row), cause: nil)
         }
     }
 
-    private func associate(_ source: Int64, _ element: Int64, with destination: Int64) throws(DatabaseError) {
-        guard let association else { return }
-        try association.bind(source, at: 1)
-        try association.bind(element, at: 2)
-        try association.bind(column: Self.elementKeyPlace, of: select, at: 3)
-        try association.bind(destination, at: 4)
-        try association.run()
+    func bindElementKey(of row: Statement, to statement: Statement, at index: Int) throws {
+        try statement.bind(column: Self.elementKeyPlace, of: row, at: index)
     }
 
-    private func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
+    func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
         FerryError(
             valueOf: mapping.source, key: key, entityMapping: mapping.name,
             memoryLimit: context.options.memoryLimit, cause: cause)
@@ -187,5 +119,50 @@ extension FerryError {
                 + "behind it.",
             remedy: "Give \(setting: .memoryLimit) at least twice their size and \(action: .again).",
             place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)
+    }
+}
+
+/// Finds out which row has values that are too large; no value is read for that.
+struct LargeValueSearch {
+    let layout: StoreLayout
+    let connection: Connection
+    let schema: String
+
+    /// The first object of an entity with a value of more bytes; nil when there is none.
+    ///
+    /// - Parameters:
+    ///   - entity: The entity, without those below it.
+    ///   - range: The keys that are looked at.
+    ///   - bytes: The size.
+    /// - Returns: The object's key.
+    /// - Throws: ``DatabaseError``.
+    func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
+        guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
+        let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
+        let types = columns.map { "typeof(\(Connection.quoted($0))) IN ('text', 'blob')" }
+        let rows = try connection.prepare(
+            """
+            SELECT \((["Z_PK"] + types).joined(separator: ", ")) FROM \(schema).\(Connection.quoted(table.name))
+            WHERE Z_PK > ?1 AND Z_PK <= ?2 AND +Z_ENT = ?3 ORDER BY Z_PK
+            """)
+        try rows.bind([
+            .integer(range.low), .integer(range.high), .integer(number),
+        ])
+        while try rows.step() {
+            let key = rows.integer(0)
+            for (index, column) in columns.enumerated() where rows.integer(index + 1) != 0 {
+                let value = try BlobHandle(column, of: table.name, row: key, schema: schema, on: connection)
+                if value.count > bytes { return key }
+            }
+        }
+        return nil
+    }
+
+    /// The first object of any entity with a value of more bytes.
+    func first(above bytes: Int) throws(DatabaseError) -> (entity: String, key: Int64)? {
+        for entity in layout.model.sortedEntityNames {
+            if let key = try firstKey(of: entity, above: bytes) { return (entity, key) }
+        }
+        return nil
     }
 }

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -45,8 +46,7 @@ extension DestinationObject {
                 let last = try manager.single(
                     "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1",
                     [.integer(primaryKey)])
-                let (position, isTooHigh) = (last.integer ?? 1024).addingReportingOverflow(1024)
-                guard !isTooHigh else {
+                guard let position = OrderPosition.next(after: last.integer) else {
                     throw FerryError(
                         .rowFailed,
                         "\(writer.root) \(primaryKey) takes no further object in \(key): the last one is at the end of "

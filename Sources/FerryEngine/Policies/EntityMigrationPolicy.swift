@@ -1,3 +1,5 @@
+package import FerryMapping
+
 /// The code behind an entity mapping, in place of an `NSEntityMigrationPolicy`.
 ///
 /// It has Core Data's hooks under Core Data's names; what it does not implement does what Core Data's own class does.
@@ -130,4 +132,22 @@ public struct DefaultMigrationPolicy: EntityMigrationPolicy {
 
     /// Does nothing.
     public func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
+}
+
+/// Makes one instance of a migration policy.
+public typealias PolicyFactory = @Sendable () -> any EntityMigrationPolicy
+
+/// The migration policies of a program, by the class names that mapping models use.
+package struct PolicyRegistry: Sendable {
+    private let factories: [String: PolicyFactory]
+    /// Their names, and what they offer to expressions.
+    package let known: KnownPolicies
+
+    package init(_ factories: [String: PolicyFactory] = [:]) {
+        self.factories = factories
+        known = KnownPolicies(factories.mapValues { Set($0().functions.keys) })
+    }
+
+    /// A new instance of a policy.
+    func make(_ name: String) -> (any EntityMigrationPolicy)? { factories[name]?() }
 }

@@ -1,3 +1,8 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
+internal import FerrySQLite
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -61,4 +66,151 @@ extension MigrationValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     public init(floatLiteral value: Double) { self = .double(value) }
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
     public init(nilLiteral: ()) { self = .null }
+}
+
+extension MigrationValue {
+    /// What a column holds, as a value of its attribute's type.
+    ///
+    /// What a column of the type should not hold comes as SQLite has it.
+    init(_ value: Value, of type: AttributeType) {
+        switch (type, value) {
+        case (.boolean, .integer(let integer)): self = .boolean(integer != 0)
+        case (.date, .real(let seconds)): self = .date(Date(timeIntervalSinceReferenceDate: seconds))
+        case (.date, .integer(let seconds)): self = .date(Date(timeIntervalSinceReferenceDate: Double(seconds)))
+        case (.double, .integer(let integer)), (.float, .integer(let integer)), (.decimal, .integer(let integer)):
+            self = .double(Double(integer))
+        case (.uuid, .blob(let bytes)) where bytes.count == 16: self = .uuid(UUID(bytes))
+        default: self.init(raw: value)
+        }
+    }
+
+    /// What a cell holds, as a value of its attribute's type.
+    init(_ row: PackedRow, _ cell: Int, of type: AttributeType) {
+        switch row.storageClass(cell) {
+        case .null: self = .null
+        case .text: self = .string(String(decoding: row.bytes(cell), as: UTF8.self))
+        case .integer, .real, .blob: self.init(row.value(cell), of: type)
+        }
+    }
+
+    /// What a column holds, by its storage class alone.
+    init(raw value: Value) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .double(real)
+        case .text(let text): self = .string(text)
+        case .blob(let bytes): self = .data(Data(bytes))
+        }
+    }
+
+    init(_ value: FunctionValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .double(real)
+        case .text(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
+        case .blob(let bytes): self = .data(Data(bytes))
+        }
+    }
+
+    /// The value as SQLite holds it, whatever the attribute.
+    var plain: Value {
+        switch self {
+        case .null: .null
+        case .boolean(let flag): .integer(flag ? 1 : 0)
+        case .integer(let integer): .integer(integer)
+        case .double(let real): real.isNaN ? .null : .real(real)
+        case .string(let text): .text(text)
+        case .date(let date): .real(date.timeIntervalSinceReferenceDate)
+        case .uuid(let uuid): .blob(uuid.bytes)
+        case .data(let data): .blob(Array(data))
+        }
+    }
+
+    /// The value as the column of an attribute holds it.
+    ///
+    /// - Throws: ``FerryError`` `.rowFailed` when the attribute's type cannot hold it; never says which value.
+    func stored(in attribute: Attribute) throws(FerryError) -> Value {
+        guard let stored = stored(as: attribute.type, isExternal: attribute.allowsExternalStorage) else {
+            throw refusal(by: attribute)
+        }
+        return stored
+    }
+
+    /// The value as the column of a type holds it, or nil where the type cannot hold it.
+    func stored(as type: AttributeType, isExternal: Bool) -> Value? {
+        let plain = plain
+        switch (type, plain) {
+        case (_, .null): return .null
+        case (.integer16, .integer(let integer)) where Int16(exactly: integer) != nil: return plain
+        case (.integer32, .integer(let integer)) where Int32(exactly: integer) != nil: return plain
+        case (.integer64, .integer), (.boolean, .integer(0)), (.boolean, .integer(1)): return plain
+        case (.double, .integer(let integer)), (.decimal, .integer(let integer)), (.date, .integer(let integer)),
+            (.float, .integer(let integer)):
+            return .real(Double(integer))
+        case (.float, .real(let real)): return .real(Double(Float(real)))
+        case (.double, .real), (.decimal, .real), (.date, .real): return plain
+        case (.string, .text), (.uri, .text): return plain
+        case (.uuid, .blob(let bytes)) where bytes.count == 16: return plain
+        case (.binary, .blob(let bytes)), (.transformable, .blob(let bytes)):
+            // Contents that stand in the row of an attribute with external storage begin with 01.
+            return isExternal ? .blob([1] + bytes) : plain
+        default: return nil
+        }
+    }
+
+    /// Why an attribute cannot hold the value; never says which value.
+    func refusal(by attribute: Attribute) -> FerryError {
+        FerryError(
+            .rowFailed,
+            "A migration policy gave \(attribute.name), which is \(attribute.type.sourceName), \(kind).",
+            remedy: "Give it a value of the attribute's type.", place: .init(property: attribute.name))
+    }
+
+    private var kind: String {
+        switch self {
+        case .null: "nil"
+        case .boolean: "a Boolean"
+        case .integer: "an integer that it cannot hold"
+        case .double: "a floating-point number"
+        case .string: "a string"
+        case .date: "a date"
+        case .uuid: "a UUID"
+        case .data: "binary data"
+        }
+    }
+}
+
+extension OwnedValue {
+    init(_ value: Value) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        case .text(let text): self = .text(Array(text.utf8))
+        case .blob(let bytes): self = .blob(bytes)
+        }
+    }
+}
+
+extension Value {
+    /// Owns what a computation yielded.
+    init(_ value: FunctionValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
+        case .blob(let bytes): self = .blob(Array(bytes))
+        }
+    }
+}
+
+extension UUID {
+    fileprivate init(_ bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    fileprivate var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 }

@@ -1,9 +1,10 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerrySQLite
 
 /// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
-final class PolicyExecutor: MappingExecutor {
+final class PolicyExecutor: CountingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
     private let current: CurrentSource
@@ -19,13 +20,13 @@ final class PolicyExecutor: MappingExecutor {
 
     var writesScratch: Bool { true }
 
-    func carry(_ range: KeyRanges.Range) throws -> ChunkOutcome {
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
         try carry(after: range.low) { try rows.begin(range) }
     }
 
-    var findsRanges: Bool { rows.findsRanges }
+    var counting: (any CountingExecutor)? { rows.countsRows ? self : nil }
 
-    func carry(after low: Int64, rows count: Int) throws -> (ChunkOutcome, KeyRanges.Range?) {
+    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
         let outcome = try carry(after: low) { try rows.begin(after: low, rows: count) }
         return (outcome, try rows.takenRange())
     }
@@ -63,5 +64,50 @@ final class PolicyExecutor: MappingExecutor {
             }
         }
         return outcome
+    }
+}
+
+/// One policy at work in one entity mapping.
+final class PolicyCalls: PolicyFunctions {
+    let policy: any EntityMigrationPolicy
+    let mapping: PolicyEntityMapping
+    let manager: MigrationManager
+    private let functions: [String: PolicyFunction]
+
+    init(_ policy: any EntityMigrationPolicy, _ mapping: PolicyEntityMapping, _ manager: MigrationManager) {
+        self.policy = policy
+        self.mapping = mapping
+        self.manager = manager
+        functions = policy.functions
+    }
+
+    /// Runs a hook and writes what it set; an error says whose it is.
+    func call(_ hook: () throws -> Void) throws {
+        do {
+            try hook()
+            try manager.flush()
+        } catch var error as FerryError {
+            if error.place.entityMapping == nil {
+                error.place.entityMapping = mapping.name
+                error.message = "Entity mapping \(mapping.name): \(error.message)"
+            }
+            throw error
+        } catch {
+            // Its words could hold what must not be in a message.
+            throw FerryError(
+                .rowFailed,
+                "The migration policy \(mapping.resolved.policy ?? "") of entity mapping \(mapping.name) failed.",
+                remedy: "The cause is the policy's own error; correct it and run the same migration to go on.",
+                place: .init(entityMapping: mapping.name, entity: mapping.sourceEntityName), cause: error)
+        }
+    }
+
+    func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue {
+        guard let function = functions[name] else {
+            throw FerryError(
+                .missingPolicy, "The migration policy \(mapping.resolved.policy ?? "") offers no function \(name).",
+                remedy: "Add it to the policy's functions.")
+        }
+        return OwnedValue(try function(arguments.map { MigrationValue($0) }).plain)
     }
 }

@@ -134,7 +134,7 @@ final class PolicyRun {
         defer { manager.links = [] }
         let associations = try manager.associations(of: calls.mapping)
         var page: [PolicyAssociations.Row] = []
-        let ranges = try KeyRanges(of: mapping, in: context)
+        let ranges = try ChunkRanges(of: mapping, in: context)
         try context.walk(
             ranges, unit: "relate:\(mapping.position)", phase: .relationships, subject: mapping.name,
             writesScratch: true, report: &report

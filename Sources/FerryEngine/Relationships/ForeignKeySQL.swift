@@ -15,17 +15,18 @@ struct ForeignKeySQL {
     func columns(
         of assignment: RelationshipAssignments.Assignment, _ contribution: RelationshipAssignments.Contribution,
         in scope: inout SourceScope
-    ) throws(FerryError) -> [(column: String, value: String)] {
+    ) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = assignment.storage else { return [] }
         let place = SourceKeys.Place(mapping: mapping.position, relationship: contribution.rule.name)
         if let copied = context.sourceKeys.copied[place] {
-            var columns = [(column: column, value: "s.\(copied)")]
+            let key = StoredValue(object: .init(alias: "s", entity: mapping.source), column: copied)
+            var columns = [(column: column, value: ColumnValue(key))]
             if let entityColumn, let only = contribution.rule.mappings.first {
                 let other = try context.mapping(named: only)
                 let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
-                columns.append((entityColumn, "CASE WHEN s.\(copied) IS NOT NULL THEN \(number) END"))
+                columns.append((entityColumn, ColumnValue("CASE WHEN \(key.sql) IS NOT NULL THEN \(number) END")))
             }
-            return columns + order(orderColumn, of: contribution, key: columns[0].value, in: &scope)
+            return columns + order(orderColumn, of: contribution, key: key.sql, in: &scope)
         }
         let target = try self.target(of: contribution.rule.from, in: &scope)
         var keys: [String] = []
@@ -41,25 +42,27 @@ struct ForeignKeySQL {
             numbers.append("WHEN \(condition) THEN \(number)")
         }
         guard !keys.isEmpty else { return [] }
-        var columns = [(column: column, value: "CASE \(keys.joined(separator: " ")) END")]
-        if let entityColumn { columns.append((entityColumn, "CASE \(numbers.joined(separator: " ")) END")) }
-        return columns + order(orderColumn, of: contribution, key: columns[0].value, in: &scope)
+        let key = "CASE \(keys.joined(separator: " ")) END"
+        var columns = [(column: column, value: ColumnValue(key))]
+        if let entityColumn {
+            columns.append((entityColumn, ColumnValue("CASE \(numbers.joined(separator: " ")) END")))
+        }
+        return columns + order(orderColumn, of: contribution, key: key, in: &scope)
     }
 
     /// The position among the inverse's objects, where it is passed on as it is.
     private func order(
         _ column: String?, of contribution: RelationshipAssignments.Contribution, key: String,
         in scope: inout SourceScope
-    ) -> [(column: String, value: String)] {
+    ) -> [(column: String, value: ColumnValue)] {
         guard let column, contribution.copiesOrder,
-            case .foreignKey(_, _, _, let sourceOrder?)? = context.source.storage(
-                of: contribution.rule.sourceRelationship ?? contribution.rule.name, in: mapping.source)
+            case .foreignKey(_, _, _, let sourceOrder?)? = contribution.origin?.storage
         else { return [] }
         var position = "s.\(sourceOrder)"
         if context.step.resolved.hasPolicies {
             position = OrderKeys.noted(position, parameters: &scope.parameters)
         }
-        return [(column, "CASE WHEN \(key) IS NOT NULL THEN \(position) END")]
+        return [(column, ColumnValue("CASE WHEN \(key) IS NOT NULL THEN \(position) END"))]
     }
 
     /// The object at the end of a to-one path.

@@ -161,9 +161,8 @@ struct LinkStatements {
         return expansion
     }
 
-    /// The numbers of an entity of the destination and of everything below it.
     private func numbers(ofFamily entity: String) -> String {
-        context.destination.model.family(of: entity).compactMap { context.destination.number(of: $0) }.sorted().sqlList
+        context.destination.numbers(ofFamily: entity).sqlList
     }
 
     // MARK: Forms

@@ -1,7 +1,8 @@
 internal import FerryBase
+internal import FerryPlan
 internal import FerrySQLite
 
-/// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
+/// The statements that number the objects of ordered relationships.
 enum OrderKeys {
     /// SQL of a position.
     ///
@@ -10,7 +11,19 @@ enum OrderKeys {
     ///   - parameters: Takes the numbers.
     /// - Returns: The SQL.
     static func sql(place: String, parameters: inout Parameters) -> String {
-        "\(parameters.add(.integer(1024))) + \(parameters.add(.integer(1024))) * \(place)"
+        OrderPosition.sql(place: place, step: parameters.add(.integer(OrderPosition.step)))
+    }
+
+    /// Gives the rows of groups their positions; see ``OrderPosition``.
+    static func number(
+        _ column: String, of table: String, key: String, group: String, by order: String, isForGaps: Bool = false
+    ) -> RowStatements.SQL {
+        var parameters = Parameters()
+        let step = parameters.add(.integer(OrderPosition.step))
+        return RowStatements.SQL(
+            text: OrderPosition.numbering(
+                column, of: table, in: "main.", key: key, group: group, by: order, isForGaps: isForGaps, step: step),
+            parameters: parameters)
     }
 
     // MARK: Beside policies
@@ -45,13 +58,13 @@ enum OrderKeys {
     static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {
-        let step = parameters.add(.integer(1024))
+        let step = parameters.add(.integer(OrderPosition.step))
         let first = parameters.add(beforeAll)
         let all = "OVER (PARTITION BY \(group))"
         let place = "row_number() OVER (PARTITION BY \(group) ORDER BY \(noted) IS NULL, \(noted), \(order))"
         let end = "row_number() OVER (PARTITION BY \(group) ORDER BY \(noted) IS NOT NULL, \(order))"
         return """
-            CASE WHEN max(\(shared) OR \(noted) IS \(first)) \(all) THEN \(step) + \(step) * \(place)
+            CASE WHEN max(\(shared) OR \(noted) IS \(first)) \(all) THEN \(OrderPosition.sql(place: place, step: step))
             ELSE ifnull(\(noted), ifnull(max(\(noted)) \(all), \(step)) + \(step) * \(end)) END
             """
     }

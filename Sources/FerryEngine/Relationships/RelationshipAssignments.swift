@@ -32,6 +32,8 @@ struct RelationshipAssignments {
         var isInline: Bool
         /// Whether that key is a new one which follows from the place of the source object (``CountedKeys``).
         var isCounted = false
+        /// What the rule passes on; nil where it makes links of its own.
+        var origin: SourceRelationship?
         /// Whether the positions that the source has are passed on.
         var copied: CopiedOrders
 
@@ -208,9 +210,7 @@ private struct Builder {
         for contribution in assignment.contributions {
             guard contribution.rule.isAutomatic, contribution.mapping.keepsPrimaryKey,
                 contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder),
-                let back = source.model.relationship(
-                    contribution.rule.sourceRelationship ?? contribution.rule.name, of: contribution.mapping.source)?
-                    .inverseName
+                let back = contribution.origin?.relationship.inverseName
             else { return nil }
             for target in contribution.rule.mappings {
                 guard let other = byName[target], other.keepsPrimaryKey else { return nil }
@@ -235,9 +235,11 @@ private struct Builder {
         else { return nil }
         let contributions = rules.map { mapping, rule in
             let isInline = isInline(mapping, rule, storage)
+            let origin = SourceRelationship(rule, of: mapping, in: source)
             return RelationshipAssignments.Contribution(
                 mapping: mapping, rule: rule, isInline: isInline,
-                isCounted: isInline && counting.suffice(rule, of: mapping), copied: copiedOrders(mapping, rule))
+                isCounted: isInline && counting.suffice(rule, of: mapping), origin: origin,
+                copied: copiedOrders(mapping, rule, origin))
         }
         return RelationshipAssignments.Assignment(
             declared: key, relationship: relationship, storage: storage, contributions: contributions)
@@ -293,17 +295,64 @@ private struct Builder {
     /// The positions that can be passed on as they are: the same objects with the same keys, or what policies make of
     /// them.
     private func copiedOrders(
-        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship
+        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, _ origin: SourceRelationship?
     ) -> RelationshipAssignments.CopiedOrders {
         guard mapping.mayKeepPrimaryKeys, rule.isAutomatic,
-            rule.mappings.allSatisfy({ byName[$0]?.mayKeepPrimaryKeys ?? false }),
-            let storage = source.storage(of: rule.sourceRelationship ?? rule.name, in: mapping.source)
+            rule.mappings.allSatisfy({ byName[$0]?.mayKeepPrimaryKeys ?? false }), let origin
         else { return .init() }
-        return switch storage {
+        return switch origin.storage {
         case .foreignKey(_, _, _, let order): .init(own: order != nil)
         case .inverseForeignKey(_, _, _, let order): .init(related: order != nil)
         case .join(_, _, _, let otherOrder, let ownOrder): .init(related: otherOrder != nil, own: ownOrder != nil)
         case .inverseless: .init()
+        }
+    }
+}
+
+/// Rules for one side of a relationship, told from the other side.
+///
+/// Where two entity mappings make one object each of the same source object and relate these two, it is the same whose
+/// rule says so. Then each side can write its own key with its own row.
+struct OtherSide {
+    let destination: StoreLayout
+    let mappings: [String: ResolvedEntityMapping]
+
+    /// The rules of the other side.
+    ///
+    /// - Parameter assignment: The rules that fill a relationship, all of them.
+    /// - Returns: Its inverse and what fills that; nil where objects of one side may be related to several of the other.
+    func rules(
+        of assignment: RelationshipAssignments.Assignment
+    ) -> (key: PropertyKey, rules: [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)])? {
+        guard isReached(assignment), let name = assignment.relationship.inverseName,
+            let entity = destination.model.declaringEntity(of: name, in: assignment.relationship.destinationEntity),
+            PropertyKey(entity, name) != assignment.declared
+        else { return nil }
+        var rules: [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)] = []
+        for contribution in assignment.contributions {
+            let (mapping, rule) = (contribution.mapping, contribution.rule)
+            guard rule.isOfSameObject, rule.mappings.count == 1, let other = mappings[rule.mappings[0]],
+                mapping.isOneToOne, other.isOneToOne, other.source == mapping.source,
+                !rules.contains(where: { $0.mapping.position == other.position })
+            else { return nil }
+            let back = ResolvedRelationship(name: name, mappings: [mapping.name], from: rule.from, isAutomatic: false)
+            rules.append((other, back))
+        }
+        return (PropertyKey(entity, name), rules)
+    }
+
+    /// Whether the other side has a key to write: a one-to-one, or a to-many without an order, whose one object would
+    /// need a position.
+    private func isReached(_ assignment: RelationshipAssignments.Assignment) -> Bool {
+        switch assignment.storage {
+        case .foreignKey(let table, let column, _, _):
+            guard let inverse = assignment.relationship.inverseName,
+                case .foreignKey(let otherTable, let otherColumn, _, _)? = destination.storage(
+                    of: inverse, in: assignment.relationship.destinationEntity)
+            else { return false }
+            return otherTable != table || otherColumn != column
+        case .inverseForeignKey(_, _, _, let orderColumn): return orderColumn == nil
+        case .join, .inverseless: return false
         }
     }
 }

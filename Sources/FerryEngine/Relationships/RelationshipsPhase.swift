@@ -63,13 +63,12 @@ struct RelationshipsPhase {
 
     /// Fills a join table by one statement, which sorts its rows once.
     private func linkAtOnce(_ assignment: RelationshipAssignments.Assignment) throws {
-        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        let name = assignment.declared.title
         for contribution in assignment.contributions {
             let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
             try context.once("join:\(name)", phase: .relationships, subject: name) {
                 guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
-                try statement.bind(.integer(KeyRanges.beginning), named: ":low")
-                try statement.bind(.integer(.max), named: ":high")
+                try statement.bind(KeyRange.all)
                 try statement.run()
             }
         }
@@ -79,7 +78,7 @@ struct RelationshipsPhase {
     private func settlePositions() throws {
         for (key, storage) in context.destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             guard case .foreignKey(let table, let column, _, let orderColumn?) = storage else { continue }
-            let name = "\(key.entity).\(key.property)"
+            let name = key.title
             let sql = OrderKeys.settle(orderColumn, of: table, among: column)
             try context.once("positions:\(name)", phase: .relationships, subject: name) {
                 try sql.prepare(on: context.connection).run()
@@ -91,17 +90,16 @@ struct RelationshipsPhase {
         _ assignment: RelationshipAssignments.Assignment, _ contribution: RelationshipAssignments.Contribution,
         report: inout StepReport
     ) throws {
-        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        let name = assignment.declared.title
         let unit = "links:\(name):\(contribution.mapping.position)"
         let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
         guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
         else { return }
         try context.walk(
-            KeyRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
+            ChunkRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships, subject: name,
             writesScratch: isGathered(assignment), report: &report
         ) { range, _ in
-            try statement.bind(.integer(range.low), named: ":low")
-            try statement.bind(.integer(range.high), named: ":high")
+            try statement.bind(range)
             try statement.run()
         }
     }
@@ -109,7 +107,7 @@ struct RelationshipsPhase {
     private func settle(
         _ assignment: RelationshipAssignments.Assignment, _ policies: PolicyEvidence
     ) throws {
-        let name = "\(assignment.declared.entity).\(assignment.declared.property)"
+        let name = assignment.declared.title
         let statements = try SettlingStatements(context: context, assignment: assignment, policies: policies)
             .statements()
         for (index, sql) in statements.enumerated() {

@@ -45,15 +45,7 @@ struct SettlingStatements {
 
     /// Numbers the rows that share a value, in the order of their keys.
     private func positions(table: String, column: String, among group: String) -> RowStatements.SQL {
-        var parameters = Parameters()
-        let position = OrderKeys.sql(place: "p.place", parameters: &parameters)
-        return RowStatements.SQL(
-            text: """
-                UPDATE main.\(table) SET \(column) = \(position) FROM (
-                    SELECT Z_PK AS k, row_number() OVER (PARTITION BY \(group) ORDER BY Z_PK) AS place
-                    FROM main.\(table) WHERE \(group) IS NOT NULL) AS p
-                WHERE \(table).Z_PK = p.k
-                """, parameters: parameters)
+        OrderKeys.number(column, of: table, key: "Z_PK", group: group, by: "Z_PK")
     }
 
     /// Both sides of a one-to-one hold a key: the side that was filled decides, and an object that was not chosen lets go.
@@ -80,5 +72,137 @@ struct SettlingStatements {
                         (SELECT o.\(otherColumn) FROM main.\(otherTable) AS o WHERE o.Z_PK = \(table).\(column))
                     """, parameters: Parameters()),
         ]
+    }
+}
+
+/// Gives every object its position in an ordered relationship where the source lacks some.
+///
+/// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs.
+struct MissingPositions {
+    let context: StepContext
+    let assignment: RelationshipAssignments.Assignment
+
+    /// One statement for each column of positions that is taken over with gaps.
+    func statements() -> [RowStatements.SQL] {
+        let isDamaged = assignment.contributions.contains { contribution in
+            guard contribution.copiesOrder, let origin = contribution.origin else { return false }
+            return context.sourceKeys.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
+        }
+        guard isDamaged else { return [] }
+        switch assignment.storage {
+        case .foreignKey(let table, let column, _, let order?),
+            .inverseForeignKey(let table, let column, _, let order?):
+            return [number(order, of: table, key: "Z_PK", group: column, then: "Z_PK")]
+        case .join(let table, let own, let other, let otherOrder, let ownOrder):
+            let orders = [(otherOrder, own, other), (ownOrder, other, own)]
+            return orders.compactMap { order, group, member in
+                order.map { number($0, of: table, key: "rowid", group: group, then: member) }
+            }
+        case .foreignKey, .inverseForeignKey, .inverseless: return []
+        }
+    }
+
+    private func number(
+        _ column: String, of table: String, key: String, group: String, then last: String
+    ) -> RowStatements.SQL {
+        OrderKeys.number(column, of: table, key: key, group: group, by: "\(column), \(last)", isForGaps: true)
+    }
+}
+
+/// Heals one-to-one relationships whose two sides do not agree in the source.
+///
+/// Both sides hold a key, and one of them decides. Of several objects that claim one, the one with which both sides agree
+/// keeps it; and a key of the other side still counts where neither of its two objects is related otherwise.
+struct OneSidedInverses {
+    let context: StepContext
+    let assignment: RelationshipAssignments.Assignment
+    /// What policies did so far.
+    let policies: PolicyEvidence
+
+    /// The other side of the relationship in the source, as far as an entity mapping takes it over as it is.
+    private struct Side {
+        var mapping: ResolvedEntityMapping
+        var others: [String]
+        var table: String
+        var column: String
+    }
+
+    /// Whether a mapping's objects have the keys of their sources, and no policy related them otherwise.
+    private func keepsPrimaryKeys(_ mapping: ResolvedEntityMapping) -> Bool {
+        mapping.keepsPrimaryKey || policies.implied.contains(mapping.position)
+    }
+
+    private var sides: [Side] {
+        // What a policy set is not to be healed.
+        guard !policies.isTouched(assignment.declared.property, of: assignment.declared.entity) else { return [] }
+        return assignment.contributions.compactMap { contribution in
+            guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
+                keepsPrimaryKeys(contribution.mapping),
+                context.sourceKeys.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
+                let inverse = relationship.inverseName,
+                case .foreignKey(let table, let column, _, _)? = context.source.storage(
+                    of: inverse, in: relationship.destinationEntity)
+            else { return nil }
+            return Side(
+                mapping: contribution.mapping, others: contribution.rule.mappings, table: table, column: column)
+        }
+    }
+
+    /// Objects that claim one on which two others agree let go; to be run before the other side is set.
+    func agreed() -> [RowStatements.SQL] {
+        guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
+        let letGo = [column, entityColumn].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
+        var done: Set<String> = []
+        return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
+            RowStatements.SQL(
+                text: """
+                    UPDATE main.\(table) SET \(letGo) WHERE \(column) IS NOT NULL AND EXISTS (
+                        SELECT 1 FROM source.\(side.table) AS o
+                        WHERE o.Z_PK = \(table).\(column) AND o.\(side.column) <> \(table).Z_PK AND o.Z_PK = (
+                            SELECT x.\(column) FROM main.\(table) AS x WHERE x.Z_PK = o.\(side.column)))
+                    """, parameters: Parameters())
+        }
+    }
+
+    /// What only the other side says; the side that decides is set first.
+    func others() throws(FerryError) -> [RowStatements.SQL] {
+        guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
+        var statements: [RowStatements.SQL] = []
+        for side in sides {
+            let number = try context.destinationNumber(of: side.mapping)
+            for name in side.others {
+                let other = try context.mapping(named: name)
+                guard keepsPrimaryKeys(other) else { continue }
+                statements.append(
+                    take(
+                        from: (side.table, side.column, try context.sourceNumber(of: other)),
+                        into: (table, column, entityColumn), of: number,
+                        related: (try context.destinationTable(of: other), try context.destinationNumber(of: other))))
+            }
+        }
+        return statements
+    }
+
+    private func take(
+        from source: (table: String, column: String, number: Int64),
+        into destination: (table: String, column: String, entityColumn: String?), of number: Int64,
+        related: (table: String, number: Int64)
+    ) -> RowStatements.SQL {
+        var parameters = Parameters()
+        let relatedNumber = parameters.add(.integer(related.number))
+        let entity = destination.entityColumn.map { ", \($0) = \(relatedNumber)" } ?? ""
+        let column = destination.column
+        return RowStatements.SQL(
+            text: """
+                UPDATE main.\(destination.table) SET \(column) = p.k\(entity) FROM (
+                    SELECT o.\(source.column) AS target, min(o.Z_PK) AS k FROM source.\(source.table) AS o
+                    JOIN main.\(related.table) AS r ON r.Z_PK = o.Z_PK AND r.Z_ENT = \(relatedNumber)
+                    WHERE o.\(source.column) IS NOT NULL AND o.Z_ENT = \(parameters.add(.integer(source.number)))
+                        AND o.Z_PK NOT IN (
+                            SELECT \(column) FROM main.\(destination.table) WHERE \(column) IS NOT NULL)
+                    GROUP BY o.\(source.column)) AS p
+                WHERE \(destination.table).Z_PK = p.target AND \(destination.table).\(column) IS NULL
+                    AND \(destination.table).Z_ENT = \(parameters.add(.integer(number)))
+                """, parameters: parameters)
     }
 }

@@ -13,13 +13,44 @@ struct ExpressionSQL {
     /// The value of a destination attribute, or nil when it has neither an expression nor a default.
     func attribute(
         _ attribute: Attribute, from rule: ResolvedAttribute?, in scope: inout SourceScope
-    ) throws(FerryError) -> String? {
+    ) throws(FerryError) -> ColumnValue? {
         guard let expression = rule?.expression else {
-            return Self.defaultValue(of: attribute, by: rule).map { scope.parameters.add($0) }
+            return Self.defaultValue(of: attribute, by: rule).map { ColumnValue(scope.parameters.add($0)) }
         }
         return try translate(in: &scope) { translator throws(FerryError) in
-            try translator.value(expression, for: attribute)
+            let computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)
+            var value = ColumnValue(try translator.sql(computation))
+            value.stored = try translator.resolver.stored(computation)
+            return value
         }
+    }
+
+    /// The attributes that the mapping sets, with their columns in the new store.
+    func attributes() throws(FerryError) -> [(rule: ResolvedAttribute, attribute: Attribute, column: String)] {
+        var found: [(rule: ResolvedAttribute, attribute: Attribute, column: String)] = []
+        for rule in mapping.attributes {
+            guard let attribute = context.destination.model.attribute(rule.name, of: mapping.destination),
+                let column = context.destination.column(of: rule.name, in: mapping.destination)
+            else {
+                throw FerryError(
+                    .internalError, "The new store has no column for \(mapping.destination).\(rule.name).")
+            }
+            found.append((rule, attribute, column.name))
+        }
+        return found
+    }
+
+    /// The values by which the mapping finds an object, in the order of `unique`.
+    func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
+        var values: [String] = []
+        for name in mapping.unique {
+            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
+                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
+            }
+            let rule = mapping.attributes.first { $0.name == name }
+            values.append(try self.attribute(attribute, from: rule, in: &scope)?.sql ?? "NULL")
+        }
+        return values
     }
 
     /// The default of an attribute as its column stores it.
@@ -114,15 +145,38 @@ struct StatementResolver: PathResolver {
             if let column = try elementMember([]) { return column }
             return "ferry_json_get(\(try elementText()))"
         }
+        if let stored = try stored(path) { return stored.sql }
+        return try object(atEndOf: path).key
+    }
+
+    private mutating func object(atEndOf path: ResolvedPath) throws(FerryError) -> SourceScope.Object {
         guard let start = scope.object(startOf: path, variable: variable) else {
             throw FerryError(.internalError, "The statement has no object for the start of a path.")
         }
-        let object = try scope.follow(path.hops.map(\.relationship.name), from: start)
-        switch path.end {
-        case .object: return object.key
-        case .attribute(_, let names):
-            return try scope.column(names.joined(separator: "."), of: object)
-        case .json: preconditionFailure("handled above")
+        return try scope.follow(path.hops.map(\.relationship.name), from: start)
+    }
+
+    /// The attribute at the end of a path; nil for objects and elements of JSON.
+    private mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
+        guard case .attribute(_, let names) = path.end else { return nil }
+        return try scope.attribute(names.joined(separator: "."), of: object(atEndOf: path))
+    }
+
+    /// The stored value that a computation passes on wherever that is a BLOB.
+    mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
+        switch computation {
+        case .column(let path): return try stored(path)
+        case .ifNull(let value, _): return try stored(value)
+        case .call(let name, let arguments) where arguments.count == 1:
+            let marks: [String: StoredValue.StorageMark] = [
+                ScalarFunction.toExternalName: .added, ScalarFunction.fromExternalName: .removed,
+            ]
+            guard let mark = marks[name], var value = try stored(arguments[0]), value.mark == .asStored else {
+                return nil
+            }
+            value.mark = mark
+            return value
+        default: return nil
         }
     }
 
@@ -167,4 +221,31 @@ extension Value {
         case .blob(let bytes): self = .blob(bytes)
         }
     }
+}
+
+/// The value of a destination column in a statement, with what the statement's author knows of it.
+struct ColumnValue {
+    var sql: String
+    /// The stored value that it passes on, which may be of any size; nil where it is computed or a constant.
+    var stored: StoredValue?
+
+    /// A value that is computed.
+    init(_ sql: String) { self.sql = sql }
+
+    /// A value that is passed on as it is.
+    init(_ stored: StoredValue) { (sql, self.stored) = (stored.sql, stored) }
+}
+
+/// A value of the source that is passed on, so that it can be copied in pieces.
+struct StoredValue {
+    /// The byte before the contents of a value that may be kept in a file.
+    enum StorageMark { case asStored, added, removed }
+
+    var object: SourceScope.Object
+    /// Not quoted.
+    var column: String
+    var mark = StorageMark.asStored
+
+    /// The value as it is stored.
+    var sql: String { "\(object.alias).\(column)" }
 }

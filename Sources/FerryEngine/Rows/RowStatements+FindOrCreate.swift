@@ -17,14 +17,7 @@ extension RowStatements {
     func find(by function: String, associates: Bool) throws(FerryError) -> SQL {
         // Without other indexes the rows come by their keys, and nothing has to be sorted after the function was called.
         var scope = try scope(notIndexed: true)
-        var values: [String] = []
-        for name in mapping.unique {
-            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
-                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
-            }
-            let rule = mapping.attributes.first { $0.name == name }
-            values.append(try expressions.attribute(attribute, from: rule, in: &scope) ?? "NULL")
-        }
+        let values = try expressions.uniqueValues(in: &scope)
         let place = ["s.Z_PK", elementNumber(in: scope), scope.elementKey ?? "NULL"]
         // The elements of a JSON array come in their order by themselves: the outer loop is over keys, and the inner one
         // has no other way to go. Related objects have to be sorted before the function sees them.
@@ -51,7 +44,7 @@ extension RowStatements {
         if associates {
             let columns = isInOrder ? place : Array(names.prefix(3))
             text = """
-                \(rows.with)INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
+                \(rows.with)\(ScratchDatabase.insertion(intoAssociationOf: mapping))
                 SELECT \(columns.joined(separator: ", ")), \(call) FROM \(rows.from)
                 """
         } else {
@@ -123,9 +116,72 @@ extension RowStatements {
         // SQLite keeps its functions until the connection closes, so all of a step's mappings share; a quarter is for
         // the filters.
         let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
-        let known = KnownObjects(bytes: Self.lookupBytes(context.options.memory, finders: finders))
+        let known = ObjectHashTable(bytes: Self.lookupBytes(context.options.memory, finders: finders))
         return try ObjectLookup(
             source, key: ScratchDatabase.key(ofLookup: source.name, on: context.connection), id: lookupNumber(use),
             known: known, on: context.connection)
     }
+}
+
+/// The objects that are found by the values of `unique`, one after another.
+final class UniqueObjects {
+    private let lookup: ObjectLookup
+    private let search: Statement
+    /// What is bound from each row; all else stays bound.
+    private let cells: [CellBinding]
+
+    /// - Parameters:
+    ///   - sql: The mapping's statements.
+    ///   - values: Where packed rows have the values; nil where ``find(in:at:)`` is asked.
+    ///   - use: What tells several lookups of one mapping apart.
+    ///   - connection: The step's connection.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    init(
+        _ sql: RowStatements, _ values: [RowValue]?, use: RowStatements.LookupUse, on connection: Connection
+    ) throws {
+        let lookup = try sql.lookup(use)
+        self.lookup = lookup
+        let count = sql.mapping.unique.count
+        let function = "ferry_seek_\(sql.lookupNumber(use))"
+        try connection.register(function, arguments: count, deterministic: false) { [weak lookup] arguments, result in
+            if let key = try lookup?.find(arguments, from: 0) { result.set(key) }
+        }
+        search = try connection.prepare(
+            "SELECT \(function)(\((1...count).map { "?\($0)" }.joined(separator: ", ")))")
+        search.isSilent = true
+        var cells: [CellBinding] = []
+        for (index, value) in (values ?? []).enumerated() {
+            switch value {
+            case .column(let cell): cells.append(CellBinding(cell: cell, parameter: index + 1))
+            case .constant(let value): try search.bind(value, at: index + 1)
+            case .evaluated: preconditionFailure("the reader evaluates")
+            }
+        }
+        self.cells = cells
+    }
+
+    /// Makes sure that all objects are known; to be called first in each unit.
+    func begin(after last: Int64) throws { try lookup.begin(after: last) }
+
+    /// The object that has the values of a row, if there is one.
+    func find(_ row: PackedRow) throws -> Int64? {
+        try search.bind(cells, of: row)
+        return try found()
+    }
+
+    /// The object that has the values in some columns of a statement's current row, if there is one.
+    func find(in statement: Statement, at columns: Range<Int>) throws -> Int64? {
+        for (index, column) in columns.enumerated() {
+            try search.bind(column: column, of: statement, at: index + 1)
+        }
+        return try found()
+    }
+
+    private func found() throws -> Int64? {
+        defer { search.reset() }
+        return try search.step() && !search.isNull(0) ? search.integer(0) : nil
+    }
+
+    /// Makes a new object known by the values that were looked for last.
+    func add(_ destination: Int64) throws { try lookup.add(destination) }
 }

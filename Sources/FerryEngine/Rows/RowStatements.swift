@@ -92,17 +92,11 @@ struct RowStatements {
     // MARK: What is written
 
     /// The destination columns that the mapping sets, with the SQL of their values.
-    func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: String)] {
-        let entity = mapping.destination
-        var columns: [(column: String, value: String)] = []
-        for rule in mapping.attributes {
-            guard let attribute = context.destination.model.attribute(rule.name, of: entity),
-                let column = context.destination.column(of: rule.name, in: entity)
-            else {
-                throw FerryError(.internalError, "The new store has no column for \(entity).\(rule.name).")
-            }
+    func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
+        var columns: [(column: String, value: ColumnValue)] = []
+        for (rule, attribute, column) in try expressions.attributes() {
             if let value = try expressions.attribute(attribute, from: rule, in: &scope) {
-                columns.append((column.name, value))
+                columns.append((column, value))
             }
         }
         for (assignment, contribution) in context.assignments.inline(of: mapping) {
@@ -126,7 +120,7 @@ struct RowStatements {
         let columns = try columns(in: &scope)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.column)
-        let values = [key, number, version] + columns.map(\.value)
+        let values = [key, number, version] + columns.map(\.value.sql)
         return """
             INSERT INTO main.\(try context.destinationTable(of: mapping)) (\(names.joined(separator: ", ")))
             SELECT \(values.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
@@ -152,7 +146,7 @@ struct RowStatements {
         let element = elementNumber(in: scope)
         return SQL(
             text: """
-                INSERT INTO \(ScratchDatabase.association(of: mapping)) (source, element, object, destination)
+                \(ScratchDatabase.insertion(intoAssociationOf: mapping))
                 SELECT s.Z_PK, \(element), \(scope.elementKey ?? "NULL"), \(newKey(in: scope))
                 FROM \(scope.from)\(scope.where)
                 """, parameters: scope.parameters)
@@ -181,5 +175,37 @@ struct RowStatements {
             return ":last + row_number() OVER (ORDER BY \(scope.order))"
         }
         return KeyCounter.call(mapping, by: mapping, at: .init(alias: "s", entity: mapping.source))
+    }
+}
+
+/// The values that a statement's SQL is bound to: no value is ever written into the SQL text.
+struct Parameters {
+    private(set) var values: [(name: String, value: Value)] = []
+    /// Places of values with a name of their own, which no equal value shares.
+    private var named: Set<Int> = []
+
+    /// Adds a value and returns the parameter that stands for it.
+    mutating func add(_ value: Value) -> String {
+        if let known = values.indices.first(where: { values[$0].value == value && !named.contains($0) }) {
+            return values[known].name
+        }
+        let name = ":v\(values.count)"
+        values.append((name, value))
+        return name
+    }
+
+    /// Gives a parameter of its own name a value, instead of any that it had.
+    mutating func set(_ name: String, _ value: Value) {
+        if let known = values.firstIndex(where: { $0.name == name }) {
+            values[known].value = value
+        } else {
+            named.insert(values.count)
+            values.append((name, value))
+        }
+    }
+
+    /// Binds all values; they stay bound through every run of the statement.
+    func bind(to statement: Statement) throws(DatabaseError) {
+        for (name, value) in values { try statement.bind(value, named: name) }
     }
 }

@@ -11,7 +11,7 @@ internal import FerrySQLite
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
-    private let aside: RowThread?
+    private let aside: ReadAheadThread?
     /// Whether the thread may go on past the end of a range: it needs no sorting, and a key is one row.
     private let runsAhead: Bool
 
@@ -39,9 +39,9 @@ final class RowStream {
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
         self.context = context
-        aside = try RowThread(plan, in: context)
+        aside = try ReadAheadThread(plan, in: context)
         runsAhead = plan.isOneRowPerKey && aside?.needsSorting == false
-        here = PackedRows(cells: plan.cellCount, capacity: aside == nil ? RowThread.bufferBytes : 0)
+        here = PackedRows(cells: plan.cellCount, capacity: aside == nil ? ReadAheadThread.bufferBytes : 0)
         if aside == nil { reader = try RowReader(plan, on: context.connection) }
     }
 
@@ -53,7 +53,7 @@ final class RowStream {
     }
 
     /// Begins with the rows of a range.
-    func begin(_ range: KeyRanges.Range) throws {
+    func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
         (count, left) = (.max, .max)
         guard let aside else { return try reader?.start(low: low, high: high) ?? () }
@@ -62,8 +62,8 @@ final class RowStream {
         try read(aside, isBounded: !runsAhead)
     }
 
-    /// Whether it can tell by itself where a range ends.
-    var findsRanges: Bool { runsAhead }
+    /// Whether it can be asked for a number of rows, and tells where they end.
+    var countsRows: Bool { runsAhead }
 
     /// Begins with the rows after a key, up to a number of them.
     func begin(after key: Int64, rows: Int) throws {
@@ -75,9 +75,9 @@ final class RowStream {
     }
 
     /// The range of the rows that were handed out since ``begin(after:rows:)``; nil when there was none.
-    func takenRange() throws -> KeyRanges.Range? {
+    func takenRange() throws -> KeyRange? {
         guard left < count else { return nil }
-        return KeyRanges.Range(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
+        return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
 
     /// Whether there are rows behind the number that was asked for.
@@ -120,7 +120,7 @@ final class RowStream {
     }
 
     /// Takes the next rows from the thread; false at the end of the range.
-    private func receive(from aside: RowThread) throws -> Bool {
+    private func receive(from aside: ReadAheadThread) throws -> Bool {
         giveBack(aside)
         guard isReading else {
             position = high
@@ -145,7 +145,7 @@ final class RowStream {
     /// Ends a range, also one that was given up.
     func end() { reader?.select.reset() }
 
-    private func read(_ aside: RowThread, after key: Int64? = nil, isBounded: Bool) throws {
+    private func read(_ aside: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
         giveBack(aside)
         if isReading { aside.abandon() }
         self.isBounded = isBounded
@@ -154,7 +154,7 @@ final class RowStream {
         try aside.read(low: position, high: isBounded ? high : .max)
     }
 
-    private func giveBack(_ aside: RowThread) {
+    private func giveBack(_ aside: ReadAheadThread) {
         guard batch != nil else { return }
         (batch, unread) = (nil, PackedRowSequence())
         aside.giveBack()

@@ -182,11 +182,6 @@ struct SourceScope {
         }
     }
 
-    /// The entity that an alias of the statement stands for.
-    func entity(ofAlias alias: String) -> String? {
-        (Array(objects.values) + Array(joined.values)).first { $0.alias == alias }?.entity
-    }
-
     func table(of entity: String) throws(FerryError) -> String {
         guard let table = layout.table(of: entity) else {
             throw FerryError(.internalError, "The source store has no table for entity \(entity).")
@@ -267,14 +262,14 @@ struct SourceScope {
         return expansion
     }
 
-    /// The column of an attribute of an object; elements of composites are named with their composite before a dot.
-    func column(_ attribute: String, of object: Object) throws(FerryError) -> String {
+    /// The value of an attribute of an object; elements of composites are named with their composite before a dot.
+    func attribute(_ attribute: String, of object: Object) throws(FerryError) -> StoredValue {
         guard let column = layout.column(of: attribute, in: object.entity) else {
             throw FerryError(
                 .badExpression, "\(object.entity) has no stored attribute \(attribute).",
                 remedy: "Name an attribute of the source model that is not transient.")
         }
-        return "\(object.alias).\(column.name)"
+        return StoredValue(object: object, column: column.name)
     }
 }
 
@@ -299,5 +294,40 @@ struct JSONElementTable {
             members.append(keys)
         }
         return members.firstIndex(of: keys).map { "+\(alias).\(JSONElements.memberColumns[$0])" }
+    }
+}
+
+/// The relationships that an iteration follows from `$source`, the last of which gives the elements.
+enum IterationPath {
+    static func relationships(of elements: Expression) -> [String]? {
+        guard case .keyPath(let base, let steps) = elements else { return nil }
+        switch base {
+        case .variable("source"), .evaluatedObject: break
+        default: return nil
+        }
+        var names: [String] = []
+        for case .key(let name) in steps { names.append(name) }
+        return names.count == steps.count ? names : nil
+    }
+
+    /// The entity of the elements, or nil when the mapping iterates over nothing or over JSON.
+    static func entity(of mapping: ResolvedEntityMapping, in model: ManagedObjectModel) -> String? {
+        guard let iteration = mapping.iteration else { return nil }
+        guard let names = relationships(of: iteration.elements) else {
+            let checker = ExpressionChecker(scope: ExpressionScope(model: model, entity: mapping.source))
+            do {
+                guard case .object(let entity) = try checker.checkElements(iteration.elements) else { return nil }
+                return entity
+            } catch {
+                // The mapping's check refused it, with its place.
+                return nil
+            }
+        }
+        var entity = mapping.source
+        for name in names {
+            guard let relationship = model.relationship(name, of: entity) else { return nil }
+            entity = relationship.destinationEntity
+        }
+        return entity
     }
 }

@@ -13,10 +13,10 @@ package final class ObjectLookup {
 
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
-    private let known: KnownObjects
-    private let saved: SavedObjects
+    private let known: ObjectHashTable
+    private let saved: ObjectHashesOnDisk
     private let learn: Statement
-    private let link = Link()
+    private let owner = Owner()
     /// Made at once, so that the memory does not depend on how many objects come.
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
@@ -27,7 +27,7 @@ package final class ObjectLookup {
     /// How many objects are not saved.
     private var unsaved = 0
     /// Of the values that were looked for last.
-    private var hash = KnownObjects.Hash((0, 0))
+    private var hash = ObjectHashTable.Hash((0, 0))
 
     /// Where a lookup takes its objects from.
     package struct Source {
@@ -55,7 +55,7 @@ package final class ObjectLookup {
     ///   - connection: With the tables that ``ScratchDatabase`` makes for the lookup.
     /// - Throws: ``DatabaseError``.
     package init(
-        _ source: Source, key: KeyedHash.Key, id: Int, known: KnownObjects, on connection: Connection
+        _ source: Source, key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
         self.key = key
         self.known = known
@@ -63,15 +63,15 @@ package final class ObjectLookup {
         // The functions live as long as the connection; the memory behind them only as long as this lookup.
         let unsaved = "ferry_unsaved_\(id)"
         try connection.register(table: unsaved, columns: ["first", "second", "destination"], argumentCount: 0) {
-            [link] in
-            UnsavedObjects(link)
+            [owner] in
+            HashesToSave(owner)
         }
         let learned = "ferry_learn_\(id)"
         try connection.register(learned, arguments: source.columns.count + 1, deterministic: false) {
-            [link] arguments, _ in
-            try link.lookup?.learn(arguments)
+            [owner] arguments, _ in
+            try owner.lookup?.learn(arguments)
         }
-        saved = try SavedObjects(
+        saved = try ObjectHashesOnDisk(
             source.name, rows: "SELECT first, second, destination FROM \(unsaved)", batch: known.capacity / 2,
             on: connection)
         // No other index than the keys': an object is found by its lowest key.
@@ -81,13 +81,13 @@ package final class ObjectLookup {
             FROM \(source.table) NOT INDEXED WHERE Z_PK > :last AND Z_ENT = :number
             """)
         try learn.bind(.integer(source.number), named: ":number")
-        link.lookup = self
+        owner.lookup = self
     }
 
     /// What the functions of a connection know of a lookup that may be gone.
-    private final class Link { unowned(unsafe) var lookup: ObjectLookup? }
+    private final class Owner { unowned(unsafe) var lookup: ObjectLookup? }
 
-    deinit { link.lookup = nil }
+    deinit { owner.lookup = nil }
 
     /// Makes sure that all objects are known; to be called first in each unit.
     ///
@@ -124,7 +124,7 @@ package final class ObjectLookup {
     }
 
     /// The object with a hash, if there is one.
-    private func find(_ wanted: KnownObjects.Hash) throws -> Int64? {
+    private func find(_ wanted: ObjectHashTable.Hash) throws -> Int64? {
         hash = wanted
         if let key = known.key(of: hash) { return key }
         guard saved.last != nil, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
@@ -203,28 +203,28 @@ package final class ObjectLookup {
         known.makeRoom(keepingAbove: highest)
     }
 
-    private func pass(_ hash: KnownObjects.Hash) {
+    private func pass(_ hash: ObjectHashTable.Hash) {
         let bit = hash.second >> (64 - Self.filterBits)
         filter[Int(bit >> 6)] |= 1 << (bit & 63)
     }
 
-    private func isPassed(_ hash: KnownObjects.Hash) -> Bool {
+    private func isPassed(_ hash: ObjectHashTable.Hash) -> Bool {
         let bit = hash.second >> (64 - Self.filterBits)
         return filter[Int(bit >> 6)] & 1 << (bit & 63) != 0
     }
 
     /// Gives what is not saved yet, in the order of the hashes.
-    private final class UnsavedObjects: TableCursor {
-        private let link: Link
+    private final class HashesToSave: TableCursor {
+        private let owner: Owner
         private var place = 0
-        private var object: (hash: KnownObjects.Hash, key: Int64)?
+        private var object: (hash: ObjectHashTable.Hash, key: Int64)?
 
-        init(_ link: Link) { self.link = link }
+        init(_ owner: Owner) { self.owner = owner }
 
         func start(_ arguments: borrowing FunctionArguments) { place = 0 }
 
         func next() -> Bool {
-            guard let lookup = link.lookup else { return false }
+            guard let lookup = owner.lookup else { return false }
             object = lookup.known.next(from: &place, above: lookup.saved.last ?? .min)
             return object != nil
         }
@@ -232,8 +232,8 @@ package final class ObjectLookup {
         func column(_ index: Int, _ result: inout FerrySQLite.FunctionResult) {
             guard let object else { return }
             switch index {
-            case 0: result.set(SavedObjects.integer(object.hash.first))
-            case 1: result.set(SavedObjects.integer(object.hash.second))
+            case 0: result.set(ObjectHashesOnDisk.integer(object.hash.first))
+            case 1: result.set(ObjectHashesOnDisk.integer(object.hash.second))
             default: result.set(object.key)
             }
         }
@@ -242,7 +242,7 @@ package final class ObjectLookup {
     // MARK: Hashes
 
     /// Equal for values that are the same to SQLite (`IS`, BINARY collation) once their columns hold them.
-    package func hash(of arguments: borrowing FunctionArguments, from first: Int) -> KnownObjects.Hash {
+    package func hash(of arguments: borrowing FunctionArguments, from first: Int) -> ObjectHashTable.Hash {
         var hash = KeyedHash(key)
         for (offset, affinity) in affinities.enumerated() {
             let index = first + offset
@@ -270,7 +270,7 @@ package final class ObjectLookup {
                 }
             }
         }
-        return KnownObjects.Hash(hash.finish())
+        return ObjectHashTable.Hash(hash.finish())
     }
 
     /// What a value's first word begins with.

@@ -14,6 +14,11 @@ package struct ScratchDatabase {
     /// runs over a relationship.
     static func association(of mapping: ResolvedEntityMapping) -> String { "scratch.association_\(mapping.position)" }
 
+    /// The beginning of a statement that records what source objects became.
+    static func insertion(intoAssociationOf mapping: ResolvedEntityMapping) -> String {
+        "INSERT INTO \(association(of: mapping)) (source, element, object, destination)"
+    }
+
     /// What the lookup is called that finds objects of an entity by the values of the attributes in `unique`.
     static func lookup(of entity: String, by attributes: [String]) -> String {
         ([entity] + attributes).joined(separator: ",")

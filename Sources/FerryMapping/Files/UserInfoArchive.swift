@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryModel
+internal import Foundation
 
 /// The user info of an entity mapping: an archived dictionary from text to text.
 struct UserInfoArchive {
@@ -18,4 +19,9 @@ struct UserInfoArchive {
         }
         return userInfo
     }
+}
+
+/// The bytes of a Base64 text with line breaks in it; nil when it is none.
+func base64Bytes(_ text: String) -> [UInt8]? {
+    Data(base64Encoded: text, options: .ignoreUnknownCharacters).map { [UInt8]($0) }
 }

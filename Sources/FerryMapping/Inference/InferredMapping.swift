@@ -57,3 +57,129 @@ extension InferredMapping.Change {
         return "\(place): \(reason ?? kind.rawValue)"
     }
 }
+
+/// The entity mappings that follow from two versions over which a mapping can be inferred.
+struct InferredEntityMappings {
+    let source: ModelVersion
+    let destination: ModelVersion
+    let difference: ModelDifference
+    private var matching: ModelMatching { difference.matching }
+
+    /// By entity name, removed entities last; abstract entities have none, unless they had objects before.
+    func all() -> [EntityMapping] {
+        destination.model.sortedEntityNames.compactMap(mapping(of:))
+            + removed.map { EntityMapping(name: "IEM_Remove_\($0)", source: $0, destination: nil) }
+    }
+
+    /// What the plan has to say about what goes.
+    func losses() -> [String] {
+        var properties: [String: [String]] = [:]
+        for change in difference.changes {
+            if change.kind == .compositeChanged, let old = matching.sourceEntities[change.entity] {
+                properties[old, default: []] += lostElements(of: change)
+            }
+            guard [.attributeRemoved, .relationshipRemoved].contains(change.kind), let property = change.property,
+                let old = matching.sourceEntities[change.entity], isStored(property, in: old)
+            else { continue }
+            properties[change.entity, default: []].append(property)
+        }
+        return removed.map { "The entity \($0) is not in \(destination.name): its objects are dropped." }
+            + properties.filter { !$0.value.isEmpty }.sorted { codeUnitOrder($0.key, $1.key) }.map { entity, names in
+                "\(names.map { "\(entity).\($0)" }.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not in "
+                    + "\(destination.name): \(names.count == 1 ? "its" : "their") values are dropped."
+            }
+    }
+
+    private func lostElements(of change: ModelDifference.Change) -> [String] {
+        guard let new = change.property.flatMap({ destination.model.attribute($0, of: change.entity) }),
+            let old = matching.sourceAttribute(of: new.name, in: change.entity)
+        else { return [] }
+        let kept = destination.model.leaves(of: new).compactMap {
+            matching.sourceAttribute(of: $0.name, in: change.entity)?.name
+        }
+        return source.model.leaves(of: old).map(\.name).filter { !kept.contains($0) }
+    }
+
+    private func isStored(_ property: String, in entity: String) -> Bool {
+        if let attribute = source.model.attribute(property, of: entity) { return !attribute.isTransient }
+        return source.model.relationship(property, of: entity)?.isTransient == false
+    }
+
+    private var removed: [String] {
+        source.model.sortedEntityNames.filter {
+            matching.destinationEntities[$0] == nil && source.model.entities[$0]?.isAbstract == false
+        }
+    }
+
+    private func mapping(of entity: String) -> EntityMapping? {
+        let isAbstract = destination.model.entities[entity]?.isAbstract == true
+        guard let old = matching.sourceEntities[entity] else {
+            return isAbstract ? nil : EntityMapping(name: "IEM_Add_\(entity)", source: nil, destination: entity)
+        }
+        // An abstract entity had no objects; what is now abstract must have had none.
+        if source.model.entities[old]?.isAbstract == true {
+            return isAbstract ? nil : EntityMapping(name: "IEM_Add_\(entity)", source: nil, destination: entity)
+        }
+        let isCopy = old == entity && source.hashes[old] == destination.hashes[entity] && source.hashes[old] != nil
+        var mapping = EntityMapping(
+            name: "IEM_\(isCopy ? "Copy" : "Transform")_\(entity)", source: old, destination: entity)
+        guard !isAbstract else { return mapping }
+        for attribute in destination.model.leaves(of: entity) {
+            mapping.attributes[attribute.name] = rule(for: attribute, in: entity, old: old)
+        }
+        for relationship in destination.model.relationships(of: entity) {
+            mapping.relationships[relationship.name] = rule(for: relationship, in: entity, old: old)
+        }
+        return mapping
+    }
+
+    // MARK: Rules
+
+    /// Nil where the automatic rule does the same.
+    private func rule(for attribute: Attribute, in entity: String, old: String) -> AttributeRule? {
+        guard !attribute.isTransient, !destination.model.isComputedByStore(attribute, of: entity) else { return nil }
+        guard let before = matching.sourceAttribute(of: attribute.name, in: entity), !before.isTransient else {
+            // The name may be that of another attribute, which goes elsewhere or goes away.
+            return source.model.attribute(attribute.name, of: old) == nil ? nil : .empty
+        }
+        let path = Expression(sourceKeys: before.name)
+        if before.isOptional, !attribute.isOptional, !attribute.allowsExternalStorage,
+            let value = attribute.defaultValue.flatMap({ Expression.Constant($0, of: attribute.type) })
+        {
+            return .value(.predefined("ifnil:then:", [path, .constant(value)]))
+        }
+        return before.name == attribute.name ? nil : .value(path)
+    }
+
+    private func rule(for relationship: Relationship, in entity: String, old: String) -> RelationshipRule? {
+        guard !relationship.isTransient else { return nil }
+        guard let before = matching.sourceRelationship(of: relationship.name, in: entity), !before.isTransient else {
+            return source.model.relationship(relationship.name, of: old) == nil ? nil : .empty
+        }
+        guard before.name != relationship.name else { return nil }
+        return .destinationsOfAnyMapping(from: .keyPath(.variable("source"), [.key(before.name)]))
+    }
+}
+
+extension Expression.Constant {
+    /// A default value as a constant of the expression language; nil for binary data, which has none.
+    fileprivate init?(_ value: DefaultValue, of type: AttributeType) {
+        switch value {
+        case .integer(let integer): self = type == .boolean ? .boolean(integer != 0) : .integer(integer)
+        case .real(let real): self = .double(real)
+        case .text(let text): self = .string(text)
+        case .blob(let bytes):
+            guard type == .uuid, bytes.count == 16 else { return nil }
+            self = .string(Self.text(ofUUID: bytes))
+        }
+    }
+
+    private static func text(ofUUID bytes: [UInt8]) -> String {
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            text += (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return text
+    }
+}

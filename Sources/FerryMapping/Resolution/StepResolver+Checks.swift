@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
@@ -97,4 +98,185 @@ extension StepResolver {
         }
         return Set(homes).count == 1 && homes[0] != nil
     }
+}
+
+extension StepResolver {
+    /// What the variable of `forEach` stands for.
+    mutating func iteration(of mapping: LiveMapping) -> ExpressionScope.Iteration? {
+        guard let iteration = mapping.mapping.iteration else { return nil }
+        do throws(FerryError) {
+            let element = try ExpressionChecker(scope: mapping.scope).checkElements(iteration.elements)
+            return .init(variable: iteration.variable, element: element)
+        } catch {
+            reportExpression(error, "forEach", nil, in: mapping)
+            // Complaints about the variable itself would only follow from this one.
+            return .init(variable: iteration.variable, element: .json)
+        }
+    }
+
+    mutating func checkFilter(of mapping: LiveMapping) {
+        guard let filter = mapping.mapping.filter else { return }
+        do throws(FerryError) {
+            try ExpressionChecker(scope: mapping.scope).check(filter)
+        } catch {
+            reportExpression(error, "where", nil, in: mapping)
+        }
+    }
+
+    /// Checks a value expression and that the attribute can take its values.
+    mutating func check(_ expression: Expression, for attribute: Attribute, in mapping: LiveMapping) {
+        do throws(FerryError) {
+            try ExpressionChecker(scope: mapping.scope).check(expression, for: attribute)
+        } catch {
+            reportExpression(error, "attribute \"\(attribute.name)\"", attribute.name, in: mapping)
+        }
+    }
+
+    /// The entity of the source objects that an expression yields.
+    func entity(of expression: Expression, in mapping: LiveMapping) throws(FerryError) -> String {
+        let path = try ExpressionChecker(scope: mapping.scope).checkObjects(expression)
+        guard case .object(let entity) = path.end else {
+            preconditionFailure("A path that was checked to yield objects ends at one.")
+        }
+        return entity
+    }
+
+    /// Reports what is wrong with an expression, with the mapping and the part of it where it stands.
+    mutating func reportExpression(_ error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping) {
+        let lacksPolicy = error.code == .missingPolicy && mapping.policy == nil
+        let remedy = lacksPolicy ? Remedy(standIn(for: mapping.mapping, model: mapping.model)) : error.remedy
+        let written = mapping.mapping.texts[part]
+        var message = error.message
+        if let place = place(of: error, part, property, in: mapping, written) {
+            message = message.hasSuffix(".") ? "\(message.dropLast()) (\(place))." : "\(message) (\(place))"
+        }
+        report(
+            error.code, "\(part): \(message)", mapping, property: property, line: written?.line, remedy: remedy)
+    }
+
+    /// Where in its text the wrong part of an expression stands; an archived one is shown as text.
+    private func place(
+        of error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping,
+        _ written: EntityMapping.WrittenText?
+    ) -> String? {
+        guard let fault = error.cause as? ExpressionFault else { return nil }
+        let text: String
+        switch (written, part, property) {
+        case (let written?, _, _): text = written.text
+        case (nil, "where", _): text = mapping.mapping.filter?.description ?? ""
+        case (nil, _, let property?):
+            switch (mapping.mapping.attributes[property], mapping.mapping.relationships[property]) {
+            case (.value(let expression)?, _): text = expression.description
+            case (_, .destinations(_, let from)?), (_, .destinationsOfAnyMapping(let from)?): text = from.description
+            default: return nil
+            }
+        default: return nil
+        }
+        guard let place = fault.place(in: text, key: error.place.property) else { return nil }
+        let shown = text.count > 200 ? text.prefix(200) + "…" : text[...]
+        return "line \(place.line), column \(place.column) of `\(shown)`"
+    }
+}
+
+/// Two mapping models of a step that would make each object twice.
+extension StepResolver {
+    mutating func reportDoubles() {
+        for (position, second) in live.enumerated() {
+            for first in live[..<position] where first.model != second.model && carriesTheSame(first, second) {
+                let (one, other) = (mappingModels[first.model], mappingModels[second.model])
+                problems.append(
+                    FerryError(
+                        .badMapping,
+                        "\(one.path): entity mapping \"\(first.mapping.name)\", and \(other.path): entity mapping "
+                            + "\"\(second.mapping.name)\", both carry objects of \(first.source) to "
+                            + "\(first.destination): each of them would be there twice.",
+                        remedy: "Leave one of the two files out; or give both a \"where\" that no object passes in "
+                            + "both; or, if two of each are wanted, name the entity mappings in \"partitions\" of "
+                            + "their files.",
+                        place: .init(entityMapping: second.mapping.name, entity: second.destination)))
+            }
+        }
+    }
+
+    private func carriesTheSame(_ first: LiveMapping, _ second: LiveMapping) -> Bool {
+        guard first.source == second.source, first.destination == second.destination,
+            // What is found is not made again.
+            first.mapping.unique.isEmpty, second.mapping.unique.isEmpty,
+            first.mapping.iteration?.elements == second.mapping.iteration?.elements
+        else { return false }
+        if let one = first.mapping.filter, let other = second.mapping.filter,
+            one.excludes(other, where: { isSingle($0, from: first.source) })
+        {
+            return false
+        }
+        return !(isInGivenSplit(first) && isInGivenSplit(second))
+    }
+
+    private func isSingle(_ path: [String], from entity: String) -> Bool {
+        var entity = entity
+        for key in path.dropLast() {
+            guard let relationship = source.model.relationship(key, of: entity) else {
+                // An element of a composite.
+                return source.model.attribute(path.joined(separator: "."), of: entity) != nil
+            }
+            guard !relationship.isToMany else { return false }
+            entity = relationship.destinationEntity
+        }
+        return path.last.map { source.model.relationship($0, of: entity)?.isToMany != true } ?? false
+    }
+
+    private func isInGivenSplit(_ mapping: LiveMapping) -> Bool {
+        mappingModels[mapping.model].partitions?.joined().contains(mapping.mapping.name) ?? false
+    }
+}
+
+/// What must be written before an entity mapping can run: what a policy's code does, and what a file leaves open.
+extension StepResolver {
+    mutating func reportPolicy(_ policy: String, _ mapping: EntityMapping, model: Int) {
+        report(
+            .missingPolicy,
+            "its migration policy \(policy) exists only in the app's code. What the mapping model shows of it: "
+                + mapping.shown.joined(separator: "; ") + ".",
+            mapping, model: model,
+            remedy: """
+                \(standIn(for: mapping, model: model)) Or register a migration policy in Swift under the class name \
+                \(policy).
+                """)
+    }
+
+    /// The way out that needs no code.
+    func standIn(for mapping: EntityMapping, model: Int) -> String {
+        "Write a JSON mapping file with \"extends\": \"\(fileName(of: mappingModels[model].path))\" and an entity mapping "
+            + "named \"\(mapping.name)\", which takes its place."
+    }
+
+    /// Every place that a file leaves to be written, with the type of what belongs there.
+    mutating func reportOpenParts(of mapping: EntityMapping, model: Int) {
+        for part in mapping.unreadable where part.isOpen {
+            let type = part.property.flatMap { property in
+                mapping.destination.flatMap { destination.model.typeText(of: property, in: $0) }
+            }
+            report(
+                .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is open: \(part.reason)", mapping,
+                model: model, property: part.property,
+                remedy: part.property == nil
+                    ? "Write what belongs there, or remove the line." : "Write an expression in its place, or null.")
+        }
+    }
+
+    /// The files in which the models of the step are found again; none where one is not in a model file.
+    var modelFiles: [String] {
+        let paths = [source, destination].flatMap { $0.parts.isEmpty ? [$0.path] : $0.parts }.map { path in
+            let parent = FileLayer.parent(of: path)
+            return ["xcdatamodeld", "momd"].contains(MappingFile.fileExtension(of: parent)) ? parent : path
+        }
+        let known = ["xcdatamodeld", "momd", "xcdatamodel", "mom", "omo"]
+        guard paths.allSatisfy({ known.contains(MappingFile.fileExtension(of: $0)) }) else { return [] }
+        return paths.reduce(into: []) { files, path in if !files.contains(path) { files.append(path) } }
+    }
+}
+
+/// A clause for a message about an unknown name: what was meant, or nothing.
+func nearNameHint(_ name: String, among candidates: some Sequence<String>) -> String {
+    NearNames.near(to: name, among: candidates).first.map { "; did you mean \"\($0)\"?" } ?? ""
 }

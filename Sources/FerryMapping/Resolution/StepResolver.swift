@@ -226,3 +226,37 @@ struct StepResolver {
                     mappingModel: path.isEmpty ? nil : path, models: modelFiles)))
     }
 }
+
+/// An entity mapping that makes objects, with what its resolution needs to know of its surroundings.
+struct LiveMapping {
+    /// Its name in the step.
+    var name: String
+    var mapping: EntityMapping
+    /// The place of its mapping model.
+    var model: Int
+    var source: String
+    var destination: String
+    /// The registered name of its migration policy.
+    var policy: String?
+    /// What the names in its expressions mean.
+    var scope: ExpressionScope
+}
+
+extension StepResolver {
+    /// Whether each live mapping's objects keep the primary keys of their sources.
+    ///
+    /// Keys are unique per root table. In each destination root the first source root that can keep its keys does, and of
+    /// it each source entity once: two mappings of one entity may make two objects of one source object.
+    func keepingPrimaryKeys() -> [Bool] {
+        var keeper: [String: String] = [:]
+        var carried: [String: Set<String>] = [:]
+        return live.map { mapping in
+            guard mapping.mapping.iteration == nil, mapping.mapping.unique.isEmpty else { return false }
+            let sourceRoot = source.model.root(of: mapping.source)
+            let destinationRoot = destination.model.root(of: mapping.destination)
+            if keeper[destinationRoot] == nil { keeper[destinationRoot] = sourceRoot }
+            guard keeper[destinationRoot] == sourceRoot else { return false }
+            return carried[destinationRoot, default: []].insert(mapping.source).inserted
+        }
+    }
+}

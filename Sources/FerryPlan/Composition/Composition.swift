@@ -152,3 +152,10 @@ struct Composition {
         Substitution(mapping: pair.first, source: sourceModel, middle: middleModel, version: middle.name)
     }
 }
+
+/// Why two steps cannot become one; in words that follow "because".
+struct CompositionObstacle: Error {
+    var reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}

@@ -197,3 +197,140 @@ struct CompositionLinks {
         return nil
     }
 }
+
+/// How many objects a relationship may lead to on either side, and whether they have an order.
+struct LinkShape: Equatable {
+    struct Side: Equatable {
+        var isToMany: Bool
+        var isOrdered: Bool
+    }
+
+    /// The related objects of one object of the side that the shape is seen from.
+    var own: Side
+    /// The objects of that side that one related object has.
+    var other: Side
+    /// Whether both sides hold a key.
+    var isOneToOne: Bool
+
+    /// A relationship as its own entity sees it.
+    init(_ relationship: Relationship, in model: ManagedObjectModel) {
+        own = Side(isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
+        let inverse = model.inverse(of: relationship)
+        // Without an inverse the key of a to-one stands with its owner, that of a to-many with the related object.
+        other =
+            inverse.map { Side(isToMany: $0.isToMany, isOrdered: $0.isOrdered) }
+            ?? Side(isToMany: !relationship.isToMany, isOrdered: false)
+        isOneToOne = inverse.map { !$0.isToMany && !relationship.isToMany } ?? false
+    }
+
+    /// The same from the other side.
+    var mirrored: LinkShape {
+        var shape = self
+        swap(&shape.own, &shape.other)
+        return shape
+    }
+
+    var isOrdered: Bool { own.isOrdered || other.isOrdered }
+    /// Whether the links stand in a table of their own.
+    var isJoined: Bool { own.isToMany && other.isToMany }
+
+    func isStored(like shape: LinkShape) -> Bool {
+        own.isToMany == shape.own.isToMany && other.isToMany == shape.other.isToMany
+    }
+
+    func hasOrders(of shape: LinkShape) -> Bool {
+        own.isOrdered == shape.own.isOrdered && other.isOrdered == shape.other.isOrdered
+    }
+
+    /// Whether a side that could hold several objects holds one only.
+    func isNarrowed(to shape: LinkShape) -> Bool {
+        own.isToMany && !shape.own.isToMany || other.isToMany && !shape.other.isToMany
+    }
+}
+
+/// Whether a relationship comes to the same over a version in between as past it.
+struct LinkCheck {
+    let composition: Composition
+    /// For messages.
+    let relationship: String
+    let between: Relationship
+    /// The entity in between that has the relationship.
+    let entity: String
+    /// The relationship in the three versions, from the same side; the first is nil when its objects come over a path.
+    let old: LinkShape?
+    let shape: LinkShape
+    let new: LinkShape
+    /// Whether both rules take links over as they are.
+    let isAutomatic: Bool
+    let hasSeveralMappings: Bool
+
+    func check() throws(CompositionObstacle) {
+        guard isAutomatic, let old else { return try checkRules() }
+        guard !old.isNarrowed(to: shape), !shape.isNarrowed(to: new) else {
+            throw obstacle("leaves only one of several objects related")
+        }
+        // Of two keys that ought to agree a version with one key takes its own.
+        if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) {
+            throw obstacle("is stored in several forms")
+        }
+        try checkOrders(old)
+    }
+
+    private func obstacle(_ what: String) -> CompositionObstacle {
+        CompositionObstacle("\(relationship) of version \(composition.middle.name) \(what)")
+    }
+
+    /// A rule of a mapping model says itself in what order, and which of several objects are taken.
+    private func checkRules() throws(CompositionObstacle) {
+        guard shape == new, !hasSeveralMappings else { throw obstacle("is filled by a rule of its own") }
+        if shape.isJoined, !shape.isOrdered { return }
+        guard keepsAllLinks else { throw obstacle("loses objects on the way") }
+        // A rule in the second step finds the order that the first one left.
+        if shape.isOrdered, let old, !old.hasOrders(of: shape) { throw obstacle("is filled by a rule of its own") }
+    }
+
+    /// Positions are taken over, or made once: from the same objects, in the same order.
+    private func checkOrders(_ old: LinkShape) throws(CompositionObstacle) {
+        guard new.isOrdered else { return }
+        if old.isOrdered {
+            guard old.hasOrders(of: shape), shape.hasOrders(of: new) else { throw obstacle("changes its order") }
+            return
+        }
+        guard !shape.isOrdered || shape.hasOrders(of: new) else { throw obstacle("changes its order") }
+        if new.isJoined, isFedBySeveralMappings { throw obstacle("is given an order") }
+        guard shape.isOrdered else { return }
+        guard shape.isStored(like: new), keepsAllLinks else { throw obstacle("is given an order") }
+    }
+
+    // MARK: What the steps do with the relationship's objects
+
+    private var owner: String { composition.middleModel.declaringEntity(of: between.name, in: entity) ?? entity }
+
+    private var isFedBySeveralMappings: Bool {
+        [owner, between.destinationEntity].contains { end in
+            let family = composition.middleModel.concreteFamily(of: end)
+            return composition.first.resolved.entityMappings.count { family.contains($0.destination) } > 1
+        }
+    }
+
+    /// Whether the second step relates every pair of objects again.
+    private var keepsAllLinks: Bool {
+        let model = composition.middleModel
+        let (owners, targets) = (model.concreteFamily(of: owner), model.concreteFamily(of: between.destinationEntity))
+        let second = composition.second.resolved
+        let carrying = second.entityMappings.filter { $0.filter == nil }
+        guard owners.union(targets).isSubset(of: Set(carrying.map(\.source))) else { return false }
+        let inverse = composition.middleModel.inverse(of: between)?.name
+        return carrying.filter { owners.contains($0.source) }.allSatisfy { own in
+            carrying.filter { targets.contains($0.source) }.allSatisfy { other in
+                Self.relates(own, between.name, other) || inverse.map { Self.relates(other, $0, own) } == true
+            }
+        }
+    }
+
+    private static func relates(
+        _ own: ResolvedEntityMapping, _ relationship: String, _ other: ResolvedEntityMapping
+    ) -> Bool {
+        own.relationships.contains { $0.sourceRelationship == relationship && $0.mappings.contains(other.name) }
+    }
+}

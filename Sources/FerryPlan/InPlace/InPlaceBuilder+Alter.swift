@@ -63,7 +63,7 @@ extension InPlaceBuilder {
             InPlaceStatement(
                 "UPDATE sqlite_master SET name = CASE name\(names) END, sql = CASE name\(texts) END "
                     + "WHERE type = 'index' AND name IN (\(old.joined(separator: ", ")))",
-                values: values, reason: reason))
+                values: values, writesObjects: false, reason: reason))
         // Reads the schema again; a table that comes and goes makes every other connection do so, too.
         add("PRAGMA writable_schema = RESET", reason)
         let name = freeName()
@@ -92,8 +92,7 @@ extension InPlaceBuilder {
         }
         for join in joins {
             guard case .alter(let old, let renames, let additions) = join.way else { continue }
-            let columns = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn]
-            rename(renames, in: join.destination.name, having: columns.compactMap { $0 })
+            rename(renames, in: join.destination.name, having: old.columns)
             for column in inOrder(additions, of: join.destination.name, name: \.self) {
                 alter(join.destination.name, "ADD COLUMN \(column) INTEGER", "the relationship is ordered")
             }
@@ -126,7 +125,7 @@ extension InPlaceBuilder {
 
     // MARK: Orders
 
-    /// Positions in relationships that become ordered: 2048, then 1024 more for each, in the order of the keys.
+    /// Positions in relationships that become ordered, in the order of the keys.
     mutating func numberOrders() {
         for move in moves {
             let table = move.destination.name
@@ -143,10 +142,8 @@ extension InPlaceBuilder {
 
     private mutating func number(_ column: String, in table: String, key: String, group: String, by order: String) {
         add(
-            "UPDATE \(table) SET \(column) = 1024 + 1024 * p.place FROM (SELECT \(key) AS k, "
-                + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place FROM \(table) "
-                + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k",
-            "the relationship is ordered")
+            OrderPosition.numbering(column, of: table, key: key, group: group, by: order),
+            "the relationship is ordered", writesObjects: true)
         plan.touched.insert(table)
     }
 
@@ -162,16 +159,17 @@ extension InPlaceBuilder {
                 case .foreignKey(let holder, let held, let heldEntity, _)? = destination.storage(
                     of: inverse, in: relationship.destinationEntity)
             else { continue }
-            let reason = "\(key.entity).\(key.property) is the new side of a one-to-one relationship"
+            let reason = "\(key.title) is the new side of a one-to-one relationship"
             let number = entityColumn.map { ", \($0) = p.number" } ?? ""
             add(
                 "UPDATE \(table) SET \(column) = p.k\(number) FROM (SELECT \(held) AS target, min(Z_PK) AS k, "
                     + "Z_ENT AS number FROM \(holder) WHERE \(held) IS NOT NULL GROUP BY \(held)) AS p "
-                    + "WHERE \(table).Z_PK = p.target", reason)
+                    + "WHERE \(table).Z_PK = p.target", reason, writesObjects: true)
             let letGo = [held, heldEntity].compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ")
             add(
                 "UPDATE \(holder) SET \(letGo) WHERE \(held) IN (SELECT Z_PK FROM \(table)) AND Z_PK IS NOT "
-                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason)
+                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason,
+                writesObjects: true)
             plan.touched.formUnion([table, holder])
         }
     }

@@ -18,7 +18,7 @@ extension InPlaceBuilder {
                 InPlaceStatement(
                     "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
                         + "VALUES (\(number), \(name), \(parent ?? 0), \(highestKey(ofRoot: entity)))",
-                    values: values, reason: reason))
+                    values: values, writesObjects: false, reason: reason))
         }
         add("DELETE FROM Z_PRIMARYKEY WHERE Z_ENT < 0", reason)
     }
@@ -39,7 +39,7 @@ extension InPlaceBuilder {
         for column in history.missingTombstones(for: step) {
             plan.statements.append(
                 InPlaceStatement(
-                    "ALTER TABLE \(table) ADD COLUMN \(column) BLOB",
+                    "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", writesObjects: false,
                     reason: "an entity preserves more values after deletion",
                     alteration: .init(table: history.changes.name, newName: history.changes.name)))
         }
@@ -49,7 +49,9 @@ extension InPlaceBuilder {
         let carried = Set(translations.map(\.source))
         let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)
         if !removed.isEmpty {
-            add("DELETE FROM \(table) WHERE ZENTITY IN (\(removed.sorted().sqlList))", "their entities are no more")
+            add(
+                "DELETE FROM \(table) WHERE ZENTITY IN (\(removed.sorted().sqlList))", "their entities are no more",
+                writesObjects: true)
         }
         let columns = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
         let sets =
@@ -68,7 +70,9 @@ extension InPlaceBuilder {
             : "ZENTITY = CASE ZENTITY \(moved.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")) ELSE ZENTITY END"
         let all = ([number] + sets).compactMap { $0 }
         guard !all.isEmpty else { return }
-        add("UPDATE \(table) SET \(all.joined(separator: ", "))", "changes name the same entities as before")
+        add(
+            "UPDATE \(table) SET \(all.joined(separator: ", "))", "changes name the same entities as before",
+            writesObjects: true)
     }
 
     private func choice(
@@ -98,8 +102,9 @@ extension InPlaceBuilder {
             let cases = moved.map { "WHEN \($0.old) THEN -\($0.new)" }.joined(separator: " ")
             add(
                 "UPDATE \(quoted(table)) SET ZENTITYID = CASE ZENTITYID \(cases) END "
-                    + "WHERE ZENTITYID IN (\(moved.map(\.old).sorted().sqlList))", reason)
-            add("UPDATE \(quoted(table)) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0", reason)
+                    + "WHERE ZENTITYID IN (\(moved.map(\.old).sorted().sqlList))", reason, writesObjects: true)
+            add(
+                "UPDATE \(quoted(table)) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0", reason, writesObjects: true)
         }
     }
 
@@ -116,7 +121,7 @@ extension InPlaceBuilder {
             add(
                 "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "
                     + "WHERE t.Z_PK = \(table).\(column)) WHERE \(column) IS NOT NULL AND \(entityColumn) IS NULL",
-                "a key without the number of its entity")
+                "a key without the number of its entity", writesObjects: true)
         }
     }
 
@@ -144,7 +149,7 @@ extension InPlaceBuilder {
         var values = InPlaceValues()
         values.addNamed(":low", .integer(.min))
         values.addNamed(":high", .integer(.max))
-        return InPlaceStatement(sql, values: values, reason: reason)
+        return InPlaceStatement(sql, values: values, writesObjects: true, reason: reason)
     }
 
     /// Derived values, then triggers: nothing may be written after them, since they call functions of Apple's.
@@ -157,14 +162,11 @@ extension InPlaceBuilder {
             plan.touched.insert(value.table)
         }
         makeRTrees()
-        for trigger in destination.allTriggers {
-            plan.closing.append(
-                InPlaceStatement(trigger.sql, reason: "keeps a derived attribute or an R-Tree up to date"))
-        }
-        for view in schema.views { plan.closing.append(InPlaceStatement(view.sql, reason: "the app's own view")) }
-        for trigger in schema.appTriggers {
-            plan.closing.append(InPlaceStatement(trigger.sql, reason: "the app's own trigger"))
-        }
+        let closing =
+            destination.allTriggers.map { ($0.sql, "keeps a derived attribute or an R-Tree up to date") }
+            + schema.views.map { ($0.sql, "the app's own view") }
+            + schema.appTriggers.map { ($0.sql, "the app's own trigger") }
+        plan.closing += closing.map { InPlaceStatement($0, writesObjects: false, reason: $1) }
     }
 
     /// Whether the values of a derived attribute are those of before: nothing that decides about them was written.

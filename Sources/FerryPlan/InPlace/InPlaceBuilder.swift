@@ -40,8 +40,8 @@ struct InPlaceBuilder {
         occupied = Set(schema.tables.keys)
     }
 
-    mutating func add(_ sql: String, _ reason: String) {
-        plan.statements.append(InPlaceStatement(sql, reason: reason))
+    mutating func add(_ sql: String, _ reason: String, writesObjects: Bool = false) {
+        plan.statements.append(InPlaceStatement(sql, writesObjects: writesObjects, reason: reason))
     }
 
     /// Alters a table.
@@ -54,7 +54,7 @@ struct InPlaceBuilder {
     mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
         plan.statements.append(
             InPlaceStatement(
-                "ALTER TABLE \(table) \(change)", reason: reason,
+                "ALTER TABLE \(table) \(change)", writesObjects: false, reason: reason,
                 alteration: .init(table: table, newName: newName ?? table)))
     }
 
@@ -215,7 +215,9 @@ struct InPlaceBuilder {
     private mutating func delete(_ entities: [String], from table: EntityTable, _ reason: String) {
         let numbers = entities.compactMap { source.number(of: $0) }
         guard !numbers.isEmpty else { return }
-        add("DELETE FROM \(current[table.name] ?? table.name) WHERE Z_ENT IN (\(numbers.sorted().sqlList))", reason)
+        add(
+            "DELETE FROM \(current[table.name] ?? table.name) WHERE Z_ENT IN (\(numbers.sorted().sqlList))", reason,
+            writesObjects: true)
         touchContinuations(of: table.name)
     }
 
@@ -284,7 +286,7 @@ struct InPlaceBuilder {
         for join in joins {
             if case .alter = join.way { continue }
             let key = join.destination.relationship
-            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.entity).\(key.property)")
+            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.title)")
             plan.touched.insert(join.destination.name)
         }
     }

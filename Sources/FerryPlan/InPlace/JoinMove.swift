@@ -89,8 +89,7 @@ struct JoinMove {
         if let order = new.firstOrderColumn, let ownOrder { columns.append((order, ownOrder)) }
         if let order = new.secondOrderColumn, let otherOrder { columns.append((order, otherOrder)) }
         let kept = Set(columns.map(\.old))
-        let all = [old.firstColumn, old.secondColumn, old.firstOrderColumn, old.secondOrderColumn].compactMap { $0 }
-        guard isKeyKept, all.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
+        guard isKeyKept, old.columns.allSatisfy(kept.contains) else { return .rebuild(old, columns: columns) }
         let given = Set(columns.map(\.new))
         let additions = [new.firstOrderColumn, new.secondOrderColumn].compactMap { $0 }.filter { !given.contains($0) }
         return .alter(
@@ -110,12 +109,12 @@ struct JoinMove {
         let isOwnFirst = own == old.firstColumn
         let (ownSide, otherSide) = isOwnFirst ? (old.relationship, old.inverse) : (old.inverse, old.relationship)
         return [(own, ownSide, owners), (other, otherSide, others)].compactMap { column, side, kept in
-            let lost = sources.concreteFamily(of: side.entity).subtracting(kept)
+            let lost = sources.source.model.concreteFamily(of: side.entity).subtracting(kept)
                 .compactMap { sources.source.number(of: $0) }
             guard !lost.isEmpty, let table = sources.source.table(of: side.entity)?.name else { return nil }
             return InPlaceStatement(
                 "DELETE FROM \(old.name) WHERE \(column) IN "
-                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(lost.sorted().sqlList)))",
+                    + "(SELECT Z_PK FROM \(table) WHERE Z_ENT IN (\(lost.sorted().sqlList)))", writesObjects: true,
                 reason: "objects at the end of \(column) go, or are no longer related")
         }
     }
@@ -166,14 +165,14 @@ struct JoinMove {
             "INSERT OR IGNORE INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(values.joined(separator: ", ")) FROM \(table) AS s "
                 + "JOIN \(targets) AS t ON t.Z_PK = s.\(rows.key) "
-                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)",
+                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)", writesObjects: true,
             reason: "\(rows.key) becomes a to-many relationship")
     }
 
     func fill(from table: String, _ columns: [(new: String, old: String)]) -> InPlaceStatement {
         InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.map(\.new).joined(separator: ", "))) "
-                + "SELECT \(columns.map(\.old).joined(separator: ", ")) FROM \(table)",
+                + "SELECT \(columns.map(\.old).joined(separator: ", ")) FROM \(table)", writesObjects: true,
             reason: "columns of the join table go, or change places")
     }
 }

@@ -73,14 +73,13 @@ struct RelationshipSources {
             guard mappings[place].relationships.contains(where: { $0.name == key.property }) else { continue }
             let mapping = mappings[place]
             for rule in mapping.relationships where rule.name == key.property {
-                guard case .keyPath(.variable("source"), let path) = rule.from, path.count == 1,
-                    case .key(let name) = path[0], let storage = source.storage(of: name, in: mapping.source)
-                else {
+                guard let origin = SourceRelationship(rule, of: mapping, in: source) else {
                     throw .needsCopy("\(mapping.destination).\(rule.name) is filled over a path")
                 }
                 for other in rule.mappings.compactMap({ step.entityMapping(named: $0) }) {
                     found.append(
-                        Contribution(mapping: mapping, other: other, relationship: name, storage: storage))
+                        Contribution(
+                            mapping: mapping, other: other, relationship: origin.name, storage: origin.storage))
                 }
             }
         }
@@ -175,15 +174,11 @@ struct RelationshipSources {
             switch storage {
             case .foreignKey(table, column, _, _) where source.model.isKind(mapping.source, of: key.entity):
                 let target = source.model.relationship(key.property, of: key.entity)?.destinationEntity
-                return target.map(concreteFamily) ?? []
-            case .inverseless(table, column): return concreteFamily(of: key.entity)
+                return target.map(source.model.concreteFamily(of:)) ?? []
+            case .inverseless(table, column): return source.model.concreteFamily(of: key.entity)
             default: break
             }
         }
         return []
-    }
-
-    func concreteFamily(of entity: String) -> Set<String> {
-        Set(source.model.family(of: entity).filter { source.model.entities[$0]?.isAbstract == false })
     }
 }

@@ -146,7 +146,7 @@ struct TableMove {
         var statement = InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE +Z_ENT IN (\(numbers.map(\.old).sorted().sqlList))",
-            values: values, reason: reason)
+            values: values, writesObjects: true, reason: reason)
         statement.countedEntity = onlyEntity
         return statement
     }
@@ -215,7 +215,7 @@ struct TableMove {
         let columns = Set(assignments.map(\.column))
         var statement = InPlaceStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE +Z_ENT IN (\(touched.sorted().sqlList))",
-            values: values, reason: "new values in \(columns.sorted().joined(separator: ", "))")
+            values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))")
         // With one entity nothing is assigned that is not assigned to all of its rows.
         statement.countedEntity = onlyEntity
         return (statement, columns)

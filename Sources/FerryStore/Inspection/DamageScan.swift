@@ -151,11 +151,10 @@ struct DamageScan {
             guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
                 !attribute.isDerived
             else { continue }
-            counts.append((key, "a.\(column.name) IS NULL AND \(isKind("a", of: key.entity))"))
+            counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isKind("a", of: key.entity))"))
         }
         guard !counts.isEmpty else { return }
-        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
-        let sums = counts.map { "sum(CASE WHEN \($0.1) THEN 1 ELSE 0 END)" }.joined(separator: ", ")
+        let sums = counts.map { EmptyValues.sum(where: $0.1) }.joined(separator: ", ")
         let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []
         for ((key, _), count) in zip(counts, row) {
             let kind: StoreDamage.Kind = key.property.isEmpty ? .unknownEntity : .missingValue

@@ -124,7 +124,7 @@ private struct LayoutNames {
         }
         for join in layout.joinTables {
             owners[join.name.uppercased()] =
-                "\(join.relationship.entity).\(join.relationship.property) \(join.inverse.entity).\(join.inverse.property)"
+                "\(join.relationship.title) \(join.inverse.title)"
             for (role, column) in [
                 ("first", join.firstColumn), ("second", join.secondColumn), ("first order", join.firstOrderColumn),
                 ("second order", join.secondOrderColumn),
@@ -133,10 +133,10 @@ private struct LayoutNames {
             }
         }
         for (key, column) in layout.attributeColumns {
-            add("\(key.entity).\(key.property) \(column.type)", column.name, to: layout.table(of: key.entity)?.name)
+            add("\(key.title) \(column.type)", column.name, to: layout.table(of: key.entity)?.name)
         }
         for (key, storage) in layout.relationshipStorage {
-            let owner = "\(key.entity).\(key.property)"
+            let owner = key.title
             switch storage {
             case .foreignKey(let table, let column, let entityColumn, let orderColumn):
                 add(owner, column, to: table)

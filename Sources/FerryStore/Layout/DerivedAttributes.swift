@@ -61,7 +61,7 @@ struct DerivedAttributes {
     }
 
     private func numbers(of entity: String) -> [Int64] {
-        model.family(of: entity).compactMap { layout.number(of: $0) }.sorted()
+        layout.numbers(ofFamily: entity)
     }
 
     // MARK: One value

@@ -79,7 +79,7 @@ struct LayoutFinder {
         let leaf = key.property.split(separator: ".").last.map { $0.uppercased() } ?? ""
         guard let found = take(column.name, in: table, exactly: exactly, like: ColumnPattern("Z", leaf)) else {
             if exactly { return }
-            throw missing("The table \(table.name) has no column for \(key.entity).\(key.property).", key)
+            throw missing("The table \(table.name) has no column for \(key.title).", key)
         }
         layout.attributeColumns[key] = found
     }
@@ -94,7 +94,7 @@ struct LayoutFinder {
             guard let table = table(of: key.entity) else { return }
             guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z", name)) else {
                 if exactly { return }
-                throw missing("The table \(table.name) has no column for \(key.entity).\(key.property).", key)
+                throw missing("The table \(table.name) has no column for \(key.title).", key)
             }
             layout.relationshipStorage[key] = .foreignKey(
                 table: table.name, column: found.name,
@@ -106,7 +106,7 @@ struct LayoutFinder {
             else { return }
             guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z#", name)) else {
                 if exactly { return }
-                throw missing("The table \(table.name) has no column for \(key.entity).\(key.property).", key)
+                throw missing("The table \(table.name) has no column for \(key.title).", key)
             }
             layout.relationshipStorage[key] = .inverseless(table: table.name, column: found.name)
         case .inverseForeignKey, .join: break
@@ -119,7 +119,7 @@ struct LayoutFinder {
     ) throws(FerryError) -> String? {
         guard let name else { return nil }
         guard let found = take(name, in: table, exactly: false, like: pattern) else {
-            throw missing("The table \(table.name) has no column \(name) for \(key.entity).\(key.property).", key)
+            throw missing("The table \(table.name) has no column \(name) for \(key.title).", key)
         }
         return found.name
     }
@@ -147,7 +147,7 @@ struct LayoutFinder {
             guard let found = JoinTableFinder(table, in: expected, catalog: catalog).find() else {
                 let key = table.relationship
                 throw missing(
-                    "The store has no join table for \(key.entity).\(key.property) (\(table.name) in a new store).", key
+                    "The store has no join table for \(key.title) (\(table.name) in a new store).", key
                 )
             }
             layout.joinTables.append(found)

@@ -14,6 +14,11 @@ extension StoreLayout {
         model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
     }
 
+    /// The numbers of an entity and of everything below it, ascending.
+    package func numbers(ofFamily entity: String) -> [Int64] {
+        model.family(of: entity).compactMap { entityNumbers[$0] }.sorted()
+    }
+
     /// The attribute behind a key of ``attributeColumns``: for `composite.leaf`, the leaf.
     package func attribute(_ key: PropertyKey) -> Attribute? { model.attribute(key.property, of: key.entity) }
 

@@ -70,6 +70,9 @@ package struct PropertyKey: Sendable, Hashable {
         self.entity = entity
         self.property = property
     }
+
+    /// As messages name it.
+    package var title: String { "\(entity).\(property)" }
 }
 
 /// A column of an entity table.

@@ -1,0 +1,286 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Carries what the source holds beside its entities: persistent history and the app's own objects.
+///
+/// It comes after all rows and indexes of the model and before its triggers, so that the app's views and triggers find
+/// what they name.
+struct AppObjectsPhase {
+    let context: StepContext
+    let carried: CarriedObjects
+
+    init(context: StepContext) throws {
+        self.context = context
+        carried = try CarriedObjects(
+            of: context.source, into: context.destination, on: context.connection, schema: "source",
+            dropping: context.options.dropping)
+        if let refusal = carried.refusals.first { throw refusal }
+        if let mirroring = carried.mirroring,
+            let refusal = try MirroringRefusal.find(
+                mirroring, context.step.resolved, context.source, on: context.connection, schema: "source")
+        {
+            throw refusal
+        }
+    }
+
+    func run(report: inout StepReport) throws {
+        for table in carried.virtualTables { try make(table) }
+        for table in carried.tables { try carry(table) }
+        if let history = carried.history { try carry(history, report: &report) }
+        if let mirroring = carried.mirroring { try carry(mirroring) }
+        if carried.history != nil || carried.mirroring != nil { try carrySystemNumbers() }
+        for object in carried.objects { try make(object) }
+        if carried.hasStatistics { try carryStatistics() }
+    }
+
+    /// The app's triggers; to be made when no row is written any more.
+    func makeTriggers() throws {
+        for trigger in carried.triggers { try make(trigger) }
+    }
+
+    private func make(_ object: CarriedObjects.Object) throws {
+        try context.once("carry:\(object.type):\(object.name)", phase: .indexes, subject: object.name) {
+            try context.connection.execute(object.sql)
+        }
+    }
+
+    // MARK: Tables
+
+    private func carry(_ table: CarriedTable, by statement: String? = nil) throws {
+        let unit = "carry:rows:\(table.name)"
+        // Also in a run that goes on behind the beginning: the tables of a virtual one are written directly.
+        if table.sql == nil { context.connection.allowSchemaWrites() }
+        try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
+            if let sql = table.sql {
+                try context.connection.execute(sql)
+            } else {
+                // A shadow table was filled with an empty virtual table's rows when that was made.
+                try context.connection.execute("DELETE FROM main.\(table.quotedName)")
+            }
+        }
+        guard let rowID = table.rowID else {
+            return try context.once(unit, phase: .rows, subject: table.name) {
+                try context.connection.execute(statement ?? table.copy())
+            }
+        }
+        var work = try AppTableRows(table, rowID: rowID, by: statement, context: context)
+        var report = StepReport()
+        try ChunkWalk(context: context, phase: .rows, subject: table.name).run(
+            &work, over: work.ranges, units: [unit], report: &report)
+        try carrySequence(of: table)
+    }
+
+    /// The highest number that an AUTOINCREMENT column ever had.
+    private func carrySequence(of table: CarriedTable) throws {
+        for schema in ["source", "main"] {
+            let exists = try context.connection.integer(
+                "SELECT 1 FROM \(schema).sqlite_master WHERE name = 'sqlite_sequence'")
+            if exists == nil { return }
+        }
+        try context.once("sequence:\(table.name)", phase: .rows, subject: table.name) {
+            try context.connection.run("DELETE FROM main.sqlite_sequence WHERE name = ?", [.text(table.name)])
+            try context.connection.run(
+                """
+                INSERT INTO main.sqlite_sequence (name, seq) SELECT name, seq FROM source.sqlite_sequence WHERE name = ?
+                """, [.text(table.name)])
+        }
+    }
+
+    /// What ANALYZE found, as far as it is about tables and indexes that are still there.
+    private func carryStatistics() throws {
+        try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
+            // Analysing the schema alone makes the empty table, which no CREATE statement can.
+            try context.connection.execute("ANALYZE main.sqlite_master")
+            try context.connection.execute(
+                """
+                INSERT INTO main.sqlite_stat1 (tbl, idx, stat) SELECT tbl, idx, stat FROM source.sqlite_stat1 AS s
+                WHERE s.tbl IN (SELECT name FROM main.sqlite_master WHERE type = 'table') AND (s.idx IS NULL OR
+                    s.idx IN (SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name = s.tbl))
+                """)
+            for model in context.step.resolved.middle.map(\.model) { try dropStatistics(missingIn: model) }
+        }
+    }
+
+    /// A version that is passed has no statistics of tables and indexes that it does not have.
+    private func dropStatistics(missingIn model: ManagedObjectModel) throws {
+        let passed = try StoreLayout.canonical(for: model, foundTriggers: .assumed)
+        func names(_ layout: StoreLayout) -> Set<String> {
+            Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name) + layout.indexes.map(\.name))
+        }
+        for name in names(context.destination).subtracting(names(passed)).sorted() {
+            try context.connection.run(
+                "DELETE FROM main.sqlite_stat1 WHERE tbl = ?1 OR idx = ?1", [.text(name)])
+        }
+    }
+
+    // MARK: History
+
+    /// Transactions as they are, changes with the new numbers of their entities; changes of entities whose rows have
+    /// new keys, or are no more, name nothing and are left out.
+    private func carry(_ history: HistoryTables, report: inout StepReport) throws {
+        for table in history.plain { try carry(table) }
+        let changes = history.changes
+        try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
+            guard let sql = changes.sql else { return }
+            try context.connection.execute(sql)
+            for column in history.missingTombstones(for: context.step.resolved) {
+                try context.connection.execute("ALTER TABLE main.\(changes.quotedName) ADD COLUMN \(column) BLOB")
+            }
+        }
+        let translations = self.translations
+        let copy = try context.connection.prepare(history.copy(translations))
+        try context.walk(
+            "carry:\(changes.name)", schema: "source", table: changes.quotedName, rowID: "rowid", phase: .rows,
+            subject: changes.name
+        ) { range in
+            try copy.bind(range)
+            try copy.run()
+        }
+        for index in history.indexes {
+            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
+                try context.connection.execute(index.sql)
+            }
+        }
+        try reportDropped(changes, translations, in: &report)
+    }
+
+    /// The entities of history and mirroring, which have numbers of their own.
+    private func carrySystemNumbers() throws {
+        try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
+            try context.connection.execute(
+                """
+                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX
+                FROM source.Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)
+                """)
+        }
+    }
+
+    private var translations: [HistoryTables.Translation] {
+        var translations: [HistoryTables.Translation] = []
+        for mapping in context.step.resolved.entityMappings where mapping.keepsPrimaryKey {
+            guard !translations.contains(where: { $0.source == mapping.source }) else { continue }
+            if let translation = HistoryTables.translation(
+                by: mapping, of: context.step.resolved, context.source, context.destination)
+            {
+                translations.append(translation)
+            }
+        }
+        return translations
+    }
+
+    private func reportDropped(
+        _ changes: CarriedTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
+    ) throws {
+        let kept = Set(translations.map(\.from))
+        let names = Dictionary(
+            context.source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let rows = try context.connection.rows(
+            "SELECT ZENTITY, count(*) FROM source.\(changes.quotedName) GROUP BY ZENTITY ORDER BY ZENTITY")
+        for row in rows where !kept.contains(row[0].integer ?? 0) {
+            let name = names[row[0].integer ?? 0] ?? "entity \(row[0].integer ?? 0)"
+            report.healed.append(("droppedHistory", name, row[1].integer ?? 0))
+        }
+    }
+
+    // MARK: CloudKit
+
+    /// Every record as it is, with the new number of its object's entity; the objects keep their keys.
+    private func carry(_ mirroring: MirroringTables) throws {
+        let numbers = try context.step.resolved.entityMappings.map {
+            (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
+        }
+        for table in mirroring.tables {
+            try carry(table.carried, by: MirroringTables.copy(table, numbers: numbers))
+        }
+        for index in mirroring.indexes {
+            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
+                try context.connection.execute(index.sql)
+            }
+        }
+    }
+}
+
+/// The rows of a table that is carried as it is.
+struct AppTableRows: ChunkWalk.Work {
+    private let table: CarriedTable
+    private let context: StepContext
+    let ranges: ChunkRanges
+    private let copy: Statement
+    /// Nil where the rows are not copied as they are.
+    private let writer: LargeRowWriter?
+    private let select: Statement?
+
+    /// - Parameters:
+    ///   - table: The table, which has row numbers.
+    ///   - rowID: The name under which they are reached.
+    ///   - statement: Copies a range of rows with changes; nil where they are copied as they are.
+    ///   - context: The step.
+    /// - Throws: ``DatabaseError``.
+    init(_ table: CarriedTable, rowID: String, by statement: String?, context: StepContext) throws {
+        self.table = table
+        self.context = context
+        ranges = try ChunkRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection)
+        copy = try context.connection.prepare(statement ?? table.copy())
+        guard statement == nil else {
+            (writer, select) = (nil, nil)
+            return
+        }
+        let cells = zip(table.columns, table.columnNames).map { quoted, name in
+            LargeCell(
+                name: quoted, rawName: name, sql: quoted,
+                origin: .init(table: table.name, column: name, value: quoted, key: rowID))
+        }
+        let writer = try LargeRowWriter(
+            table.name, key: rowID, cells: cells, on: context.connection, options: context.options)
+        self.writer = writer
+        select = try context.connection.prepare(
+            """
+            SELECT \(([rowID] + writer.selection).joined(separator: ", ")) FROM source.\(table.quotedName)
+            WHERE \(rowID) > ?1 AND \(rowID) <= ?2
+            """)
+    }
+
+    var writesScratch: Bool { false }
+
+    func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
+        let range = try ranges.carry(after: low, upTo: rows) { range in
+            try copy.bind(range)
+            let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
+            try context.connection.with(.length, limit) { try copy.run() }
+            return range.rows
+        }
+        entries[0].read += range?.rows ?? 0
+        return range
+    }
+
+    func giveUp() -> ChunkWalk.CarryAlone? {
+        guard let writer, let select else { return nil }
+        return { range, entries in entries[0].read += try carryAlone(range, select, writer) }
+    }
+
+    private func carryAlone(_ range: KeyRange, _ select: Statement, _ writer: LargeRowWriter) throws -> Int64 {
+        var read: Int64 = 0
+        try select.bind([.integer(range.low), .integer(range.high)])
+        defer { select.reset() }
+        do {
+            while try select.step() {
+                guard try writer.write(select.integer(0), from: select, at: 1) else {
+                    throw refusal(range.high, cause: nil)
+                }
+                read += 1
+            }
+            return read
+        } catch let error as DatabaseError where error.isTooBig {
+            throw refusal(range.high, cause: error)
+        }
+    }
+
+    private func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
+        FerryError(
+            valueOf: table.name, key: key, entityMapping: nil, memoryLimit: context.options.memoryLimit, cause: cause)
+    }
+}

@@ -1,0 +1,151 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Where the keys of new objects begin: above every key that is kept in the same table.
+enum KeyBase {
+    /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
+    /// mappings have ever handed out; 0 when no mapping keeps keys there.
+    static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        try lastKeptKey(inTableOf: context.destination.model.root(of: mapping.destination), context)
+    }
+
+    /// The same for the table of a root entity of the destination.
+    static func lastKeptKey(inTableOf root: String, _ context: StepContext) throws -> Int64 {
+        var last: Int64 = 0
+        for other in context.step.resolved.entityMappings
+        where other.mayKeepPrimaryKeys && context.destination.model.root(of: other.destination) == root {
+            last = max(last, try highestKey(ofSourceOf: other, in: context))
+        }
+        return last
+    }
+
+    /// The key before that of the first object that a mapping makes, known before any of them is there.
+    ///
+    /// - Parameters:
+    ///   - mapping: A mapping that makes new keys, where all that come before in the same table are
+    ///     ``ResolvedEntityMapping/isOneToOne``: what they make is counted in the source.
+    ///   - context: The step.
+    /// - Returns: What ``NewKeys/last()`` says when its first chunk begins.
+    /// - Throws: ``FerryError``, ``DatabaseError``.
+    static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        var base = try lastKeptKey(below: mapping, in: context)
+        for other in CountedKeys(context.step).earlierMakers(than: mapping) {
+            let count = try RowStatements(context: context, mapping: other).count(filtered: true)
+                .prepare(on: context.connection)
+            try count.bind(KeyRange.all)
+            if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }
+            count.reset()
+        }
+        return try checked(base, of: mapping.destination)
+    }
+
+    /// Half of all keys: below it no number of new objects reaches the end of the keys.
+    private static let highestBase = Int64.max / 2
+
+    /// The key after which new objects of an entity count on.
+    ///
+    /// - Throws: ``FerryError`` `.noKeysLeft` where keys in use are so high that new ones could overflow.
+    static func checked(_ base: Int64, of entity: String) throws(FerryError) -> Int64 {
+        guard base <= highestBase else {
+            throw FerryError(
+                .noKeysLeft,
+                "New objects of entity \(entity) get no keys: Z_MAX or the highest Z_PK of those that keep theirs is at "
+                    + "the end of all keys.",
+                remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the store.",
+                place: .init(entity: entity))
+        }
+        return base
+    }
+
+    /// The highest key in use or ever handed out in the source table of a mapping.
+    static func highestKey(ofSourceOf mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        let sourceRoot = context.source.model.root(of: mapping.source)
+        let handedOut = try context.source.number(of: sourceRoot).flatMap { number in
+            try context.connection.integer(
+                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(number)])
+        }
+        let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(context.sourceTable(of: mapping))")
+        return max(handedOut ?? 0, inUse ?? 0)
+    }
+}
+
+/// The keys that the objects of an entity mapping get, chunk after chunk.
+struct NewKeys {
+    private let context: StepContext
+    private let mapping: ResolvedEntityMapping
+    private let table: String
+    /// Above which they begin.
+    private let first: Int64
+
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        (self.context, self.mapping) = (context, mapping)
+        table = try context.destinationTable(of: mapping)
+        first = try KeyBase.lastKeptKey(below: mapping, in: context)
+    }
+
+    /// The key after which a chunk's new objects count on; 0 where objects keep their keys.
+    func last() throws -> Int64 {
+        guard !mapping.keepsPrimaryKey else { return 0 }
+        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
+        return try KeyBase.checked(max(first, highest ?? 0), of: mapping.destination)
+    }
+}
+
+/// Gives new keys one after another to the source objects that a statement meets in the order of their keys.
+///
+/// A function of SQL, which a statement calls with the key of a source object. It takes a fraction of what a window
+/// function takes, which keeps each row in a table of its own before it gives it back.
+final class KeyCounter {
+    private let state = State()
+
+    private final class State {
+        /// The key that was given out last.
+        @exclusivity(unchecked) var last: Int64 = 0
+        @exclusivity(unchecked) var source = ChunkRanges.beginning
+    }
+
+    /// SQL of the next key for an object that a mapping makes.
+    ///
+    /// - Parameters:
+    ///   - made: The mapping.
+    ///   - reader: The mapping whose rows have the key: the same one, or one that relates its objects to it.
+    ///   - object: The source object.
+    /// - Returns: A call, which is made only for source objects that the mapping carries.
+    static func call(
+        _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
+    ) -> String { "\(name(made, by: reader))(\(object.alias).Z_PK)" }
+
+    private static func name(_ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping) -> String {
+        "ferry_key_\(made.position)_\(reader.position)"
+    }
+
+    init(
+        _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, on connection: Connection
+    ) throws(DatabaseError) {
+        try connection.register(Self.name(made, by: reader), arguments: 1, deterministic: false) {
+            [state] arguments, result in
+            let source = arguments.integer(0)
+            // Asked twice for an object, it says the same.
+            if source != state.source {
+                guard source > state.source else {
+                    throw FerryError(.internalError, "The rows of a mapping do not come in the order of their keys.")
+                }
+                state.source = source
+                state.last += 1
+            }
+            result.set(state.last)
+        }
+    }
+
+    /// Begins a statement.
+    ///
+    /// - Parameter last: The key before the next one.
+    func begin(after last: Int64) { (state.last, state.source) = (last, ChunkRanges.beginning) }
+
+    /// The key that was given out last.
+    var last: Int64 { state.last }
+}
