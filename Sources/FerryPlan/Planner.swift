@@ -54,6 +54,12 @@ package struct Planner: Sendable {
     package func plan(
         from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
     ) -> MigrationPlan {
+        WorkThread.withStack { planHere(from: source, to: target, rows: rows, areRowsEstimated: areRowsEstimated) }
+    }
+
+    private func planHere(
+        from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
+    ) -> MigrationPlan {
         guard source.hashes != target.hashes else {
             return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
         }
