@@ -124,7 +124,7 @@ let package = Package(
             "MigratorTests",
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot", "FerryEngine",
+                "FerrySnapshot", "FerryEngine", "FerryVerify",
             ]),
         tests(
             "CaseTests",

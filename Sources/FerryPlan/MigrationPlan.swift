@@ -8,7 +8,7 @@ package struct MigrationPlan: Sendable {
     package var steps: [StepPlan]
     /// Why the plan cannot run; empty when it can.
     package var refusals: [FerryError]
-    package var warnings: [String]
+    package var warnings: [FerryWarning]
     /// Why the chain is the one that it is.
     package var explanation = ChainExplanation()
     /// What the store's rows hold and nothing holds afterwards.
@@ -21,9 +21,13 @@ package struct MigrationPlan: Sendable {
     package var questions: [StoredProperty] { comparisons.flatMap(\.questions) }
 
     /// With the losses first.
-    package var allWarnings: [String] { losses.map(\.sentence) + warnings }
+    package var allWarnings: [FerryWarning] {
+        losses.map {
+            FerryWarning(.loss, $0.sentence, about: .init(entity: $0.entity, property: $0.property))
+        } + warnings
+    }
 
-    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [String] = []) {
+    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [FerryWarning] = []) {
         self.chain = chain
         self.steps = steps
         self.refusals = refusals

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 package import FerryMapping
 package import FerryModel
 internal import FerryStore
@@ -29,7 +29,7 @@ package struct Planner: Sendable {
     /// Whether a plan whose way depends on rows ends with its questions: it is made again when they are answered.
     package var endsAtQuestions = false
     /// What the plan passes on of reading the models and mapping models.
-    package var inputWarnings: [String] = []
+    package var inputWarnings: [FerryWarning] = []
 
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
@@ -115,7 +115,7 @@ package struct Planner: Sendable {
     }
 
     /// What the table of losses says is not said twice.
-    private static func warnings(of plan: MigrationPlan) -> [String] {
+    private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
         plan.steps.flatMap { step in
             let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
             return step.resolved.warnings.filter { !losses.contains($0) } + step.resolved.oneToOneWarnings

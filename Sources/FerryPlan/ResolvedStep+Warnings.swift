@@ -1,12 +1,13 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 
 extension ResolvedStep {
     /// New one-to-one relationships in the place of to-many ones: of several objects one is kept.
-    var oneToOneWarnings: [String] {
+    var oneToOneWarnings: [FerryWarning] {
         // Comparing whole models takes long, and one-to-one relationships are few.
         var known: ModelMatching?
-        var warnings: [String] = []
+        var warnings: [FerryWarning] = []
         for entity in destination.model.sortedEntityNames {
             for relationship in destination.model.entities[entity]?.relationships ?? [] where !relationship.isToMany {
                 guard let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
@@ -25,8 +26,12 @@ extension ResolvedStep {
                 let wasToMany = old.contains { $0.isToMany || source.model.inverse(of: $0)?.isToMany == true }
                 guard wasToMany else { continue }
                 warnings.append(
-                    "\(entity).\(relationship.name) and \(other).\(inverse.name) are one to one in \(destination.name), "
-                        + "but were not in \(source.name): of several objects only one stays related.")
+                    FerryWarning(
+                        .oneToOne,
+                        "\(entity).\(relationship.name) and \(other).\(inverse.name) are one to one in "
+                            + "\(destination.name), but were not in \(source.name): of several objects only one stays "
+                            + "related.",
+                        about: .init(entity: entity, property: relationship.name)))
             }
         }
         return warnings

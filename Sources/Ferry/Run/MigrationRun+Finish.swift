@@ -71,8 +71,10 @@ extension MigrationRun {
                 record.output = FileState(try files.attributes(output))
             } catch {
                 warn(
-                    "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)"
-                )
+                    FerryWarning(
+                        .permissionsNotSet,
+                        "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)",
+                        about: .init(path: output)))
             }
         }
         let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
