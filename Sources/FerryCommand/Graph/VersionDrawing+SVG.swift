@@ -20,7 +20,10 @@ extension VersionDrawing {
     private func rowsPerColumn(width: Double) -> Int {
         guard versions.count > Self.mostInOne else { return max(1, versions.count) }
         let area = Double(versions.count) * width * Self.pitch
-        return max(Self.mostInOne / 2, Int(((area * 3 / 4).squareRoot() / Self.pitch).rounded(.up)))
+        let rows = max(Self.mostInOne / 2, Int(((area * 3 / 4).squareRoot() / Self.pitch).rounded(.up)))
+        // As many in the last column as in the others, but for what does not go up.
+        let columns = (versions.count + rows - 1) / rows
+        return (versions.count + columns - 1) / columns
     }
 
     package var layout: Layout {
