@@ -52,6 +52,36 @@ struct ResumeTests {
         }
     }
 
+    @Test("A run goes on under another spelling of its output, and under no other output")
+    func otherSpelling() throws {
+        let small = try SmallMigration()
+        func migrate(_ output: String, holdsSwap: Bool) throws -> MigrationReport {
+            var configuration = quick
+            configuration.output = URL(fileURLWithPath: small.folder.file(output))
+            configuration.holdsSwap = holdsSwap
+            return try small.migrator().migrate(configuration)
+        }
+        #expect(throws: FerryError.self) { try migrate("New.sqlite", holdsSwap: true) }
+        // As a folder that ignores case has it: both names lead to the run's folder.
+        let names = ["New.sqlite.ferry", "NEW.sqlite.ferry"].map(small.folder.file)
+        try FileManager.default.moveItem(atPath: names[0], toPath: names[1])
+        try FileManager.default.createSymbolicLink(atPath: names[0], withDestinationPath: names[1])
+        let report = try migrate("NEW.sqlite", holdsSwap: false)
+        #expect(report.outcome == .migrated && report.resumed && report.warnings.isEmpty, "\(report.warnings)")
+        #expect(try FileLayer().exists(small.folder.file("NEW.sqlite")))
+        // The folder of another output's run, brought to where this one's would be.
+        let other = try SmallMigration()
+        var held = quick
+        held.holdsSwap = true
+        held.output = URL(fileURLWithPath: other.folder.file("One.sqlite"))
+        #expect(throws: FerryError.self) { try other.migrator().migrate(held) }
+        let (from, to) = (other.folder.file("One.sqlite.ferry"), other.folder.file("Two.sqlite.ferry"))
+        try FileManager.default.moveItem(atPath: from, toPath: to)
+        held.output = URL(fileURLWithPath: other.folder.file("Two.sqlite"))
+        let error = #expect(throws: FerryError.self) { try other.migrator().migrate(held) }
+        #expect(error?.code == .runDiffers, "\(String(describing: error))")
+    }
+
     /// Stops a run in its second step, with the first one done.
     private func interrupted(_ configuration: Configuration) throws -> SmallMigration {
         let small = try SmallMigration()

@@ -24,7 +24,10 @@ extension MigrationRun {
             try checkVerified(record, destination)
             try noteExternalFiles(sourceGuard, folder)
             var current = record
-            try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
+            try Placement(
+                source: place.store, destination: destination, output: output,
+                ownsExternalFiles: place.ownsExternalFiles, files: files
+            ) { intent in
                 current.swap = intent
                 try folder.save(current)
             }.run()
