@@ -124,7 +124,7 @@ let package = Package(
             "MigratorTests",
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot", "FerryEngine",
+                "FerrySnapshot", "FerryEngine", "FerryVerify",
             ]),
         tests(
             "CaseTests",
@@ -134,7 +134,10 @@ let package = Package(
             ], excluding: ["Cases"]),
         tests(
             "CommandTests",
-            of: ["FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore", "FerryEngine"],
+            of: [
+                "FerryCommand", "FerryTool", "Ferry", "FerryBase", "FerrySQLite", "FerryStore", "FerrySnapshot",
+                "FerryEngine",
+            ],
             excluding: ["Goldens"]),
         tests(
             "FaultTests", of: ["FerryTool", "FerryBase", "FerrySQLite", "FerryGenerate", "CSQLite"]),

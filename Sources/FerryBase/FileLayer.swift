@@ -86,6 +86,14 @@ package struct FileLayer: Sendable {
         }
     }
 
+    /// Whether two paths lead to one file or folder, as two spellings of a name do where a folder ignores case or how
+    /// letters are composed; false where nothing is there.
+    package func leadToOne(_ path: String, _ other: String) throws(FerryError) -> Bool {
+        if path == other { return true }
+        guard let one = try attributesIfPresent(path), let two = try attributesIfPresent(other) else { return false }
+        return one.device == two.device && one.inode == two.inode
+    }
+
     /// Bytes that an unprivileged user can still write on the volume of a path.
     package func freeBytes(at path: String) throws(FerryError) -> Int64 {
         if let bytes = faults?.freeBytes { return bytes }

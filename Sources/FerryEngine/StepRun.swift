@@ -38,7 +38,9 @@ package struct StepRun {
     ///
     /// - Returns: The counts of all calls together, and the times of this one.
     /// - Throws: ``FerryError``; the run stays resumable.
-    package func run() throws -> StepReport {
+    package func run() throws -> StepReport { try WorkThread.withStack { try runHere() } }
+
+    private func runHere() throws -> StepReport {
         var opened: StepContext?
         do {
             let destination = RunDatabase(run: self)

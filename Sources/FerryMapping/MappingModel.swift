@@ -1,3 +1,4 @@
+package import FerryBase
 package import FerryExpression
 internal import FerryModel
 
@@ -19,7 +20,7 @@ package struct MappingModel: Sendable {
     package var sourceHashes: [String: [UInt8]] = [:]
     package var destinationHashes: [String: [UInt8]] = [:]
     /// What was odd in the file but harmless (stale helper fields, junk mappings).
-    package var warnings: [String]
+    package var warnings: [FerryWarning]
     /// Paths of the mapping models that this one extends, directly or through another.
     package var extendedPaths: [String]
     /// Whether it follows from the two models, and comes from no file.
@@ -28,7 +29,7 @@ package struct MappingModel: Sendable {
     package init(
         name: String, path: String, sourceVersion: String, destinationVersion: String,
         entityMappings: [EntityMapping], partitions: [[String]]? = nil, fingerprint: [UInt8] = [],
-        warnings: [String] = [], extendedPaths: [String] = []
+        warnings: [FerryWarning] = [], extendedPaths: [String] = []
     ) {
         self.name = name
         self.path = path

@@ -30,7 +30,7 @@ package struct MappingResolution: Sendable {
     ) -> MappingResolution {
         var resolver = StepResolver(
             source: source, destination: destination, mappingModels: mappingModels, policies: policies)
-        return resolver.resolve()
+        return WorkThread.withStack { resolver.resolve() }
     }
 }
 

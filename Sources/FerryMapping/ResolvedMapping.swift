@@ -1,3 +1,4 @@
+package import FerryBase
 package import FerryExpression
 package import FerryModel
 
@@ -11,13 +12,13 @@ package struct ResolvedStep: Sendable {
     /// All entity mappings in processing order: mapping models in order, inside each its own order.
     package var entityMappings: [ResolvedEntityMapping]
     /// What the resolution noticed and the plan shows.
-    package var warnings: [String]
+    package var warnings: [FerryWarning]
     /// The versions between source and destination that the step passes without stopping, in order.
     package var middle: [ModelVersion] = []
 
     package init(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
-        entityMappings: [ResolvedEntityMapping], warnings: [String] = []
+        entityMappings: [ResolvedEntityMapping], warnings: [FerryWarning] = []
     ) {
         self.source = source
         self.destination = destination

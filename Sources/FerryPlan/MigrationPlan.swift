@@ -9,7 +9,7 @@ package struct MigrationPlan: Sendable {
     package var steps: [StepPlan]
     /// Why the plan cannot run; empty when it can.
     package var refusals: [FerryError]
-    package var warnings: [String]
+    package var warnings: [FerryWarning]
     /// Why the chain is the one that it is.
     package var explanation = ChainExplanation()
     /// What the store's rows hold and nothing holds afterwards.
@@ -22,9 +22,13 @@ package struct MigrationPlan: Sendable {
     package var questions: [StoredProperty] { comparisons.flatMap(\.questions) }
 
     /// With the losses first.
-    package var allWarnings: [String] { losses.map(\.sentence) + warnings }
+    package var allWarnings: [FerryWarning] {
+        losses.map {
+            FerryWarning(.loss, $0.sentence, about: .init(entity: $0.entity, property: $0.property))
+        } + warnings
+    }
 
-    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [String] = []) {
+    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [FerryWarning] = []) {
         self.chain = chain
         self.steps = steps
         self.refusals = refusals
@@ -136,10 +140,10 @@ extension StepPlan {
 
 extension ResolvedStep {
     /// New one-to-one relationships in the place of to-many ones: of several objects one is kept.
-    var oneToOneWarnings: [String] {
+    var oneToOneWarnings: [FerryWarning] {
         // Comparing whole models takes long, and one-to-one relationships are few.
         var known: ModelMatching?
-        var warnings: [String] = []
+        var warnings: [FerryWarning] = []
         for entity in destination.model.sortedEntityNames {
             for relationship in destination.model.entities[entity]?.relationships ?? [] where !relationship.isToMany {
                 guard let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
@@ -158,8 +162,12 @@ extension ResolvedStep {
                 let wasToMany = old.contains { $0.isToMany || source.model.inverse(of: $0)?.isToMany == true }
                 guard wasToMany else { continue }
                 warnings.append(
-                    "\(entity).\(relationship.name) and \(other).\(inverse.name) are one to one in \(destination.name), "
-                        + "but were not in \(source.name): of several objects only one stays related.")
+                    FerryWarning(
+                        .oneToOne,
+                        "\(entity).\(relationship.name) and \(other).\(inverse.name) are one to one in "
+                            + "\(destination.name), but were not in \(source.name): of several objects only one stays "
+                            + "related.",
+                        about: .init(entity: entity, property: relationship.name)))
             }
         }
         return warnings

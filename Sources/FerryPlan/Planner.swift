@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryExpression
 package import FerryMapping
 package import FerryModel
@@ -30,7 +30,7 @@ package struct Planner: Sendable {
     /// Whether a plan whose way depends on rows ends with its questions: it is made again when they are answered.
     package var endsAtQuestions = false
     /// What the plan passes on of reading the models and mapping models.
-    package var inputWarnings: [String] = []
+    package var inputWarnings: [FerryWarning] = []
 
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
@@ -53,6 +53,12 @@ package struct Planner: Sendable {
     ///   - areRowsEstimated: Whether `rows` are estimates.
     /// - Returns: The plan; what keeps it from running stands in its refusals.
     package func plan(
+        from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
+    ) -> MigrationPlan {
+        WorkThread.withStack { planHere(from: source, to: target, rows: rows, areRowsEstimated: areRowsEstimated) }
+    }
+
+    private func planHere(
         from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
     ) -> MigrationPlan {
         guard source.hashes != target.hashes else {
@@ -110,7 +116,7 @@ package struct Planner: Sendable {
     }
 
     /// What the table of losses says is not said twice.
-    private static func warnings(of plan: MigrationPlan) -> [String] {
+    private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
         plan.steps.flatMap { step in
             let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
             return step.resolved.warnings.filter { !losses.contains($0) } + step.resolved.oneToOneWarnings

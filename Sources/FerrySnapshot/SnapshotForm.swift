@@ -27,6 +27,22 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
         }
     }
 
+    /// What people call it.
+    package var name: String {
+        switch self {
+        case .zstandard: "Zstandard"
+        case .gzip: "gzip"
+        }
+    }
+
+    /// The stock program whose option `-d` decodes an archive.
+    package var program: String {
+        switch self {
+        case .zstandard: "zstd"
+        case .gzip: "gzip"
+        }
+    }
+
     /// What an archive is called behind the name of its snapshot.
     package var ending: String {
         switch self {

@@ -91,6 +91,9 @@ package struct Verification {
         self.stop = stop
     }
 
+    /// The names of all checks, which differences carry.
+    package static var checkNames: [String] { allChecks.map { $0.name } }
+
     /// - Throws: ``FerryError`` when checking itself fails; differences are in the report.
     package func run() throws -> VerificationReport { try WorkThread.withStack { try runHere() } }
 
@@ -155,7 +158,7 @@ package struct Verification {
             }
             try make(checks.filter { !$0.isFirst }.map { $0.init() }, in: context)
         }
-        context.report.sort(by: allChecks.map { $0.name })
+        context.report.sort(by: Self.checkNames)
         return context.report
     }
 

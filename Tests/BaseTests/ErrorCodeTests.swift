@@ -10,15 +10,14 @@ struct ErrorCodeTests {
     }
 
     /// What the source declares, with the doc comment before each.
-    private static func declared() throws -> [Declared] {
-        let path = Fixtures.packageRoot + "/Sources/FerryBase/FerryError+Code.swift"
+    private static func declared(in file: String = "FerryError+Code.swift") throws -> [Declared] {
+        let path = Fixtures.packageRoot + "/Sources/FerryBase/" + file
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
             $0.trimmingCharacters(in: .whitespaces)
         }
         return lines.indices.compactMap { place in
-            guard let found = lines[place].firstMatch(of: /^public static let (\w+) = Self\("(\w+)", \.\w+\)$/) else {
-                return nil
-            }
+            let form = /^public static let (\w+) = Self\((?:rawValue: )?"(\w+)"(?:, \.\w+)?\)$/
+            guard let found = lines[place].firstMatch(of: form) else { return nil }
             let before = place > 0 ? lines[place - 1] : ""
             return Declared(
                 name: String(found.1), text: String(found.2),
@@ -46,15 +45,29 @@ struct ErrorCodeTests {
         }
     }
 
+    /// The lines of the page's tables: those of errors, and behind them those of warnings.
+    private static func rows(ofPart part: Int) throws -> [String] {
+        let page = try String(contentsOfFile: Fixtures.packageRoot + "/docs/errors.md", encoding: .utf8)
+        let parts = page.components(separatedBy: "\n## Warnings\n")
+        try #require(parts.count == 2)
+        return parts[part].split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
+    }
+
+    @Test("Every code of a warning is declared under its own name, is among all of them, and has a line on the page")
+    func documentsWarnings() throws {
+        let declared = try Self.declared(in: "FerryWarning+Code.swift")
+        #expect(declared.map(\.name) == FerryWarning.Code.all.map(\.rawValue) && declared.count > 20)
+        #expect(declared.allSatisfy { $0.name == $0.text && !$0.comment.isEmpty })
+        #expect(try Self.rows(ofPart: 1) == declared.map { "| `\($0.name)` | \($0.comment) |" })
+    }
+
     @Test("The page on errors has a line for every code with its exit code, and none for another one")
     func documentsCodes() throws {
-        let page = try String(contentsOfFile: Fixtures.packageRoot + "/docs/errors.md", encoding: .utf8)
         let exits: [FerryError.Consequence: Int] = [.refused: 2, .failed: 1, .differs: 3, .resumable: 75, .usage: 64]
         let comments = Dictionary(uniqueKeysWithValues: try Self.declared().map { ($0.name, $0.comment) })
         let wanted = FerryError.Code.all.map { code in
             "| `\(code.name)` | \(exits[code.consequence] ?? -1) | \(comments[code.name] ?? "") |"
         }
-        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
-        #expect(rows.sorted() == wanted.sorted())
+        #expect(try Self.rows(ofPart: 0).sorted() == wanted.sorted())
     }
 }

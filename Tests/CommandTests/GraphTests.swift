@@ -82,6 +82,7 @@ struct GraphTests {
         let all = layout.versions + Array(layout.mappings.values)
         #expect(!overlap(all))
         #expect(all.allSatisfy { isInside($0, layout.width, layout.height) })
+        #expect((layout.columns > 1) == (count > 20) && layout.versions.count == count)
         let boxes = (0..<count).map { number in
             let lines = (0..<(number * 5 % 13)).map { "+ property\($0)" }
             return DifferenceDrawing.Box(
@@ -102,7 +103,7 @@ struct GraphTests {
     }
 
     @Test(
-        "The 90 versions of a real app are drawn below each other, each with its way on",
+        "The 90 versions of a real app are drawn in columns, each with its way on, as a picture that a screen shows",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func drawsManyVersions() throws {
         let app = try RouteFolder()
@@ -111,5 +112,8 @@ struct GraphTests {
         let boxes = svg.output.components(separatedBy: "<rect class=\"version\"").count - 1
         #expect(boxes == 89, "and one that is current")
         #expect(svg.output.components(separatedBy: "class=\"way\"").count > 50)
+        let size = try #require(svg.output.firstMatch(of: /viewBox="0 0 ([0-9.]+) ([0-9.]+)"/))
+        let (width, height) = (try #require(Double(size.1)), try #require(Double(size.2)))
+        #expect(width < 2 * height && height < 2 * width && height < 2_000, "\(width) × \(height)")
     }
 }

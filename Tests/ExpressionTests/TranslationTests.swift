@@ -1,6 +1,7 @@
 import FerryBase
 import FerryExpression
 import FerryModel
+import TestSupport
 import Testing
 
 @Suite struct TranslationTests {
@@ -162,6 +163,23 @@ import Testing
         let computation = try ExpressionTranslation(scope: Library.json).value(try Expression.parse(text)).computation
         #expect(computation.depth > Computation.depthLimit)
         #expect(ComputationProgram(computation)?.arguments.count == 1)
+    }
+
+    @Test("What is as deep as an expression may be is read, checked and made SQL on a thread of 512 KiB")
+    func smallThread() throws {
+        let texts = try SmallThread.run {
+            let sum = Array(repeating: "$source.price", count: 190).joined(separator: " + ")
+            let nested = String(repeating: "uppercase:(", count: 60) + "title" + String(repeating: ")", count: 60)
+            let predicate = try Predicate.parse("\(sum) > 3 AND \(nested) == 'A'")
+            try ExpressionChecker(scope: Library.json).check(predicate)
+            let attribute = try #require(Library.model.attribute("price", of: "Destination"))
+            var translator = SQLTranslator(scope: Library.json, resolver: TextResolver())
+            return [
+                try translator.value(try Expression.parse(sum), for: attribute), try translator.condition(predicate),
+                predicate.description,
+            ]
+        }
+        #expect(texts.allSatisfy { !$0.isEmpty })
     }
 
     @Test(

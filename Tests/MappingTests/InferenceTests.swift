@@ -293,7 +293,7 @@ struct InferenceTests {
             ])
         #expect(mappingModel.isInferred && mappingModel.name == "inferred")
         #expect(
-            mappingModel.warnings == [
+            mappingModel.warnings.map(\.message) == [
                 "The entity Gone is not in Model2: its objects are dropped.",
                 "Book.a is not in Model2: its values are dropped.",
             ])
@@ -360,7 +360,7 @@ struct InferenceTests {
             source: source, destination: destination, mappingModels: [try #require(inferred.mappingModel)])
         #expect(resolution.problems.isEmpty)
         #expect(resolution.step.warnings.count == 1)
-        #expect(resolution.step.warnings.first?.contains("Book.shelf is mandatory") == true)
+        #expect(resolution.step.warnings.first?.message.contains("Book.shelf is mandatory") == true)
     }
 
     private func hashed(_ name: String, _ entities: [Entity]) -> ModelVersion {

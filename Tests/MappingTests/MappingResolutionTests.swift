@@ -238,10 +238,10 @@ struct MappingResolutionTests {
             ], to: destination)
         #expect(resolution.problems.isEmpty)
         #expect(resolution.step.entityMappings.map(\.name) == ["BookToBook", "UserToExtra"])
-        #expect(resolution.step.warnings.map { $0.contains("Maker") } == [true])
+        #expect(resolution.step.warnings.map { $0.message.contains("Maker") } == [true])
         let fewer = resolve([try mapping("Book", "Book")], to: destination)
         #expect(
-            fewer.step.warnings == [
+            fewer.step.warnings.map(\.message) == [
                 "The source entity Shelf has no entity mapping: its objects are dropped.",
                 "The source entity User has no entity mapping: its objects are dropped.",
             ])

@@ -24,7 +24,7 @@ func text(of resolution: MappingResolution) -> String {
                     + (relationship.isAutomatic ? "" : ", explicit"))
         }
     }
-    lines += step.warnings.map { "warning: \($0)" }
+    lines += step.warnings.map { "warning: \($0.message)" }
     lines += resolution.needsRowCheck.map { "needs no rows: \($0.entityMapping): \($0.entity).\($0.attribute)" }
     lines += resolution.problems.map { "refused: \($0.code): \($0.message)" }
     return lines.joined(separator: "\n") + "\n"

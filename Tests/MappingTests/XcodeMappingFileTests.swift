@@ -80,7 +80,7 @@ struct XcodeMappingFileTests {
         #expect(model.entityMappings.map(\.name) == ["BookToBook"])
         #expect(model.entityMappings[0].attributes == ["title": .automatic])
         #expect(model.warnings.count == 1)
-        #expect(model.warnings[0].contains("\"Mapping\" names no entity"))
+        #expect(model.warnings[0].message.contains("\"Mapping\" names no entity"))
     }
 
     @Test("An empty policy class name is none")

@@ -30,7 +30,8 @@ struct AfterSwapTests {
         try FileLayer().replace(log, with: content)
         let report = try migrator.migrate()
         #expect(report.outcome == .migrated && report.to == "App 3")
-        #expect(report.warnings.contains { $0.contains(log + ".unreadable") }, "\(report.warnings)")
+        let warning = report.warnings.first { $0.code == .logReplaced }
+        #expect(warning?.subject.path == log && warning?.message.contains(log + ".unreadable") == true)
         #expect(try FileLayer().attributes(log + ".unreadable").size == content.count)
         #expect(try !FileLayer().exists(store + ".ferry"))
         // The new log is read.
@@ -51,14 +52,14 @@ struct AfterSwapTests {
         for _ in 0..<2 {
             let report = try migrator.migrate()
             #expect(report.outcome == .migrated && report.to == "App 3")
-            #expect(report.warnings.contains { $0.contains("finishes") }, "\(report.warnings)")
+            #expect(report.warnings.contains { $0.code == .cleanUpFailed }, "\(report.warnings)")
             #expect(try files.exists(store + ".ferry/run.json"))
             let connection = try Connection(path: store, mode: .readOnly)
             #expect(try connection.integer("SELECT count(ZHEADING) FROM ZBOOK") ?? 0 > 0)
         }
         try files.removeTree(log)
         let report = try migrator.migrate()
-        #expect(report.outcome == .migrated && report.warnings.allSatisfy { !$0.contains("finishes") })
+        #expect(report.outcome == .migrated && report.warnings.allSatisfy { $0.code != .cleanUpFailed })
         #expect(try !files.exists(store + ".ferry"))
         #expect(try migrator.migrate().outcome == .upToDate)
         withExtendedLifetime(folder) {}
@@ -74,7 +75,7 @@ struct AfterSwapTests {
             try files.replace(path + "/x", with: [1])
         }
         let report = try small.migrator().migrate(configuration)
-        #expect(report.warnings.contains { $0.contains("finishes") }, "\(report.warnings)")
+        #expect(report.warnings.contains { $0.code == .cleanUpFailed }, "\(report.warnings)")
         #expect(truncate(output, 0) == 0)
         try files.removeTree(Self.log(of: output))
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(configuration) }

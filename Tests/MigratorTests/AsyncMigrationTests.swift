@@ -38,7 +38,7 @@ struct AsyncMigrationTests {
         switch event {
         case .planned(let plan): "planned \(plan.chain)"
         case .phase(let phase, let step): "\(phase) \(step ?? 0)"
-        case .warning(let text): text
+        case .warning(let warning): warning.message
         case .finished(let report): "finished \(report.outcome)"
         case .progress: nil
         }
@@ -131,15 +131,15 @@ struct AsyncMigrationTests {
     func thinsProgress() async throws {
         let queue = EventQueue()
         for done in 1...1_000 { queue.put(.progress(ProgressUpdate(phase: .rows, done: Int64(done)))) }
-        queue.put(.warning("one"))
+        queue.put(.warning(FerryWarning(.unnamed, "one")))
         queue.put(.progress(ProgressUpdate(phase: .verify, done: 7)))
-        queue.put(.warning("two"))
+        queue.put(.warning(FerryWarning(.unnamed, "two")))
         queue.end(.failure(FerryError(.diskFull, "The end.")))
         var told: [String] = []
         let error = await #expect(throws: FerryError.self) {
             while let event = try await queue.next() {
                 if case .progress(let update) = event { told.append("\(update.done)") }
-                if case .warning(let text) = event { told.append(text) }
+                if case .warning(let warning) = event { told.append(warning.message) }
             }
         }
         #expect(told == ["1000", "one", "7", "two"] && error?.code == .diskFull)

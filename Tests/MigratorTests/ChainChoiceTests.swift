@@ -52,10 +52,10 @@ struct ChainChoiceTests {
         configuration.allowsDowngrade = true
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.losses.map(\.property) == ["pages"] && plan.losses.map(\.rows) == [12])
-        #expect(plan.warnings.first == "Book.pages is lost, 12 values: App 4 does not have it.")
-        let warnings = Locked<[String]>([])
+        #expect(plan.warnings.first?.message == "Book.pages is lost, 12 values: App 4 does not have it.")
+        let warnings = Locked<[FerryWarning]>([])
         let report = try mixed.migrator().migrate(configuration) { event in
-            if case .warning(let text) = event { warnings.withLock { $0.append(text) } }
+            if case .warning(let warning) = event { warnings.withLock { $0.append(warning) } }
         }
         #expect(report.mode == .inPlace && report.from == "App 5" && report.to == "App 4")
         #expect(warnings.withLock { $0.first } == plan.warnings.first)

@@ -109,7 +109,10 @@ struct DamageTests {
         let store = try DamagedStore(way, damage: damage.damage)
         let plan = try store.migrator().plan(Configuration(target: "App 2"), checksRows: true)
         #expect(plan.refusals.isEmpty)
-        #expect(plan.warnings.contains { $0.contains(damage.entity) })
+        #expect(
+            plan.warnings.contains {
+                $0.message.contains(damage.entity) && $0.code == .damagedRows && $0.subject.entity == damage.entity
+            })
         let report = try store.migrate()
         #expect(report.verification.differences.isEmpty)
         #expect(try store.rows(damage.query) == (way.isCopy ? damage.copied : damage.inPlace))

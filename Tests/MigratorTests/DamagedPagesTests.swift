@@ -85,7 +85,7 @@ struct DamagedPagesTests {
         try hideRows(of: "ZBOOK", in: small.store)
         let report = try small.migrator().migrate(Configuration(damaged: .drop))
         #expect(report.outcome == .migrated)
-        #expect(report.warnings.contains { $0.contains("left out") }, "\(report.warnings)")
+        #expect(report.warnings.contains { $0.message.contains("left out") }, "\(report.warnings)")
         let store = try Connection(path: small.store, mode: .readWrite)
         #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
         let books = try store.integer("SELECT count(*) FROM ZBOOK") ?? 0
@@ -98,7 +98,7 @@ struct DamagedPagesTests {
         try hideRows(of: "ZBOOK", in: small.store)
         let report = try small.migrator().migrate(Configuration(damaged: .keep))
         #expect(report.outcome == .migrated)
-        #expect(report.warnings.contains { $0.contains("damaged") }, "\(report.warnings)")
+        #expect(report.warnings.contains { $0.code == .damagedPages }, "\(report.warnings)")
     }
 
     @Test("What cannot be read at all is the store's damage too, in place and in a copy")

@@ -72,6 +72,21 @@ struct ExternalFilesTests {
         #expect(try names(beside: second) == [Self.named, Self.stray])
     }
 
+    @Test(
+        "An output whose folder of files is the store's own, by another spelling of its name, leaves them alone",
+        arguments: DamagedStore.Way.allCases)
+    func sharedFolder(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.inline)
+        let output = store.folder.file("New.sqlite")
+        // As a folder that ignores case has it for APP.db beside App.sqlite.
+        let folders = [output, store.store].map { FileLayer.parent(of: ExternalData.folder(forStore: $0)) }
+        try FileManager.default.createSymbolicLink(atPath: folders[0], withDestinationPath: folders[1])
+        let report = try store.migrator().migrate(
+            Configuration(target: "App 2", output: URL(fileURLWithPath: output), executor: way.executor))
+        #expect(report.outcome == .migrated && report.externalFiles.removed == 0)
+        #expect(try names(beside: store.store) == [Self.named, Self.stray])
+    }
+
     @Test("Without the option contents go into the rows, and only their files go", arguments: DamagedStore.Way.allCases)
     func inlined(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)

@@ -57,7 +57,7 @@ struct JournalRecoveryTests {
         let report = try stage.migrate()
         #expect(report.outcome == .migrated)
         let copies = try #require(try stage.copies().first)
-        #expect(report.warnings.contains { $0.contains("hot journal") && $0.contains(copies) })
+        #expect(report.warnings.contains { $0.code == .recoveredJournal && $0.message.contains(copies) })
         #expect(try StoreBytes(copies + "/App.sqlite") == stage.hot)
         #expect(try FileLayer().attributes(copies).mode == 0o700)
         #expect(try FileLayer().list(stage.folder).allSatisfy { !$0.name.hasPrefix("hot-journal-") })
@@ -97,6 +97,6 @@ struct JournalRecoveryTests {
         #expect(error?.code == .storeInUse)
         try writer.execute("ROLLBACK")
         let report = try small.migrator().migrate(Configuration(recovers: true))
-        #expect(report.outcome == .migrated && report.warnings.allSatisfy { !$0.contains("hot journal") })
+        #expect(report.outcome == .migrated && report.warnings.allSatisfy { $0.code != .recoveredJournal })
     }
 }

@@ -69,7 +69,7 @@ struct JournalSwitchTests {
         let modes = SharedList<String>()
         let report = try small.migrator().migrate(configuration { modes.append($0.text) })
         #expect(report.outcome == .migrated)
-        #expect(report.warnings.contains { $0.contains("is open in another program") })
+        #expect(report.warnings.contains { $0.message.contains("is open in another program") })
         #expect(!modes.all.contains { $0.hasSuffix("= TRUNCATE") })
         #expect(try app.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2") == 30)
     }

@@ -75,13 +75,13 @@ struct MixedChainTests {
         for operation in Swift.stride(from: start, through: count.count, by: Self.stride) {
             let mixed = try MixedMigration(form: form)
             // What fails behind the swap is a warning.
-            var warnings: [String]?
+            var warnings: [FerryWarning]?
             let faults = FaultPlan(trigger: operation, keepsNames: true)
             do { warnings = try mixed.migrator(files: FileLayer(faults: faults)).migrate(quick).warnings } catch {}
             guard faults.count >= operation else { continue }
             let isReporting = faults.names[operation - 1].contains("/proc/self/")
             #expect(
-                isReporting || warnings?.contains { $0.contains("finishes") } != false,
+                isReporting || warnings?.contains { $0.code == .cleanUpFailed } != false,
                 "operation \(operation): \(faults.names[operation - 1])")
             let between = try DatabaseDump.text(mixed.store)
             #expect(between == original || between == expected, "operation \(operation)")

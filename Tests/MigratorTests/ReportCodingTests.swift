@@ -1,6 +1,7 @@
 import Ferry
 import FerryBase
 import FerryStore
+import FerryVerify
 import Foundation
 import TestSupport
 import Testing
@@ -50,6 +51,37 @@ struct ReportCodingTests {
         #expect(read.code == error.code && read.message == error.message && read.place == error.place)
         #expect((read.cause as? FerryError)?.code == .fileFailed)
         #expect(((read.cause as? FerryError)?.cause as? FerryError.RecordedCause)?.description == "the disk")
+    }
+
+    private struct Told: Decodable {
+        var warnings: [FerryWarning]
+
+        static func read(_ list: String) throws -> [FerryWarning] {
+            let decoder = JSONDecoder()
+            return try decoder.decode(Told.self, from: Data("{\"warnings\": \(list)}".utf8)).warnings
+        }
+    }
+
+    @Test("A warning is an object with a code; the text that it was in earlier versions is read, too")
+    func warnings() throws {
+        let report = try DamagedStore(.copy, damage: ["UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"]).migrate(.drop)
+        let warning = try #require(report.warnings.first { $0.code == .damagedRows })
+        #expect(try readBack(warning) == warning)
+        #expect(warning.subject.entity != nil && warning.subject.property != nil && !warning.message.isEmpty)
+        let old = try Told.read("[\"A text.\"]")
+        #expect(old == [FerryWarning(.unnamed, "A text.")])
+        for wrong in ["[{\"code\": \"loss\"}]", "[3]", "[null]"] {
+            #expect(throws: DecodingError.self) { _ = try Told.read(wrong) }
+        }
+        // One of a later version.
+        let code = FerryWarning.Code(rawValue: "ofLater")
+        #expect(try readBack(FerryWarning(code, "What it says.")).code == code)
+    }
+
+    @Test("Every check that finds differences has its name in the library, and no other")
+    func checks() {
+        // What is counted for all of them finds nothing itself.
+        #expect(Set(VerificationCheck.all.map(\.rawValue)) == Set(Verification.checkNames).subtracting(["tally"]))
     }
 
     private struct SystemErrorStandIn: Error, CustomStringConvertible { var description: String { "the disk" } }

@@ -29,14 +29,14 @@ struct ResumeTests {
             let small = try SmallMigration(form: form)
             // What fails behind the swap is a warning.
             let faults = FaultPlan(trigger: operation, keepsNames: true)
-            var warnings: [String]?
+            var warnings: [FerryWarning]?
             do { warnings = try small.migrator(files: FileLayer(faults: faults)).migrate(quick).warnings } catch {}
             // How often progress is written depends on the time: the last operations may not be there.
             guard faults.count >= operation else { continue }
             // Behind the clean-up the report asks for memory and bytes, and does without an answer.
             let isReporting = faults.names[operation - 1].contains("/proc/self/")
             #expect(
-                isReporting || warnings?.contains { $0.contains("finishes") } != false,
+                isReporting || warnings?.contains { $0.code == .cleanUpFailed } != false,
                 "operation \(operation): \(faults.names[operation - 1])")
             let between = try DatabaseDump.text(small.store)
             #expect(between == original || between == expected, "operation \(operation)")
@@ -50,6 +50,36 @@ struct ResumeTests {
                     == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
                 "operation \(operation)")
         }
+    }
+
+    @Test("A run goes on under another spelling of its output, and under no other output")
+    func otherSpelling() throws {
+        let small = try SmallMigration()
+        func migrate(_ output: String, holdsSwap: Bool) throws -> MigrationReport {
+            var configuration = quick
+            configuration.output = URL(fileURLWithPath: small.folder.file(output))
+            configuration.holdsSwap = holdsSwap
+            return try small.migrator().migrate(configuration)
+        }
+        #expect(throws: FerryError.self) { try migrate("New.sqlite", holdsSwap: true) }
+        // As a folder that ignores case has it: both names lead to the run's folder.
+        let names = ["New.sqlite.ferry", "NEW.sqlite.ferry"].map(small.folder.file)
+        try FileManager.default.moveItem(atPath: names[0], toPath: names[1])
+        try FileManager.default.createSymbolicLink(atPath: names[0], withDestinationPath: names[1])
+        let report = try migrate("NEW.sqlite", holdsSwap: false)
+        #expect(report.outcome == .migrated && report.resumed && report.warnings.isEmpty, "\(report.warnings)")
+        #expect(try FileLayer().exists(small.folder.file("NEW.sqlite")))
+        // The folder of another output's run, brought to where this one's would be.
+        let other = try SmallMigration()
+        var held = quick
+        held.holdsSwap = true
+        held.output = URL(fileURLWithPath: other.folder.file("One.sqlite"))
+        #expect(throws: FerryError.self) { try other.migrator().migrate(held) }
+        let (from, to) = (other.folder.file("One.sqlite.ferry"), other.folder.file("Two.sqlite.ferry"))
+        try FileManager.default.moveItem(atPath: from, toPath: to)
+        held.output = URL(fileURLWithPath: other.folder.file("Two.sqlite"))
+        let error = #expect(throws: FerryError.self) { try other.migrator().migrate(held) }
+        #expect(error?.code == .runDiffers, "\(String(describing: error))")
     }
 
     /// Stops a run in its second step, with the first one done.

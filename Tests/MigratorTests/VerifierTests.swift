@@ -46,11 +46,11 @@ struct VerifierTests {
         for damaged in ["largf", "larg", "larger", ""] {
             try files.replace(stage.file, with: Array(damaged.utf8))
             let differences = try stage.verify().differences
-            #expect(differences.map(\.check) == ["externalContents"], "\(damaged)")
+            #expect(differences.map(\.check) == [.externalContents], "\(damaged)")
             #expect(differences.first?.entity == "Cover" && differences.first?.example == "ZCOVER Z_PK 2 ZPHOTO")
         }
         try files.remove(stage.file)
-        #expect(try stage.verify().differences.map(\.check) == ["externalContents"])
+        #expect(try stage.verify().differences.map(\.check) == [.externalContents])
         // A copy of the old store without its folder has nothing to compare with.
         try files.removeTree(ExternalData.supportFolder(forStore: stage.store.store))
         #expect(try stage.verify().notRecomputed == 1)
@@ -90,7 +90,7 @@ struct VerifierTests {
         for damaged in ["largf", ""] {
             try files.replace(file, with: Array(damaged.utf8))
             let differences = try verifier.verifyStore().differences
-            #expect(differences.map(\.check) == ["externalContents"] && differences.first?.count == 1, "\(damaged)")
+            #expect(differences.map(\.check) == [.externalContents] && differences.first?.count == 1, "\(damaged)")
             #expect(differences.first?.example == "_EXTERNAL_DATA/\(Self.name)")
         }
     }

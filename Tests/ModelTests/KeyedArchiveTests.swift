@@ -88,7 +88,7 @@ struct KeyedArchiveTests {
         let second = builder.add(.dictionary([("$class", type), ("next", .uid(first)), ("other", .uid(first))]))
         builder.replace(first, by: .dictionary([("$class", type), ("next", .uid(second)), ("other", .uid(second))]))
         let archive = try KeyedArchive(builder.archive(root: first))
-        #expect(throws: FerryError.self) { try walk(try archive.root) }
+        #expect(throws: FerryError.self) { try walkAll(archive) }
         #expect(throws: FerryError.self) { try ArchivedModel.decode(archive) }
     }
 
@@ -103,7 +103,7 @@ struct KeyedArchiveTests {
                 .dictionary([("$class", type), ("NS.objects", .array(Array(repeating: .uid(inner), count: 50)))]))
         }
         let archive = try KeyedArchive(builder.archive(root: inner))
-        let error = #expect(throws: FerryError.self) { try walk(try archive.root) }
+        let error = #expect(throws: FerryError.self) { try walkAll(archive) }
         #expect(error?.code == .badArchive)
     }
 
@@ -207,9 +207,14 @@ struct KeyedArchiveTests {
             #expect([.badArchive, .badModel].contains(error.code), "\(error)")
         }
         guard walks else { return }
-        do throws(FerryError) { try walk(try KeyedArchive(bytes).root) } catch {
+        do throws(FerryError) { try walkAll(try KeyedArchive(bytes)) } catch {
             #expect(error.code == .badArchive, "\(error)")
         }
+    }
+
+    /// Follows every way from the root, as deep as the reader lets it.
+    private func walkAll(_ archive: KeyedArchive) throws(FerryError) {
+        try WorkThread.withStack { () throws(FerryError) in try walk(try archive.root) }
     }
 
     /// Follows every way from an object.

@@ -3,6 +3,7 @@ import FerryExpression
 import FerryMapping
 import FerryModel
 import FerryPlan
+import TestSupport
 import Testing
 
 /// Expressions that a mapping may have and SQLite's parser cannot read: they are run by one function of ours.
@@ -31,5 +32,14 @@ struct ExpressionDepthTests {
         #expect(plan.refusals.isEmpty, "\(plan.refusals)")
         let mapping = try #require(plan.steps.first?.partitions.first?.entityMappings.first)
         #expect(mapping.executor == .set)
+    }
+
+    @Test("A step is planned on a thread of 512 KiB, however deep its expressions")
+    func smallThread() throws {
+        let made = try SmallThread.run {
+            let sum = Array(repeating: "$source.inV1.length", count: 150).joined(separator: " + ")
+            return try self.plan(title: nested(60), filter: "\(sum) > 3 AND \(nested(60)) == 'A'")
+        }
+        #expect(made.refusals.isEmpty && made.steps.count == 1, "\(made.refusals)")
     }
 }

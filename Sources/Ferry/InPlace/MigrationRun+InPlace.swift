@@ -41,12 +41,15 @@ extension MigrationRun {
         }
     }
 
-    private var stayingInLog: String {
-        "\(place.store) is open in another program, so all that is written goes through its -wal: twice to the disk, with "
-            + "2 KiB of memory for each MiB."
+    private var stayingInLog: FerryWarning {
+        FerryWarning(
+            .openElsewhere,
+            "\(place.store) is open in another program, so all that is written goes through its -wal: twice to the disk, "
+                + "with 2 KiB of memory for each MiB.",
+            about: .init(path: place.store))
     }
 
-    private func warn(_ warning: String, _ record: inout RunRecord) {
+    private func warn(_ warning: FerryWarning, _ record: inout RunRecord) {
         record.migration?.findings.warnings.append(warning)
         relay.send(.warning(warning))
     }

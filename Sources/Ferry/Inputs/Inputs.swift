@@ -11,7 +11,7 @@ struct Inputs: Sendable {
     /// Those that lie beside the models and were not given; none until they are looked for.
     private(set) var mappingModelsBeside: [MappingModel] = []
     /// What was passed over.
-    private(set) var warnings: [String]
+    private(set) var warnings: [FerryWarning]
     var policies: PolicyRegistry
     /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
@@ -21,7 +21,9 @@ struct Inputs: Sendable {
     ) throws(FerryError) {
         self.policies = policies
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
-        warnings = catalog.unreadable.map { "\($0.error.message) It is passed over." }
+        warnings = catalog.unreadable.map {
+            FerryWarning(.modelPassedOver, "\($0.error.message) It is passed over.", about: .init(path: $0.path))
+        }
         var given: [MappingModel] = []
         for mapping in mappings { given += try MappingFile.loadAll(path: mapping.path, files: files) }
         mappingModels = MappingModel.distinct(given)

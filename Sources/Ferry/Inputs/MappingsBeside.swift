@@ -6,7 +6,7 @@ package import FerryModel
 package struct MappingsBeside {
     package private(set) var mappingModels: [MappingModel] = []
     /// What could not be looked at.
-    package private(set) var warnings: [String] = []
+    package private(set) var warnings: [FerryWarning] = []
 
     /// How deep below the folder of a bundle, and into how many folders and entries in all, is looked: a project keeps its
     /// mapping models near its models, and what lies there may be any folder of the user's.
@@ -20,8 +20,10 @@ package struct MappingsBeside {
         let below = nearest.flatMap { search.folders(in: $0) }.filter { !nearest.contains($0) }
         if search.isCutOff {
             warnings.append(
-                "Not all folders beside the models were searched for mapping models that were not given: there are too many."
-            )
+                FerryWarning(
+                    .mappingsNotSearched,
+                    "Not all folders beside the models were searched for mapping models that were not given: there are too many."
+                ))
         }
         for folder in nearest + below {
             let paths: [String]
@@ -29,7 +31,10 @@ package struct MappingsBeside {
                 paths = try MappingFile.paths(in: folder, files: files)
             } catch {
                 // An app may read a bundle without reading the folder that it lies in.
-                warnings.append("Whether mapping models lie in \(folder) is not known: \(error.message)")
+                warnings.append(
+                    FerryWarning(
+                        .mappingsNotSearched, "Whether mapping models lie in \(folder) is not known: \(error.message)",
+                        about: .init(path: folder)))
                 continue
             }
             for path in paths where known.insert(try files.realPath(path)).inserted {
@@ -41,7 +46,11 @@ package struct MappingsBeside {
                     model.path = path
                     mappingModels.append(model)
                 } catch {
-                    warnings.append("The mapping model \(path) was not given and cannot be read: \(error.message)")
+                    warnings.append(
+                        FerryWarning(
+                            .mappingPassedOver,
+                            "The mapping model \(path) was not given and cannot be read: \(error.message)",
+                            about: .init(path: path)))
                 }
             }
         }

@@ -85,7 +85,7 @@ public struct Configuration: Sendable {
     public var takesSnapshot: Bool
     /// The folder for the snapshot; nil means `STORE.snapshots`.
     public var snapshotFolder: URL?
-    /// Zstandard's compression level.
+    /// How small the archive is made: 1 (quick) to 19 with Zstandard, to 9 in a build without it.
     public var snapshotLevel: Int
     public var damaged: Damaged
     /// Names of objects in the store that are not Core Data's and are to be left out.

@@ -10,7 +10,7 @@ public enum MigrationEvent: Sendable {
     /// A phase begins; `step` counts from 1 and is nil outside of steps.
     case phase(Phase, step: Int?)
     case progress(ProgressUpdate)
-    case warning(String)
+    case warning(FerryWarning)
     /// Everything is done; always the last event.
     case finished(MigrationReport)
 }

@@ -68,7 +68,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     public var peakResidentBytes: Int64?
     public var snapshot: URL?
     public var verification: VerificationSummary
-    public var warnings: [String]
+    public var warnings: [FerryWarning]
     /// What the store held before and the migrated one does not.
     public var losses: [Loss] = []
 
@@ -238,12 +238,12 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
 
     /// One kind of difference; the example is a place (table and key), never a value.
     public struct Difference: Sendable, Hashable, Codable {
-        public var check: String
+        public var check: VerificationCheck
         public var entity: String?
         public var count: Int64
         public var example: String?
 
-        package init(check: String, entity: String?, count: Int64, example: String?) {
+        package init(check: VerificationCheck, entity: String?, count: Int64, example: String?) {
             self.check = check
             self.entity = entity
             self.count = count

@@ -4,6 +4,7 @@ package import FerryMapping
 
 // What a caller of the library meets by name, so that `import Ferry` is enough.
 public typealias FerryError = FerryBase.FerryError
+public typealias FerryWarning = FerryBase.FerryWarning
 public typealias Phase = FerryBase.Phase
 public typealias ProgressUpdate = FerryBase.ProgressUpdate
 public typealias Remedy = FerryBase.Remedy

@@ -20,7 +20,7 @@ public struct PlanReport: Sendable, Codable {
     public var longestUnit: LongestUnit?
     /// What cannot be done; empty when the plan can run.
     public var refusals: [FerryError]
-    public var warnings: [String]
+    public var warnings: [FerryWarning]
     /// Why the chain is the one that it is, version by version.
     public var links: [Link] = []
     /// What the chain was preferred over, and what the order of versions is.

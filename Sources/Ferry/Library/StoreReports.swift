@@ -95,7 +95,7 @@ public struct RollbackReport: Sendable, Hashable, Codable {
     /// written since the last run on the store.
     public var kept: [URL] = []
     /// What could not be done behind the swap; the next command on the store does it.
-    public var warnings: [String] = []
+    public var warnings: [FerryWarning] = []
     /// The snapshot's number in its folder; nil for those of earlier versions of Ferry.
     public var sequence: Int64?
     /// Why this snapshot was taken, in words.

@@ -72,7 +72,7 @@ public struct Verifier: Sendable {
             let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
             if let changed = try snapshots.changedExternalFiles(stop: stop) {
                 summary.differences.append(
-                    .init(check: "externalContents", entity: nil, count: changed.count, example: changed.example))
+                    .init(check: .externalContents, entity: nil, count: changed.count, example: changed.example))
             }
             return summary
         }
@@ -227,7 +227,7 @@ extension VerificationSummary {
         checked = report.checked
         notRecomputed = report.notRecomputed
         differences = report.differences.map {
-            .init(check: $0.check, entity: $0.entity, count: $0.count, example: $0.example)
+            .init(check: VerificationCheck(rawValue: $0.check), entity: $0.entity, count: $0.count, example: $0.example)
         }
     }
 }

@@ -37,7 +37,10 @@ struct CarriedCheck {
         try findLeftovers(carried.leftovers, keptIn: kept, &outcome)
         for object in carried.dropped {
             outcome.findings.droppedObjects.append(object.name)
-            outcome.findings.warnings.append("The \(object.type) \(object.name) is left out, as was asked.")
+            outcome.findings.warnings.append(
+                FerryWarning(
+                    .droppedObject, "The \(object.type) \(object.name) is left out, as was asked.",
+                    about: .init(object: object.name)))
         }
         outcome.findings.warnings += try droppedHistory(carried)
     }
@@ -97,23 +100,28 @@ struct CarriedCheck {
             let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
             guard let rows, rows > 0, isLost else { continue }
             outcome.findings.warnings.append(
-                "\(leftover.name) is of an earlier version of the model and is left behind with "
-                    + "\(rows.counting(leftover.kind == .table ? "row" : "value")).")
+                FerryWarning(
+                    .leftover,
+                    "\(leftover.name) is of an earlier version of the model and is left behind with "
+                        + "\(rows.counting(leftover.kind == .table ? "row" : "value")).",
+                    about: .init(object: leftover.name)))
         }
     }
 
-    private func droppedHistory(_ carried: CarriedObjects) throws -> [String] {
+    private func droppedHistory(_ carried: CarriedObjects) throws -> [FerryWarning] {
         guard let changes = carried.history?.changes else { return [] }
         let kept = Set(step.resolved.entityMappings.filter(\.keepsPrimaryKey).map(\.source))
-        var warnings: [String] = []
+        var warnings: [FerryWarning] = []
         for (entity, number) in layout.entityNumbers.sorted(by: { $0.key < $1.key }) where !kept.contains(entity) {
             let rows =
                 try store.sourceGuard.connection.integer(
                     "SELECT count(*) FROM \(changes.quotedName) WHERE ZENTITY = ?", [.integer(number)]) ?? 0
             guard rows > 0 else { continue }
             warnings.append(
-                "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out."
-            )
+                FerryWarning(
+                    .droppedHistory,
+                    "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out.",
+                    about: .init(entity: entity)))
         }
         return warnings
     }

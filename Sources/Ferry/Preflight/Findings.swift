@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryStore
 
 /// What preflight has found in a store: the run needs some of it, and the final report tells all of it.
@@ -9,7 +10,7 @@ package struct Findings: Codable, Sendable {
     var kept: [MigrationReport.Kept] = []
     var leftovers: [MigrationReport.Leftover] = []
     var droppedObjects: [String] = []
-    var warnings: [String] = []
+    var warnings: [FerryWarning] = []
     /// Absent in records of earlier tools.
     var losses: [Loss]?
 

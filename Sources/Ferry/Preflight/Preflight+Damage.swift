@@ -17,12 +17,12 @@ extension Preflight {
             // Healed in a copy, where the run counts what of it is carried at all.
             case .danglingKey, .oneSidedInverse, .missingOrder:
                 if isInPlace, !isCopiedLater { outcome.kept(damage) }
-                outcome.findings.warnings.append(words(for: damage))
+                outcome.findings.warnings.append(warning(words(for: damage), of: damage))
             case .wrongEntity, .lowMaximumKey:
                 if isInPlace || damage.kind == .lowMaximumKey {
                     outcome.healed(damage.kind, damage.entity, rows: damage.rows)
                 }
-                outcome.findings.warnings.append(words(for: damage))
+                outcome.findings.warnings.append(warning(words(for: damage), of: damage))
             case .unknownEntity: try treatStrangers(damage, &outcome)
             // Counts only where it is carried into a mandatory attribute, which is checked with that.
             case .missingValue, .missingFile: break
@@ -41,7 +41,8 @@ extension Preflight {
         case .drop:
             // In place the run itself counts what it deletes.
             if !isInPlace { outcome.healed(.unknownEntity, damage.entity, rows: damage.rows) }
-            outcome.findings.warnings.append("\(rows); they are left out, with the links to them.")
+            outcome.findings.warnings.append(
+                warning("\(rows); they are left out, with the links to them.", of: damage))
             outcome.lost(damage.entity, nil, rows: damage.rows, step, "a Z_ENT that is no entity of the table")
         case .keep where isInPlace:
             // What stands in the way of the step at all is among the refusals already.
@@ -55,7 +56,7 @@ extension Preflight {
                 return
             }
             outcome.kept(damage)
-            outcome.findings.warnings.append("\(rows); they stay as they are.")
+            outcome.findings.warnings.append(warning("\(rows); they stay as they are.", of: damage))
         case .keep:
             outcome.refusals.append(
                 FerryError(
@@ -83,15 +84,16 @@ extension Preflight {
         for damage in found {
             guard let mandatory = takenIn(damage) else {
                 outcome.kept(damage)
-                outcome.findings.warnings.append(words(for: damage))
+                outcome.findings.warnings.append(warning(words(for: damage), of: damage))
                 continue
             }
             if configuration.damaged == .drop, !mandatory {
                 outcome.healed(.missingFile, damage.entity, rows: damage.rows)
                 outcome.lost(damage.entity, damage.property, rows: damage.rows, step, "its file is not there")
                 outcome.findings.warnings.append(
-                    "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there."
-                )
+                    warning(
+                        "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there.",
+                        of: damage))
             } else {
                 outcome.refusals.append(missingContents(damage, isMandatory: mandatory))
             }
@@ -128,6 +130,10 @@ extension Preflight {
 
     private func name(of damage: StoreDamage) -> String {
         damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
+    }
+
+    private func warning(_ message: String, of damage: StoreDamage) -> FerryWarning {
+        FerryWarning(.damagedRows, message, about: .init(entity: damage.entity, property: damage.property))
     }
 
     private func words(for damage: StoreDamage) -> String {

@@ -13,8 +13,8 @@ extension Preflight {
     /// Tells of mandatory to-one relationships that are filled from one that is empty in some row.
     ///
     /// Core Data lets them pass in a migration, and refuses them when the object is saved next.
-    func emptyMandatoryRelationships() throws -> [String] {
-        var warnings: [String] = []
+    func emptyMandatoryRelationships() throws -> [FerryWarning] {
+        var warnings: [FerryWarning] = []
         for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
             guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
@@ -30,8 +30,12 @@ extension Preflight {
                     .rows(without: column)
                 guard count > 0 else { continue }
                 warnings.append(
-                    "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but \(mapping.destination)."
-                        + "\(value.name) is mandatory: the app must relate them before it saves them.")
+                    FerryWarning(
+                        .emptyMandatoryRelationship,
+                        "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but "
+                            + "\(mapping.destination).\(value.name) is mandatory: the app must relate them before it "
+                            + "saves them.",
+                        about: .init(entity: mapping.source, property: name, entityMapping: mapping.name)))
             }
         }
         return warnings

@@ -32,11 +32,14 @@ extension Preflight {
                     "; \(setting: .damaged, .choice("keep")) goes on and leaves the damage as it is"))
         case .drop where isCopied:
             outcome.findings.warnings.append(
-                "\(what). What cannot be reached any more is left out; nothing can count it.")
+                FerryWarning(
+                    .damagedPages, "\(what). What cannot be reached any more is left out; nothing can count it.",
+                    about: .init(path: store.path)))
             outcome.lost(Self.pages, nil, rows: nil, step, "pages of the store do not fit together")
             return true
         case .keep where !isCopied:
-            outcome.findings.warnings.append("\(what). That stays as it is.")
+            outcome.findings.warnings.append(
+                FerryWarning(.damagedPages, "\(what). That stays as it is.", about: .init(path: store.path)))
             return true
         case .keep:
             outcome.refusals.append(

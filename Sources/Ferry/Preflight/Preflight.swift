@@ -119,12 +119,17 @@ struct Preflight {
             outcome.refusals.append(value.problem(in: mapping, rows: rows))
             return
         }
+        let subject = FerryWarning.Subject(
+            entity: mapping.source, property: value.source, entityMapping: mapping.name)
         let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
         switch configuration.damaged {
         case .keep:
             outcome.kept(.missingValue, mapping.source, value.source, rows: rows)
-            outcome.findings.warnings.append("\(damage); \(destination) stays empty there.")
-        case .drop: outcome.findings.warnings.append("\(damage); they are left out, with the links to them.")
+            outcome.findings.warnings.append(
+                FerryWarning(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject))
+        case .drop:
+            outcome.findings.warnings.append(
+                FerryWarning(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject))
         case .refuse:
             outcome.refusals.append(
                 FerryError(

@@ -32,13 +32,18 @@ struct RowChecks {
     // MARK: Mandatory values
 
     /// Mandatory attributes that an entity mapping gives no value at all.
-    func valuesWithoutSource() -> (refusals: [FerryError], warnings: [String]) {
+    func valuesWithoutSource() -> (refusals: [FerryError], warnings: [FerryWarning]) {
         var refusals: [FerryError] = []
-        var warnings: [String] = []
+        var warnings: [FerryWarning] = []
         for check in step.needsRowCheck {
             guard rows[check.source, default: 0] > 0 else { continue }
             if check.isConditional {
-                warnings.append("\(check.problem.message) The first object that it makes will stop the run.")
+                let place = check.problem.place
+                warnings.append(
+                    FerryWarning(
+                        .mandatoryValue, "\(check.problem.message) The first object that it makes will stop the run.",
+                        about: .init(
+                            entity: place.entity, property: place.property, entityMapping: place.entityMapping)))
             } else {
                 refusals.append(check.problem)
             }

@@ -17,7 +17,7 @@ package struct CleanUp {
     /// What ``finish(_:in:after:)`` did, and what it could not do.
     package struct Done {
         package var external = MigrationReport.ExternalFiles()
-        package var warnings: [String] = []
+        package var warnings: [FerryWarning] = []
     }
 
     /// Does all that is left to do, the removal of the run folder included.
@@ -39,8 +39,11 @@ package struct CleanUp {
         } catch {
             let reason = FerryError.wrapping(error, on: store)
             done.warnings.append(
-                "The store is done, but cleaning up behind it failed: \(reason.message) The next call on the store "
-                    + "finishes that.")
+                FerryWarning(
+                    .cleanUpFailed,
+                    "The store is done, but cleaning up behind it failed: \(reason.message) The next call on the store "
+                        + "finishes that.",
+                    about: .init(path: store)))
         }
         return done
     }
@@ -51,12 +54,12 @@ package struct CleanUp {
     /// - Throws: ``FerryError``.
     @discardableResult
     package func run(_ record: RunRecord, in folder: RunFolder) throws -> MigrationReport.ExternalFiles {
-        var warnings: [String] = []
+        var warnings: [FerryWarning] = []
         return try run(record, in: folder, warnings: &warnings)
     }
 
     private func run(
-        _ record: RunRecord, in folder: RunFolder, warnings: inout [String]
+        _ record: RunRecord, in folder: RunFolder, warnings: inout [FerryWarning]
     ) throws -> MigrationReport.ExternalFiles {
         var external = MigrationReport.ExternalFiles()
         if ownsExternalFiles {

@@ -63,14 +63,15 @@ struct RunLog {
     ///
     /// - Returns: What is to be told, if anything.
     /// - Throws: ``FerryError`` `.fileFailed` when the log cannot be written.
-    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws -> String? {
-        var (content, warning) = (Content(), String?.none)
+    func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws -> FerryWarning? {
+        var (content, warning) = (Content(), FerryWarning?.none)
         do {
             content = try decoded() ?? content
         } catch {
             let aside = path + ".unreadable"
             try files.rename(path, to: aside)
-            warning = "The log \(path) could not be read; it is \(aside) now."
+            warning = FerryWarning(
+                .logReplaced, "The log \(path) could not be read; it is \(aside) now.", about: .init(path: path))
         }
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output

@@ -6,15 +6,24 @@ struct RunPlace: Sendable {
     let store: String
     /// Where the migrated store goes when it does not replace the store.
     let output: String?
+    /// Whether the external files beside the result are its own alone.
+    ///
+    /// Two stores share them whose names differ only in their extension; where a folder takes several spellings for one
+    /// name, or a link leads from one to the other, so do others.
+    let ownsExternalFiles: Bool
 
     /// - Throws: ``FerryError`` `.notFound` when there is no store, or no folder for the output.
     init(store: String, output: String?, files: FileLayer) throws(FerryError) {
         self.store = try Self.existing(store, files: files)
         guard let output else {
             self.output = nil
+            ownsExternalFiles = true
             return
         }
-        self.output = try Self.place(output, files: files)
+        let place = try Self.place(output, files: files)
+        self.output = place
+        ownsExternalFiles = try !files.leadToOne(
+            ExternalData.folder(forStore: self.store), ExternalData.folder(forStore: place))
     }
 
     /// A path where something may stand: its folder must be there.
@@ -39,13 +48,14 @@ struct RunPlace: Sendable {
 
     /// The main file of the store with the new version, once there is one.
     var result: String { output ?? store }
-    /// Whether the external files beside the result are its own alone: two stores in one folder whose names differ only
-    /// in their extension share them.
-    var ownsExternalFiles: Bool {
-        output == nil || ExternalData.folder(forStore: store) != ExternalData.folder(forStore: result)
-    }
 
     var runFolder: String { RunFolder.path(beside: result) }
+
+    /// Whether another spelling of the output leads to this one: both have one run folder.
+    func isOutput(_ other: String?, files: FileLayer) throws(FerryError) -> Bool {
+        guard let output, let other, output != other else { return output == other }
+        return try files.leadToOne(RunFolder.path(beside: output), RunFolder.path(beside: other))
+    }
 
     /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.
     func checkOutput(files: FileLayer) throws(FerryError) {

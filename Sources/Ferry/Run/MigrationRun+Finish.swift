@@ -24,7 +24,10 @@ extension MigrationRun {
             try checkVerified(record, destination)
             try noteExternalFiles(sourceGuard, folder)
             var current = record
-            try Placement(source: place.store, destination: destination, output: output, files: files) { intent in
+            try Placement(
+                source: place.store, destination: destination, output: output,
+                ownsExternalFiles: place.ownsExternalFiles, files: files
+            ) { intent in
                 current.swap = intent
                 try folder.save(current)
             }.run()
@@ -71,8 +74,10 @@ extension MigrationRun {
                 record.output = FileState(try files.attributes(output))
             } catch {
                 warn(
-                    "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)"
-                )
+                    FerryWarning(
+                        .permissionsNotSet,
+                        "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)",
+                        about: .init(path: output)))
             }
         }
         let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)

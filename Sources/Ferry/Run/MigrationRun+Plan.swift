@@ -28,7 +28,10 @@ extension MigrationRun {
         var report = try report(plan, layout, rows, store)
         report.insertRefusedSteps(of: plan)
         if store.sourceGuard.access != .readWrite {
-            report.warnings.append("\(place.store) cannot be written here: no lock keeps other programs out of it.")
+            report.warnings.append(
+                FerryWarning(
+                    .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
+                    about: .init(path: place.store)))
         }
         let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         report.longestUnit = try LongestUnit(

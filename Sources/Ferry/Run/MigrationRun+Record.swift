@@ -96,7 +96,10 @@ extension MigrationRun {
         let names = StoreFileNames(output)
         for path in [names.log, names.journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
-        return last.options == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
+        // That it is the same file was seen, however it was spelled then.
+        var asked = last.options
+        asked?.output = output
+        return asked == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
     }
 
     /// Looks whether an unfinished run is the one that is asked for, on the store that it began with.
@@ -107,10 +110,11 @@ extension MigrationRun {
                 remedy: "Finish it with \(action: .rollBack), or drop it with \(on: .restart).")
         }
         let wanted = options(plan)
+        let isSameOutput = try place.isOutput(migration.options.output, files: files)
         let different = [
             ("target", migration.options.target == wanted.target && migration.chain == plan.chain),
             ("division into steps", migration.passes == plan.passes),
-            ("output", migration.options.output == wanted.output),
+            ("output", isSameOutput),
             ("verification", migration.options.verify == wanted.verify),
             ("mode", migration.isInPlace == plan.isInPlace),
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),

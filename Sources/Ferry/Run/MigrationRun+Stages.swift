@@ -144,7 +144,7 @@ extension MigrationRun {
             throw FerryError(
                 .verificationFailed,
                 "The hook didMigrate of step \(number) has left \(store) with differences: "
-                    + "\(found.map(\.check).prefix(5).joined(separator: ", ")). \(place.store) is as before.",
+                    + "\(found.map(\.check.rawValue).prefix(5).joined(separator: ", ")). \(place.store) is as before.",
                 remedy: "Mend the hook and migrate again: the step is then made anew.",
                 cause: VerificationDifferences(summary: summary))
         }

@@ -185,9 +185,7 @@ extension MigrationRun {
         var summary = VerificationSummary(mode: configuration.verify)
         summary.checked = found.checked
         summary.notRecomputed = found.notRecomputed
-        summary.differences = found.differences.map {
-            .init(check: $0.check, entity: $0.entity, count: $0.count, example: $0.example)
-        }
+        summary.differences = VerificationSummary(found).differences
         guard summary.differences.isEmpty else { throw Self.differs(summary, run.step, run.folder) }
         return summary
     }

@@ -58,7 +58,8 @@ extension MigrationRun {
                         "Restore a backup or a snapshot, or copy it as it is with \(setting: .damaged, .choice("keep"))."
                 )
             }
-            findings.warnings.append("\(what) So is the copy.")
+            findings.warnings.append(
+                FerryWarning(.damagedPages, "\(what) So is the copy.", about: .init(path: place.store)))
         }
         let need = try DiskNeed(
             contentBytes: store.contentBytes(), scratch: [0], swapsStore: false,

@@ -33,7 +33,7 @@ final class MigrationRun {
     /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
     var copiesInferred: Bool?
     /// What the report is to say beside what was found before the run.
-    var warnings: [String] = []
+    var warnings: [FerryWarning] = []
 
     init(
         store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
@@ -230,7 +230,10 @@ final class MigrationRun {
         findings.warnings = plan.allWarnings + findings.warnings
         if !planned.writesRows {
             findings.warnings.append(
-                "No row is written, so none was looked at: rows are estimated, damage stays as it is.")
+                FerryWarning(
+                    .rowsNotChecked,
+                    "No row is written, so none was looked at: rows are estimated, damage stays as it is.",
+                    about: .init(path: place.store)))
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try LaterSteps(
@@ -264,7 +267,11 @@ final class MigrationRun {
                 try leftover.remove()
             } else {
                 relay.send(
-                    .warning("\(leftover.path) is left over from an unfinished run; a call that restarts removes it."))
+                    .warning(
+                        FerryWarning(
+                            .unfinishedRun,
+                            "\(leftover.path) is left over from an unfinished run; a call that restarts removes it.",
+                            about: .init(path: leftover.path))))
             }
         }
         let name = inputs.catalog.displayName(of: target)
@@ -291,7 +298,7 @@ final class MigrationRun {
     }
 
     /// Tells something at once, and in the report.
-    func warn(_ warning: String) {
+    func warn(_ warning: FerryWarning) {
         warnings.append(warning)
         relay.send(.warning(warning))
     }

@@ -110,6 +110,9 @@ extension MigrationRun {
             trace: configuration.trace)
         guard let copies = try recovery.run() else { return }
         warn(
-            "\(place.store) had a hot journal, which SQLite has rolled back; the files as they were are in \(copies).")
+            FerryWarning(
+                .recoveredJournal,
+                "\(place.store) had a hot journal, which SQLite has rolled back; the files as they were are in \(copies).",
+                about: .init(path: place.store)))
     }
 }

@@ -6,6 +6,8 @@ struct Placement {
     let source: String
     let destination: String
     let output: String
+    /// Whether external files of the source must be taken along to be beside the output.
+    let ownsExternalFiles: Bool
     let files: FileLayer
     /// Saves the intent, durably, before the rename.
     let save: (SwapIntent) throws -> Void
@@ -14,7 +16,7 @@ struct Placement {
         try removeEmptyJournals(of: destination, files: files)
         let external = ExternalFiles(store: output, files: files)
         // What the old store has beyond the new one is removed with the run folder.
-        if ExternalData.folder(forStore: source) != ExternalData.folder(forStore: output) {
+        if ownsExternalFiles {
             try external.add(from: ExternalData.folder(forStore: source), onDifference: .refuses)
         }
         try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)

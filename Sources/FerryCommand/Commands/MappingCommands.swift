@@ -19,7 +19,7 @@ struct MappingShowCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let rendering = MappingRendering(model: try MappingFile.load(path: path))
-        let warnings = rendering.model.warnings + rendering.losses
+        let warnings = rendering.model.warnings.map(\.message) + rendering.losses
         console.result(
             [("mapping", rendering.json), ("warnings", .strings(warnings))], verbatim: rendering.json.pretty)
         if !console.isJSON { for warning in warnings { console.warn(warning) } }
@@ -56,7 +56,8 @@ struct MappingCheckCommand: PolicyCommand {
         var problems: [FerryError] = []
         do throws(FerryError) {
             let mapping = try MappingFile.load(path: path)
-            warnings = mapping.warnings
+            let read = mapping.warnings.map(\.message)
+            warnings = read
             let (source, destination) = (
                 try catalog.version(mapping.sourceVersion, mapping.sourceHashes),
                 try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
@@ -64,8 +65,8 @@ struct MappingCheckCommand: PolicyCommand {
             let resolution = MappingResolution.resolve(
                 source: source, destination: destination, mappingModels: [mapping], policies: known)
             problems = resolution.problems
-            let told = resolution.step.warnings + resolution.needsRowCheck.map(\.problem.message)
-            warnings += told.filter { !mapping.warnings.contains($0) }
+            let told = resolution.step.warnings.map(\.message) + resolution.needsRowCheck.map(\.problem.message)
+            warnings += told.filter { !read.contains($0) }
             if problems.isEmpty {
                 let plan = Planner(
                     catalog: ModelCatalog(versions: [source, destination]), mappingModels: [mapping], policies: known

@@ -39,7 +39,7 @@ struct MigrateCommand: PolicyCommand {
                     + "a raw copy of both files was put into the snapshots' folder; else such a store is refused."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
-            .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
+            SnapshotOptions.levelOption,
             .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."),
             VerifyCommand.jobs,
             .flag("--dry-run", "Only show the plan."), PlanRendering.verbose,
@@ -56,7 +56,7 @@ struct MigrateCommand: PolicyCommand {
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
-        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and zstd keep to it; a text or another "
+        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and snapshots keep to it; a text or another "
             + "value that must be whole costs twice its size."
     )
 

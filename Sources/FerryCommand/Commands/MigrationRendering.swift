@@ -66,7 +66,8 @@ struct MigrationRendering {
             ("peakResidentBytes", .integer(report.peakResidentBytes)),
             ("snapshot", .string(report.snapshot?.filePath)),
             ("verification", MigrationRendering.json(report.verification)),
-            ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings)),
+            ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings.map(\.message))),
+            ("warningDetails", WarningDetails.json(report.warnings)),
             ("kept", .array(report.kept.map(json))), ("leftovers", .array(report.leftovers.map(json))),
             ("droppedObjects", .strings(report.droppedObjects)),
             ("losses", LossTable(losses: report.losses).json),
@@ -108,7 +109,7 @@ struct MigrationRendering {
     static func json(_ summary: VerificationSummary) -> JSON {
         let found = summary.differences.map { difference in
             JSON.object([
-                ("check", .string(difference.check)), ("entity", .string(difference.entity)),
+                ("check", .string(difference.check.rawValue)), ("entity", .string(difference.entity)),
                 ("count", .integer(difference.count)), ("example", .string(difference.example)),
             ])
         }
@@ -140,7 +141,7 @@ struct MigrationRendering {
             let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
             return [
                 "\(report.store.filePath) is a copy of the store, which has version \(report.to) already; \(check)."
-            ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0 })
+            ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0.message })
         }
         let verdict =
             "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(report.store.filePath): "
@@ -175,7 +176,7 @@ struct MigrationRendering {
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
         // The table has said the losses.
-        let warnings = report.warnings.filter { warning in !report.losses.contains { $0.text == warning } }
+        let warnings = report.warnings.map(\.message).filter { text in !report.losses.contains { $0.text == text } }
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         return lines
     }

@@ -24,7 +24,8 @@ struct PlanRendering {
                 .object(plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
             ),
             ("longestUnit", plan.longestUnit.map(json) ?? .null), ("refusals", .array(plan.refusals.map(\.json))),
-            ("warnings", .strings(plan.warnings)), ("links", .array(plan.links.map(json))),
+            ("warnings", .strings(plan.warnings.map(\.message))),
+            ("warningDetails", WarningDetails.json(plan.warnings)), ("links", .array(plan.links.map(json))),
             ("notes", .strings(plan.notes)), ("losses", LossTable(losses: plan.losses).json),
         ]
     }
@@ -97,7 +98,7 @@ struct PlanRendering {
             lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
         // The table has said the losses.
-        let warnings = plan.warnings.filter { warning in !plan.losses.contains { $0.text == warning } }
+        let warnings = plan.warnings.map(\.message).filter { warning in !plan.losses.contains { $0.text == warning } }
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         if !plan.refusals.isEmpty {
             lines += ["", Emphasis.heading.mark("This cannot run:")]

@@ -43,7 +43,8 @@ struct RollbackCommand: Command {
                 ("snapshot", .string(report.snapshot.filePath)), ("replaced", .string(report.replaced)),
                 ("version", .string(report.version)), ("sequence", .integer(report.sequence)),
                 ("reason", .string(report.reason)), ("kept", .array(report.kept.map { .string($0.filePath) })),
-                ("warnings", .array(report.warnings.map { .string($0) })),
+                ("warnings", .strings(report.warnings.map(\.message))),
+                ("warningDetails", WarningDetails.json(report.warnings)),
             ],
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"

@@ -12,12 +12,10 @@ struct SnapshotCreateCommand: Command {
         "snapshot create", summary: "Takes a snapshot of a store.",
         discussion: "Writes a compressed copy of the store, what is only in its -wal and its external data included, "
             + "with a manifest beside it; reads it back while writing. The store is not changed. "
-            + "Stock zstd -d restores the database.",
+            + SnapshotOptions.restoring,
         operands: [MigrationInput.store],
         options: [
-            SnapshotOptions.folder,
-            .value("--snapshot-level", "N", "Zstandard's level, 1 (default, quick) to 19 (small)."),
-            ProgressForm.option,
+            SnapshotOptions.folder, SnapshotOptions.levelOption, ProgressForm.option,
         ], example: "ferry snapshot create App.sqlite")
 
     private let store: URL
@@ -75,10 +73,8 @@ struct SnapshotVerifyCommand: Command {
     static let syntax = Syntax(
         "snapshot verify", summary: "Reads snapshots through and compares them with their manifests.",
         discussion: "Without a name all snapshots of the store are read. Exit 3 when one of them is damaged.",
-        operands: [
-            MigrationInput.store,
-            .init("SNAPSHOT", .optional, "The archive (….sqlite.zst). Default: all of the folder."),
-        ], options: [SnapshotOptions.folder], example: "ferry snapshot verify App.sqlite")
+        operands: [MigrationInput.store, SnapshotOptions.snapshotAmongAll], options: [SnapshotOptions.folder],
+        example: "ferry snapshot verify App.sqlite")
 
     private let store: URL
     private let snapshot: URL?

@@ -1,5 +1,6 @@
 internal import Ferry
 internal import FerryBase
+internal import FerrySnapshot
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -7,17 +8,28 @@ internal import FerryBase
     internal import Foundation
 #endif
 
-/// The words that the commands about snapshots share.
+/// The words that the commands about snapshots share; they tell the form that this build writes.
 enum SnapshotOptions {
-    static let snapshot = Syntax.Operand(
-        "SNAPSHOT", .optional, "The archive (….sqlite.zst). Default: the newest in the folder.")
+    private static let form = SnapshotForm.preferred
+    /// What is said of the words that name an archive.
+    private static let archive = "The archive (…\(form.ending))."
+
+    static let snapshot = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: the newest in the folder.")
+    static let snapshotAmongAll = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: all of the folder.")
     static let folder = Syntax.Option.value(
         "--snapshot-dir", "DIR", "The folder of the snapshots. Default: STORE.snapshots.")
+
+    static let levelOption = Syntax.Option.value(
+        "--snapshot-level", "N",
+        "The level of \(form.name), \(form.levels.lowerBound) (default, quick) to \(form.levels.upperBound) (small).")
+    /// How an archive becomes a database without Ferry.
+    static let restoring = "Stock \(form.program) -d restores the database."
 
     static func folder(_ arguments: Arguments) -> URL? { arguments.value("--snapshot-dir").map { URL(filePath: $0) } }
 
     static func level(_ arguments: Arguments) throws(FerryError) -> Int {
-        guard let level = try arguments.count("--snapshot-level", in: 1...19) else { return 1 }
+        let levels = Int64(form.levels.lowerBound)...Int64(form.levels.upperBound)
+        guard let level = try arguments.count("--snapshot-level", in: levels) else { return form.levels.lowerBound }
         return Int(level)
     }
 }

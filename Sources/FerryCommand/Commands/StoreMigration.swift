@@ -55,7 +55,7 @@ struct StoreMigration {
                 case .progress(let update):
                     sampler.take(update)
                     renderer.show(update)
-                case .warning(let text): renderer.warn(text)
+                case .warning(let warning): renderer.warn(warning)
                 case .finished: break
                 }
             }

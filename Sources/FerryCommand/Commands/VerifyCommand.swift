@@ -96,7 +96,7 @@ struct VerifyCommand: Command {
     private func json(_ summary: VerificationSummary) -> [(String, JSON)] {
         let differences = summary.differences.map { difference in
             JSON.object([
-                ("check", .string(difference.check)), ("entity", .string(difference.entity)),
+                ("check", .string(difference.check.rawValue)), ("entity", .string(difference.entity)),
                 ("count", .integer(difference.count)), ("example", .string(difference.example)),
             ])
         }
@@ -121,7 +121,8 @@ struct VerifyCommand: Command {
         var table = TextTable(["Check", "Entity", "Count", "Example"], [.left, .left, .right, .left])
         for difference in summary.differences {
             table.add([
-                difference.check, difference.entity ?? "", Quantity.grouped(difference.count), difference.example ?? "",
+                difference.check.rawValue, difference.entity ?? "", Quantity.grouped(difference.count),
+                difference.example ?? "",
             ])
         }
         return [Emphasis.bad.mark("\(what), with differences:"), ""] + table.lines(width: width)

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 
 /// The reports of any number of migrations, summed; what it holds does not grow with them.
 package struct FleetSum: Sendable {
@@ -33,6 +33,12 @@ package struct FleetSum: Sendable {
     private(set) var peakResidentBytes: Int64?
     /// Files that begin as a report, or are named like one, and hold none: what a killed process leaves.
     private(set) var broken = Tally()
+    /// Files and folders that could not be read.
+    private(set) var unreadable: Int64 = 0
+    /// The first of them, with what is said of each.
+    private(set) var unreadableExamples: [(path: String, error: FerryError)] = []
+    /// That of the worst of them.
+    private(set) var exitCode = ExitCode.success
     /// Other files.
     private(set) var otherFiles: Int64 = 0
 
@@ -68,6 +74,12 @@ package struct FleetSum: Sendable {
         if broken.examples.count < Self.mostExamples { broken.examples.append(path) }
     }
 
+    package mutating func takeUnreadable(_ path: String, _ error: FerryError) {
+        unreadable += 1
+        if unreadableExamples.count < Self.mostExamples { unreadableExamples.append((path, error)) }
+        exitCode = ExitCode.worst(of: [exitCode, ExitCode(error.code.consequence)])
+    }
+
     package mutating func takeOther() { otherFiles += 1 }
 
     /// Objects that the store has now: what the last step wrote.
@@ -94,7 +106,7 @@ package struct FleetSum: Sendable {
     /// How many kinds and names are held, for tests.
     package var held: (kinds: Int, names: Int) {
         let tallies = Array(outcomes.values) + Array(reasons.values) + [broken]
-        return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count, +))
+        return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count + unreadableExamples.count, +))
     }
 
     // MARK: Showing
@@ -153,7 +165,17 @@ package struct FleetSum: Sendable {
                     })
             ),
             ("broken", .integer(broken.stores)), ("brokenExamples", .strings(broken.examples)),
-            ("otherFiles", .integer(otherFiles)),
+            ("otherFiles", .integer(otherFiles)), ("unreadable", .integer(unreadable)),
+            (
+                "unreadableExamples",
+                .array(
+                    unreadableExamples.map { path, error in
+                        .object([
+                            ("path", .string(path)), ("code", .string(error.code.name)),
+                            ("message", .string(error.message)), ("remedy", .string(error.wordedRemedy)),
+                        ])
+                    })
+            ),
         ]
     }
 
@@ -182,6 +204,12 @@ package struct FleetSum: Sendable {
                 "\(broken.stores.counting("file")) without a whole report, as a killed process leaves: "
                     + broken.examples.joined(separator: ", "),
             ]
+        }
+        if unreadable > 0 {
+            let rest = unreadable - Int64(unreadableExamples.count)
+            lines += ["", "\(unreadable.counting("path")) could not be read:"]
+            lines += unreadableExamples.map { "  \($0.path): \($0.error.message)" }
+            if rest > 0 { lines.append("  and \(rest) more") }
         }
         return lines
     }

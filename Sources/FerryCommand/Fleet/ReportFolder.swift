@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// A folder with the reports of many migrations, read file by file.
@@ -10,21 +11,28 @@ struct ReportFolder {
     /// A report is as large as its models, not as its store.
     private static let mostBytes: Int64 = 16 << 20
 
-    /// Adds what lies in the folder and in those below it.
-    ///
-    /// - Throws: `notFound`, `fileFailed`.
-    func add(to sum: inout FleetSum) throws {
-        if try !files.attributes(path).isDirectory { return try add(path, to: &sum) }
-        try add(folder: path, depth: 0, to: &sum)
+    /// Adds what lies in the folder and in those below it; what cannot be read is told in the sum.
+    func add(to sum: inout FleetSum) {
+        reading(path, &sum) { sum in
+            if try !files.attributes(path).isDirectory { return try add(path, to: &sum) }
+            try add(folder: path, depth: 0, to: &sum)
+        }
+    }
+
+    /// A file or a folder that cannot be read keeps none of the others from being read.
+    private func reading(_ path: String, _ sum: inout FleetSum, _ body: (inout FleetSum) throws -> Void) {
+        do { try body(&sum) } catch { sum.takeUnreadable(path, FerryError.wrapping(error, on: path)) }
     }
 
     private func add(folder: String, depth: Int, to sum: inout FleetSum) throws {
         try files.forEachEntry(in: folder) { entry in
             let child = folder + "/" + entry.name
-            if !entry.isDirectory {
-                try add(child, to: &sum)
-            } else if depth < Self.mostDepth {
-                try add(folder: child, depth: depth + 1, to: &sum)
+            reading(child, &sum) { sum in
+                if !entry.isDirectory {
+                    try add(child, to: &sum)
+                } else if depth < Self.mostDepth {
+                    try add(folder: child, depth: depth + 1, to: &sum)
+                }
             }
         }
     }

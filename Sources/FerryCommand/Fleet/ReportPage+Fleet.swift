@@ -9,6 +9,7 @@ extension ReportPage {
         }
         let (failed, refused, stopped) = (stores(["failed"]), stores(["refused"]), stores(["resumable"]))
         let broken = report["broken"].whole ?? 0
+        let unreadable = report["unreadable"].whole ?? 0
         let done = stores(["migrated", "copied", "upToDate", "rehearsed"])
         let words = [
             "\(Quantity.grouped(done)) of \(reports.counting("store")) done",
@@ -16,8 +17,9 @@ extension ReportPage {
             refused > 0 ? "\(Quantity.grouped(refused)) refused" : nil,
             stopped > 0 ? "\(Quantity.grouped(stopped)) stopped" : nil,
             broken > 0 ? "\(Quantity.grouped(broken)) without a whole report" : nil,
+            unreadable > 0 ? "\(unreadable.counting("path")) not read" : nil,
         ].compactMap { $0 }
-        let verdict: Page.Verdict = failed + refused > 0 ? .bad : stopped + broken > 0 ? .caution : .good
+        let verdict: Page.Verdict = failed + refused + unreadable > 0 ? .bad : stopped + broken > 0 ? .caution : .good
         page.verdict(verdict, words.joined(separator: ", ") + ".")
         page.facts([
             ("Objects", report["rows"].whole.map(Quantity.grouped)), ("Time of all", seconds(report["seconds"])),
@@ -42,6 +44,7 @@ extension ReportPage {
         addReasons(to: &page)
         addSlowest(to: &page)
         page.list("Without a whole report, as a killed process leaves", texts(report["brokenExamples"]))
+        page.list("Could not be read", report["unreadableExamples"].elements.compactMap { $0["message"].text })
     }
 
     private func addReasons(to page: inout Page) {

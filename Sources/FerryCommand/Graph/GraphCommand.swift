@@ -91,7 +91,7 @@ struct GraphCommand: Command {
         for path in mappings { given += try MappingFile.loadAll(path: path) }
         given = MappingModel.distinct(given)
         let beside = try MappingsBeside(catalog, given: given, files: FileLayer())
-        for warning in beside.warnings { console.warn(warning) }
+        for warning in beside.warnings { console.warn(warning.message) }
         let mappingModels = given + beside.mappingModels
         let catalog = catalog.ordered(along: mappingModels)
         var links: [MappingLink] = []

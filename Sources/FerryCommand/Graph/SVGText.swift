@@ -85,6 +85,13 @@ enum SVGText {
             [("class", style), ("x1", short(x1)), ("y1", short(y1)), ("x2", short(x2)), ("y2", short(y2))])
     }
 
+    /// Straight pieces from point to point.
+    static func path(_ points: [(Double, Double)], _ style: String) -> Markup {
+        .element(
+            "polyline",
+            [("class", style), ("points", points.map { "\(short($0.0)),\(short($0.1))" }.joined(separator: " "))])
+    }
+
     static func curve(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> Markup {
         let middle = short((x1 + x2) / 2)
         return .element(
@@ -104,6 +111,10 @@ enum SVGText {
 
     static func arrowLeft(_ x: Double, _ y: Double) -> Markup {
         polygon([(x, y), (x + 8, y - 4), (x + 8, y + 4)])
+    }
+
+    static func arrowRight(_ x: Double, _ y: Double) -> Markup {
+        polygon([(x, y), (x - 8, y - 4), (x - 8, y + 4)])
     }
 
     private static func polygon(_ points: [(Double, Double)]) -> Markup {

@@ -58,9 +58,9 @@ final class BarProgress: ProgressRenderer {
             + Quantity.decimal(min(100, fraction * 100), places: 0) + " %"
     }
 
-    func warn(_ text: String) {
+    func warn(_ warning: FerryWarning) {
         finish()
-        console.warn(text)
+        console.warn(warning.message)
     }
 
     func finish() {

@@ -29,5 +29,8 @@ final class JSONProgress: ProgressRenderer {
     }
 
     /// A warning is a line of the same kind, so that every line can be read alike.
-    func warn(_ text: String) { console.note(JSON.object([("warning", .string(text))])) }
+    func warn(_ warning: FerryWarning) {
+        console.note(
+            JSON.object([("warning", .string(warning.message)), ("detail", WarningDetails.json(warning))]))
+    }
 }

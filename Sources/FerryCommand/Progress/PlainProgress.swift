@@ -31,5 +31,5 @@ final class PlainProgress: ProgressRenderer {
         if let line { console.note(line) }
     }
 
-    func warn(_ text: String) { console.warn(text) }
+    func warn(_ warning: FerryWarning) { console.warn(warning.message) }
 }

@@ -9,7 +9,7 @@ protocol ProgressRenderer: Sendable {
     /// Takes one update, on the thread that does the work.
     func show(_ update: ProgressUpdate)
     /// Tells a warning, apart from what is drawn.
-    func warn(_ text: String)
+    func warn(_ warning: FerryWarning)
     /// Leaves the terminal ready for ordinary text.
     func finish()
 }
@@ -55,5 +55,5 @@ private struct NoProgress: ProgressRenderer {
 
     func begin(_ phase: Phase, step: Int?) {}
     func show(_ update: ProgressUpdate) {}
-    func warn(_ text: String) { console.warn(text) }
+    func warn(_ warning: FerryWarning) { console.warn(warning.message) }
 }

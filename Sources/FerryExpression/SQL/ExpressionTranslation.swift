@@ -21,7 +21,7 @@ package struct ExpressionTranslation {
     ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
     package func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
         do {
-            return try stored(expression, for: attribute)
+            return try WorkThread.withStack { () throws(FerryError) in try stored(expression, for: attribute) }
         } catch {
             throw error.at(.expression(expression))
         }
@@ -69,7 +69,7 @@ package struct ExpressionTranslation {
     /// The value of an expression in its own type.
     package func value(_ expression: Expression) throws(FerryError) -> Typed {
         do {
-            return try typed(expression)
+            return try WorkThread.withStack { () throws(FerryError) in try typed(expression) }
         } catch {
             throw error.at(.expression(expression))
         }

@@ -43,6 +43,10 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ///
     /// - Throws: What the resolver throws; ``FerryError`` `.unsupported` for what only code can run.
     package mutating func sql(_ computation: Computation) throws(FerryError) -> String {
+        try WorkThread.withStack { () throws(FerryError) in try text(of: computation) }
+    }
+
+    private mutating func text(of computation: Computation) throws(FerryError) -> String {
         if computation.depth > room, !computation.isStatementOwn { return try evaluation(of: computation) }
         switch computation {
         case .column(let path): return try resolver.column(path)
@@ -60,14 +64,14 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .real(let symbol, let left, let right): return "(\(try list([left, right], " \(symbol.rawValue) ")))"
         case .ifNull(let value, let substitute): return "ifnull(\(try list([value, substitute], ", ")))"
         case .same(let left, let right): return try list([left, right], " IS ")
-        case .isNull(let value, let negated): return try sql(value) + (negated ? " IS NOT NULL" : " IS NULL")
+        case .isNull(let value, let negated): return try text(of: value) + (negated ? " IS NOT NULL" : " IS NULL")
         case .precedes(let left, let right, let orEqual):
             return "(\(try list([left, right], orEqual ? " <= " : " < "))) IS TRUE"
         case .all(let conditions): return try joined(conditions, "AND", whenEmpty: true)
         case .any(let conditions): return try joined(conditions, "OR", whenEmpty: false)
-        case .not(let condition): return "NOT (\(try sql(condition)))"
+        case .not(let condition): return "NOT (\(try text(of: condition)))"
         case .choose(let condition, let value, let other):
-            return "CASE WHEN \(try sql(condition)) THEN \(try sql(value)) ELSE \(try sql(other)) END"
+            return "CASE WHEN \(try text(of: condition)) THEN \(try text(of: value)) ELSE \(try text(of: other)) END"
         case .collection(let collection): return try subquery(collection)
         case .policy(let name, _):
             throw FerryError(
@@ -88,7 +92,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ) throws(FerryError) -> String {
         let objects = try translation.objects(expression)
         guard case .collection(let collection) = objects.keys, objects.isCollection else {
-            let only = try sql(objects.keys)
+            let only = try text(of: objects.keys)
             return "\(try key(objects.entity)) = \(only)"
         }
         room = Computation.collectionRoom
@@ -145,8 +149,8 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
         try resolver.open(collection, keys: keys)
         var conditions: [String] = []
-        for filter in collection.filters { conditions.append("(\(try sql(filter)))") }
-        let value = try collection.value.map { value throws(FerryError) in try sql(value) }
+        for filter in collection.filters { conditions.append("(\(try text(of: filter)))") }
+        let value = try collection.value.map { value throws(FerryError) in try text(of: value) }
         let parts = resolver.closeCollection()
         conditions = parts.conditions + conditions
         return (
@@ -176,13 +180,13 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
         let call = [resolver.parameter(program: program.bytes)]
         var arguments: [String] = []
-        for argument in program.arguments { arguments.append(try sql(argument)) }
+        for argument in program.arguments { arguments.append(try text(of: argument)) }
         return "\(ScalarFunction.evaluateName)(\((call + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
         var parts: [String] = []
-        for computation in computations { parts.append(try sql(computation)) }
+        for computation in computations { parts.append(try text(of: computation)) }
         return parts.joined(separator: separator)
     }
 
@@ -193,7 +197,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ) throws(FerryError) -> String {
         if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
         var parts: [String] = []
-        for condition in conditions { parts.append("(\(try sql(condition)))") }
+        for condition in conditions { parts.append("(\(try text(of: condition)))") }
         // SQLite takes a run of operators as a tree as deep as it is long, and none above 1,000: so in groups.
         while parts.count > Self.groupCount {
             parts = stride(from: 0, to: parts.count, by: Self.groupCount).map { start in

@@ -9,17 +9,20 @@ internal import FerryModel
 struct XcodeMappingFile {
     private let file: String
     private let objects: [String: MappingXMLObject]
-    private var warnings: [String] = []
+    private let path: String
+    private var warnings: [FerryWarning] = []
 
     static func read(_ stream: MappingFileStream, name: String, path: String) throws(FerryError) -> MappingModel {
         let file = fileName(of: path)
-        var reader = XcodeMappingFile(file: file, objects: try MappingXMLReader.read(stream, file: file))
+        var reader = XcodeMappingFile(
+            file: file, objects: try MappingXMLReader.read(stream, file: file), path: path)
         return try reader.mappingModel(name: name, path: path)
     }
 
-    private init(file: String, objects: [String: MappingXMLObject]) {
+    private init(file: String, objects: [String: MappingXMLObject], path: String) {
         self.file = file
         self.objects = objects
+        self.path = path
     }
 
     private mutating func mappingModel(name: String, path: String) throws(FerryError) -> MappingModel {
@@ -50,7 +53,7 @@ struct XcodeMappingFile {
         let destination = text("destinationname", of: object)
         guard source != nil || destination != nil else {
             let name = text("name", of: object).map { "\"\($0)\"" } ?? "without a name"
-            warnings.append("\(file): the entity mapping \(name) names no entity and is left out.")
+            warn(.leftOutOfMapping, "\(file): the entity mapping \(name) names no entity and is left out.", about: nil)
             return nil
         }
         var mapping = EntityMapping(
@@ -70,8 +73,10 @@ struct XcodeMappingFile {
             do {
                 mapping.userInfo = try UserInfoArchive.decode(try bytes(data))
             } catch {
-                warnings.append(
-                    "\(file): the user info of entity mapping \"\(mapping.name)\" is left out: \(error.message)")
+                warn(
+                    .leftOutOfMapping,
+                    "\(file): the user info of entity mapping \"\(mapping.name)\" is left out: \(error.message)",
+                    about: mapping.name)
             }
         }
         for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
@@ -129,7 +134,9 @@ struct XcodeMappingFile {
         guard mappingName != nil || path != nil else { return nil }
         let place = "\(file): relationship \"\(name)\" of entity mapping \"\(mapping.name)\""
         guard mapping.source != nil else {
-            warnings.append("\(place) looks for source objects, but the mapping has no source entity; left out.")
+            warn(
+                .leftOutOfMapping, "\(place) looks for source objects, but the mapping has no source entity; left out.",
+                about: mapping.name, name)
             return nil
         }
         let from: Expression
@@ -137,17 +144,31 @@ struct XcodeMappingFile {
             from = try Expression.parse(path)
         } else if mappingName == mapping.name {
             // The objects that a mapping itself made are hardly meant; for a tree, automatic comes to the same.
-            warnings.append("\(place) names its own mapping but no key path; left out.")
+            warn(
+                .leftOutOfMapping, "\(place) names its own mapping but no key path; left out.", about: mapping.name,
+                name)
             return nil
         } else {
             from = .keyPath(.variable("source"), [.key(name)])
-            warnings.append("\(place) names a mapping but no key path; $source.\(name) is taken.")
+            warn(
+                .completedMapping, "\(place) names a mapping but no key path; $source.\(name) is taken.",
+                about: mapping.name, name)
         }
         guard let mappingName else {
-            warnings.append("\(place) names a key path but no mapping; all mappings that fit are taken.")
+            warn(
+                .completedMapping, "\(place) names a key path but no mapping; all mappings that fit are taken.",
+                about: mapping.name, name)
             return .destinationsOfAnyMapping(from: from)
         }
         return .destinations(ofMapping: mappingName, from: from)
+    }
+
+    private mutating func warn(
+        _ code: FerryWarning.Code, _ message: String, about entityMapping: String?, _ property: String? = nil
+    ) {
+        warnings.append(
+            FerryWarning(
+                code, message, about: .init(property: property, entityMapping: entityMapping, path: path)))
     }
 
     /// The archived expression of a property mapping; where it is present, it wins over every other field.

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 package import FerryModel
 
@@ -72,7 +73,7 @@ struct InferredEntityMappings {
     }
 
     /// What the plan has to say about what goes.
-    func losses() -> [String] {
+    func losses() -> [FerryWarning] {
         var properties: [String: [String]] = [:]
         for change in difference.changes {
             if change.kind == .compositeChanged, let old = matching.sourceEntities[change.entity] {
@@ -83,11 +84,22 @@ struct InferredEntityMappings {
             else { continue }
             properties[change.entity, default: []].append(property)
         }
-        return removed.map { "The entity \($0) is not in \(destination.name): its objects are dropped." }
-            + properties.filter { !$0.value.isEmpty }.sorted { codeUnitOrder($0.key, $1.key) }.map { entity, names in
-                "\(names.map { "\(entity).\($0)" }.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not in "
-                    + "\(destination.name): \(names.count == 1 ? "its" : "their") values are dropped."
-            }
+        var warnings = removed.map { entity in
+            FerryWarning(
+                .droppedEntity, "The entity \(entity) is not in \(destination.name): its objects are dropped.",
+                about: .init(entity: entity))
+        }
+        for (entity, names) in properties.sorted(by: { codeUnitOrder($0.key, $1.key) }) where !names.isEmpty {
+            let listed = names.map { "\(entity).\($0)" }.joined(separator: ", ")
+            let isOne = names.count == 1
+            warnings.append(
+                FerryWarning(
+                    .loss,
+                    "\(listed) \(isOne ? "is" : "are") not in \(destination.name): \(isOne ? "its" : "their") values are "
+                        + "dropped.",
+                    about: .init(entity: entity, property: isOne ? names[0] : nil)))
+        }
+        return warnings
     }
 
     private func lostElements(of change: ModelDifference.Change) -> [String] {

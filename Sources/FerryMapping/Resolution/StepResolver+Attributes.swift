@@ -141,9 +141,13 @@ extension StepResolver {
         let near = nearNameHint(name, among: known)
         let message = "\(mapping.destination) has no \(kind) \"\(name)\"\(near.isEmpty ? "." : near)"
         guard isSet else {
+            let path = mappingModels[mapping.model].path
             warnings.append(
-                "\(fileName(of: mappingModels[mapping.model].path)): entity mapping \"\(mapping.mapping.name)\": \(message)"
-            )
+                FerryWarning(
+                    .unknownProperty,
+                    "\(fileName(of: path)): entity mapping \"\(mapping.mapping.name)\": \(message)",
+                    about: .init(
+                        entity: mapping.destination, property: name, entityMapping: mapping.mapping.name, path: path)))
             return
         }
         report(

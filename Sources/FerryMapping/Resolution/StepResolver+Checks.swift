@@ -17,8 +17,12 @@ extension StepResolver {
                 let isSet = mapping.relationships.contains { $0.name == relationship.name }
                 guard !isSet, !isSetByInverse(relationship, of: mapping, in: mappings) else { continue }
                 warnings.append(
-                    "\(mapping.destination).\(relationship.name) is mandatory, but empty in all rows of "
-                        + "\(mapping.source): the app must relate them before it saves them.")
+                    FerryWarning(
+                        .emptyMandatoryRelationship,
+                        "\(mapping.destination).\(relationship.name) is mandatory, but empty in all rows of "
+                            + "\(mapping.source): the app must relate them before it saves them.",
+                        about: .init(
+                            entity: mapping.destination, property: relationship.name, entityMapping: mapping.name)))
             }
         }
     }

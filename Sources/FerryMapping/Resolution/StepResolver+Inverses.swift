@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
@@ -39,9 +40,13 @@ extension StepResolver {
                 guard isInverseLater(sides) else { continue }
                 let (first, last) = (mappings[sides.mapping], mappings[sides.inverseMapping])
                 warnings.append(
-                    "\(first.destination).\(sides.relationship.name) (entity mapping \"\(first.name)\") and its inverse "
-                        + "\(last.destination).\(sides.inverse.name) (entity mapping \"\(last.name)\") are both mapped, "
-                        + "and not one as the other walked back; the later one, \(sides.inverse.name), wins.")
+                    FerryWarning(
+                        .bothSidesMapped,
+                        "\(first.destination).\(sides.relationship.name) (entity mapping \"\(first.name)\") and its inverse "
+                            + "\(last.destination).\(sides.inverse.name) (entity mapping \"\(last.name)\") are both "
+                            + "mapped, and not one as the other walked back; the later one, \(sides.inverse.name), wins.",
+                        about: .init(
+                            entity: first.destination, property: sides.relationship.name, entityMapping: first.name)))
             }
             removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
         }

@@ -48,9 +48,11 @@ extension StepResolver {
         else { return nil }
         let mappings = carrying(sourceRelationship.destinationEntity, to: relationship)
         guard !mappings.isEmpty else {
-            let warning =
+            let warning = FerryWarning(
+                .emptyRelationship,
                 "\(mapping.destination).\(relationship.name) stays empty: no entity mapping makes "
-                + "\(relationship.destinationEntity) objects of \(sourceRelationship.destinationEntity) objects."
+                    + "\(relationship.destinationEntity) objects of \(sourceRelationship.destinationEntity) objects.",
+                about: .init(entity: mapping.destination, property: relationship.name, entityMapping: mapping.name))
             warnings.append(warning)
             emptied.append((warning, mapping.name, relationship))
             return nil
@@ -85,7 +87,11 @@ extension StepResolver {
         let entity = try entity(of: from, in: mapping)
         guard !named.isEmpty else {
             warnings.append(
-                "\(mapping.destination).\(relationship.name) stays empty: entity mapping \"\(name)\" makes no objects.")
+                FerryWarning(
+                    .emptyRelationship,
+                    "\(mapping.destination).\(relationship.name) stays empty: entity mapping \"\(name)\" makes no objects.",
+                    about: .init(
+                        entity: mapping.destination, property: relationship.name, entityMapping: mapping.name)))
             return nil
         }
         for target in named {

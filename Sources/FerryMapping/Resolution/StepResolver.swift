@@ -14,10 +14,10 @@ struct StepResolver {
     /// Names of entity mappings that exist but make no objects, by mapping model.
     private var idle: [Set<String>]
     var problems: [FerryError] = []
-    var warnings: [String] = []
+    var warnings: [FerryWarning] = []
     var needsRowCheck: [MappingResolution.RowCheck] = []
     /// Relationships that an entity mapping does not fill, with what was said of them.
-    var emptied: [(warning: String, mapping: String, relationship: Relationship)] = []
+    var emptied: [(warning: FerryWarning, mapping: String, relationship: Relationship)] = []
     private var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
     init(
@@ -43,7 +43,7 @@ struct StepResolver {
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
-        var told: Set<String> = []
+        var told: Set<FerryWarning> = []
         let step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
             warnings: warnings.filter { told.insert($0).inserted })
@@ -192,13 +192,19 @@ struct StepResolver {
                 self.destination.model.entities[destination]?.isAbstract == false
             else { continue }
             warnings.append(
-                "Entity mapping \"\(mapping.name)\" only adds the entity \(destination), and no other mapping makes objects "
-                    + "of it: it stays empty.")
+                FerryWarning(
+                    .emptyEntity,
+                    "Entity mapping \"\(mapping.name)\" only adds the entity \(destination), and no other mapping makes "
+                        + "objects of it: it stays empty.",
+                    about: .init(entity: destination, entityMapping: mapping.name)))
         }
         let read = Set(mappings.compactMap(\.source))
         for name in source.model.sortedEntityNames where !read.contains(name) {
             guard source.model.entities[name]?.isAbstract == false else { continue }
-            warnings.append("The source entity \(name) has no entity mapping: its objects are dropped.")
+            warnings.append(
+                FerryWarning(
+                    .droppedEntity, "The source entity \(name) has no entity mapping: its objects are dropped.",
+                    about: .init(entity: name)))
         }
     }
 

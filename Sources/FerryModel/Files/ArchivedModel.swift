@@ -15,6 +15,12 @@ package enum ArchivedModel {
     package static func decode(
         _ archive: KeyedArchive, path: String = "in the archive"
     ) throws(FerryError) -> ManagedObjectModel {
+        try WorkThread.withStack { () throws(FerryError) in try decodeHere(archive, path: path) }
+    }
+
+    private static func decodeHere(
+        _ archive: KeyedArchive, path: String
+    ) throws(FerryError) -> ManagedObjectModel {
         let root = try archive.root
         guard try root.isKind(of: "NSManagedObjectModel"), let entries = try root.object("NSEntities")?.entriesByText
         else {

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -55,7 +56,7 @@ struct Composition {
             mapping.middle = pair.first.middle + [middle(of: pair)] + pair.second.middle
             mappings.append(mapping)
         }
-        var told: Set<String> = []
+        var told: Set<FerryWarning> = []
         var resolved = ResolvedStep(
             source: first.resolved.source, destination: second.resolved.destination, mappingModels: [mappingModel],
             entityMappings: mappings,

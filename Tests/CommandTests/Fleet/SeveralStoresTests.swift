@@ -1,3 +1,4 @@
+import FerryBase
 import FerryCommand
 import Foundation
 import TestSupport
@@ -117,6 +118,32 @@ struct SeveralStoresTests {
         #expect(try app.run("report", "nowhere").exitCode == 2)
     }
 
+    @Test(
+        "ferry report goes on behind a file or a folder that it may not read, names it, and ends with its exit code",
+        .enabled(if: UnwritableStoreTests.canRun, "A user other than root is needed."))
+    func goesOnBehindUnreadable() throws {
+        _ = try app.run(["migrate", "A.sqlite", "B.sqlite", "--report", "all/reports"] + models)
+        try app.write("{\n  \"ferry\": 1 }", to: "all/a/locked.json")
+        try app.write("{\n  \"ferry\": 1 }", to: "all/closed/other.json")
+        let files = FileLayer()
+        try files.setMode(0, of: app.folder.file("all/a/locked.json"))
+        try files.setMode(0, of: app.folder.file("all/closed"))
+        defer { try? files.setMode(0o700, of: app.folder.file("all/closed")) }
+        for entry in try FileManager.default.contentsOfDirectory(atPath: app.folder.file("all/reports")) {
+            try files.setMode(0o644, of: app.folder.file("all/reports/\(entry)"))
+        }
+        for name in ["all", "all/reports", "all/a"] { try files.setMode(0o755, of: app.folder.file(name)) }
+        let text = try app.runUnprivileged(["report", "all"])
+        #expect(text.exitCode == 1, "\(text)")
+        for part in ["2 reports read.", "2 paths could not be read:", "locked.json", "all/closed"] {
+            #expect(text.output.contains(part), "\(part): \(text)")
+        }
+        let json = try app.runUnprivileged(["report", "all/a", "all/reports", "--json"])
+        #expect(json.exitCode == 1 && json.output.contains("\"reports\": 2"), "\(json)")
+        #expect(json.output.contains("\"unreadable\": 1"))
+        #expect(try JSONSchema("report").differences(in: json.output).isEmpty)
+    }
+
     @Test("However many reports and reasons there are, what is held of them does not grow")
     func staysBounded() {
         var sum = FleetSum()
@@ -128,6 +155,7 @@ struct SeveralStoresTests {
                 ]))
             #expect(isReport)
             sum.takeBroken("F\(number)")
+            sum.takeUnreadable("U\(number)", FerryError(.fileFailed, "It cannot be read."))
         }
         let (kinds, held) = sum.held
         #expect(kinds <= 210 && held <= 1_200)

@@ -57,7 +57,7 @@ struct Notes {
             let outcome = try await migrator.migrateIfNeeded(budget: .milliseconds(200), progress: progress) { event in
                 switch event {
                 case .planned(let plan): print("Start \(start): \(plan.chain.joined(separator: " to ")).")
-                case .warning(let text): print("Warning: \(text)")
+                case .warning(let warning): print("Warning: \(warning.message)")
                 case .phase, .progress, .finished: break
                 // Later versions of Ferry may tell more.
                 @unknown default: break

@@ -1,0 +1,28 @@
+internal import FerrySnapshot
+
+/// What a build says of the snapshots that it writes, where a golden or a page has what one with Zstandard says.
+enum SnapshotWords {
+    /// In this order: with Zstandard, without.
+    private static let pairs = [
+        (".sqlite.zst", ".sqlite.gz"), ("Stock zstd -d", "Stock gzip -d"),
+        (
+            "The level of Zstandard, 1 (default, quick) to 19 (small).",
+            "The level of gzip, 1 (default, quick) to 9 (small)."
+        ),
+        ("number from 1 to 19.", "number from 1 to 9."),
+        (
+            "A snapshot of level 12 takes 58 MiB, more than a memory limit of 32 MiB leaves for it. "
+                + "Give --snapshot-level 8, or --memory-limit 77MiB.",
+            "--snapshot-level cannot be \"12\". It is a whole number from 1 to 9."
+        ),
+    ]
+
+    /// The text of a golden or a page as this build has to tell it, with single spaces if it differs.
+    static func asTold(_ text: String, by form: SnapshotForm = .preferred) -> String {
+        guard form == .gzip else { return text }
+        // A sentence may have been wrapped anywhere.
+        let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let told = pairs.reduce(line) { $0.replacing($1.0, with: $1.1) }
+        return told == line ? text : told
+    }
+}
