@@ -46,8 +46,7 @@ static inline int ferry_compare_bytes(const void *left, size_t l, const void *ri
     return order != 0 ? order : l < r ? -1 : l > r;
 }
 
-// SipHash-1-3 with 128 bits of result over whole words. The key is drawn for each verification, so that no store can be
-// made to fit it.
+// SipHash-1-3 over whole words. The key is drawn for each verification, so that no store can be made to fit it.
 
 typedef struct {
     uint64_t v0, v1, v2, v3, words;
@@ -91,25 +90,31 @@ static inline void ferry_hash_bytes(ferry_hash *h, const unsigned char *bytes, s
     ferry_hash_add(h, rest);
 }
 
-/// The keyed hash of some columns of a row: of their storage classes and bytes, in the order given.
-static inline void ferry_hash_row(
-    sqlite3_value *const *row, const long *columns, long count, uint64_t low, uint64_t high, uint64_t result[2]) {
-    ferry_hash h = {low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d ^ 0xee, low ^ 0x6c7967656e657261,
+/// So many storage classes stand in one word.
+enum { FERRY_CLASSES_IN_WORD = 14 };
+
+/// The keyed hash of some columns of a row, in the order given: of their bytes, and of their storage classes, which tell
+/// whose the bytes are.
+static inline uint64_t ferry_hash_row(
+    sqlite3_value *const *row, const long *columns, long count, uint64_t low, uint64_t high) {
+    ferry_hash h = {low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d, low ^ 0x6c7967656e657261,
                     high ^ 0x7465646279746573, 0};
+    uint64_t classes = 0;
     for (long index = 0; index < count; index++) {
+        if (index > 0 && index % FERRY_CLASSES_IN_WORD == 0) {
+            ferry_hash_add(&h, classes);
+            classes = 0;
+        }
         sqlite3_value *value = row[columns[index]];
         int type = sqlite3_value_type(value);
+        classes = classes << 4 | (uint64_t)type;
         switch (type) {
-        case SQLITE_NULL: ferry_hash_add(&h, 0); break;
-        case SQLITE_INTEGER:
-            ferry_hash_add(&h, 1);
-            ferry_hash_add(&h, (uint64_t)sqlite3_value_int64(value));
-            break;
+        case SQLITE_NULL: break;
+        case SQLITE_INTEGER: ferry_hash_add(&h, (uint64_t)sqlite3_value_int64(value)); break;
         case SQLITE_FLOAT: {
             double real = sqlite3_value_double(value);
             uint64_t bits;
             memcpy(&bits, &real, 8);
-            ferry_hash_add(&h, 2);
             ferry_hash_add(&h, bits);
             break;
         }
@@ -117,18 +122,15 @@ static inline void ferry_hash_row(
             // The pointer first: asking for the size first could convert the value twice.
             const unsigned char *bytes = sqlite3_value_blob(value);
             size_t size = (size_t)sqlite3_value_bytes(value);
-            ferry_hash_add(&h, (type == SQLITE_TEXT ? 3 : 4) | (uint64_t)size << 8);
+            ferry_hash_add(&h, (uint64_t)size);
             if (bytes) ferry_hash_bytes(&h, bytes, size);
         }
         }
     }
-    ferry_hash_add(&h, (h.words * 8) << 56);
-    h.v2 ^= 0xee;
+    ferry_hash_add(&h, classes | h.words << 56);
+    h.v2 ^= 0xff;
     for (int round = 0; round < 3; round++) ferry_hash_round(&h);
-    result[0] = h.v0 ^ h.v1 ^ h.v2 ^ h.v3;
-    h.v1 ^= 0xdd;
-    for (int round = 0; round < 3; round++) ferry_hash_round(&h);
-    result[1] = h.v0 ^ h.v1 ^ h.v2 ^ h.v3;
+    return h.v0 ^ h.v1 ^ h.v2 ^ h.v3;
 }
 
 // The order of a statement's rows.
@@ -266,7 +268,7 @@ typedef struct {
     long filter;
     const long *columns;
     long column_count;
-    uint64_t low, high;
+    uint64_t sum;
     int64_t count;
 } ferry_sum;
 
@@ -326,20 +328,22 @@ static inline int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets 
     return SQLITE_ROW;
 }
 
-/// Counts a current row: adds it to sums, counts it where columns are not 0, looks at its order and at what it leads to.
+/// Asks for the columns of a current row.
+static inline void ferry_sqlite3_fetch_row(sqlite3_stmt *row, ferry_reading *reading) {
+    for (long index = 0; index < reading->column_count; index++)
+        reading->values[reading->columns[index]] = sqlite3_column_value(row, reading->columns[index]);
+}
+
+/// Counts a row whose columns were asked for: adds it to sums, counts it where columns are not 0, looks at its order and
+/// at what it leads to.
 ///
 /// Returns `SQLITE_ROW`, or what went wrong.
-static inline int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *reading) {
+static inline int ferry_sqlite3_count_row(ferry_reading *reading) {
     sqlite3_value **values = reading->values;
-    for (long index = 0; index < reading->column_count; index++)
-        values[reading->columns[index]] = sqlite3_column_value(row, reading->columns[index]);
     for (long place = 0; place < reading->sum_count; place++) {
         ferry_sum *sum = &reading->sums[place];
         if (sum->filter >= 0 && sqlite3_value_int64(values[sum->filter]) == 0) continue;
-        uint64_t hash[2];
-        ferry_hash_row(values, sum->columns, sum->column_count, reading->low, reading->high, hash);
-        sum->low += hash[0];
-        sum->high += hash[1];
+        sum->sum += ferry_hash_row(values, sum->columns, sum->column_count, reading->low, reading->high);
         sum->count++;
     }
     for (long place = 0; place < reading->count_count; place++)
@@ -357,6 +361,12 @@ static inline int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *readi
     return reading->targets.numbers ? ferry_sqlite3_find_target(values[0], &reading->targets) : SQLITE_ROW;
 }
 
+/// Counts a current row.
+static inline int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *reading) {
+    ferry_sqlite3_fetch_row(row, reading);
+    return ferry_sqlite3_count_row(reading);
+}
+
 /// Steps through rows, at most so many, and counts each.
 ///
 /// Returns what the last step returned, `SQLITE_ROW` when there may be more rows.
@@ -369,12 +379,12 @@ static inline int ferry_sqlite3_read_rows(sqlite3_stmt *row, long most, ferry_re
     return code;
 }
 
-/// Whether two rows begin with the same pair of integers.
-static inline int ferry_sqlite3_same_pair(sqlite3_stmt *left, sqlite3_stmt *right) {
+/// Whether a row begins with a pair of integers, given as two values.
+static inline int ferry_sqlite3_is_pair(sqlite3_stmt *row, sqlite3_value *const *pair) {
     for (int column = 0; column < 2; column++) {
-        sqlite3_value *one = sqlite3_column_value(left, column), *other = sqlite3_column_value(right, column);
-        if (sqlite3_value_type(one) != SQLITE_INTEGER || sqlite3_value_type(other) != SQLITE_INTEGER ||
-            sqlite3_value_int64(one) != sqlite3_value_int64(other))
+        sqlite3_value *value = sqlite3_column_value(row, column);
+        if (sqlite3_value_type(value) != SQLITE_INTEGER || sqlite3_value_type(pair[column]) != SQLITE_INTEGER ||
+            sqlite3_value_int64(value) != sqlite3_value_int64(pair[column]))
             return 0;
     }
     return 1;
@@ -388,8 +398,17 @@ static inline int ferry_sqlite3_same_pair(sqlite3_stmt *left, sqlite3_stmt *righ
 static inline int ferry_sqlite3_step_pairs(
     sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other) {
     *other = SQLITE_ROW;
-    for (long index = 0; index < most && ferry_sqlite3_same_pair(left, right); index++) {
-        if (reading && (*other = ferry_sqlite3_read_row(right, reading)) != SQLITE_ROW) return SQLITE_ROW;
+    for (long index = 0; index < most; index++) {
+        sqlite3_value *pair[2];
+        if (reading) {
+            // Its first two columns are among them.
+            ferry_sqlite3_fetch_row(right, reading);
+            memcpy(pair, reading->values, sizeof pair);
+        } else {
+            for (int column = 0; column < 2; column++) pair[column] = sqlite3_column_value(right, column);
+        }
+        if (!ferry_sqlite3_is_pair(left, pair)) break;
+        if (reading && (*other = ferry_sqlite3_count_row(reading)) != SQLITE_ROW) break;
         int code = sqlite3_step(left);
         *other = sqlite3_step(right);
         if (code != SQLITE_ROW || *other != SQLITE_ROW) return code;

@@ -49,7 +49,7 @@ package final class RowSums {
                 at: place,
                 to: ferry_sum(
                     filter: set.filter ?? -1, columns: columns.baseAddress.map { $0 + next },
-                    column_count: set.columns.count, low: 0, high: 0, count: 0))
+                    column_count: set.columns.count, sum: 0, count: 0))
             for column in set.columns {
                 columns.initializeElement(at: next, to: column)
                 next += 1
@@ -111,7 +111,7 @@ package final class RowSums {
     ///   - most: How many.
     ///   - left: The first one.
     ///   - right: The second one, whose rows are summed up by `sums`.
-    ///   - sums: Where; nil for nowhere.
+    ///   - sums: Where, whose rows' first two columns are hashed; nil for nowhere.
     /// - Returns: Whether each of them is at a row; where both are, the two may be the same or not.
     /// - Throws: ``DatabaseError``.
     package static func stepPairs(
@@ -126,7 +126,7 @@ package final class RowSums {
     package var rows: Int64 { reading.pointee.rows }
 
     /// Of each set the number of rows that count, and the sum of their hashes.
-    package var results: [(count: Int64, low: UInt64, high: UInt64)] { sums.map { ($0.count, $0.low, $0.high) } }
+    package var results: [(count: Int64, sum: UInt64)] { sums.map { ($0.count, $0.sum) } }
 
     /// How many rows meet each condition.
     package var counts: [Int64] { Array(counted) }

@@ -32,6 +32,7 @@ final class VerificationContext {
     private lazy var knownKeysOfRows = Result {
         try relations().compactMap { KeysOfRows($0, in: self) }
     }
+    private var countedRows: [String: Int64] = [:]
     /// Called now and then between two rows, where other threads may have something to tell.
     var onLook: (() throws -> Void)?
     private var sinceLastLook = 0
@@ -218,6 +219,20 @@ final class VerificationContext {
     func indexReadings() throws -> IndexReadings { try knownIndexReadings.get() }
 
     // MARK: Mappings
+
+    /// How many rows a destination root table should come to have, for progress: as many as the run says it wrote, else as
+    /// many as there are.
+    func expectedRows(in root: String) throws -> Int64? {
+        if let counts = verification.counts {
+            return counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }
+                .reduce(0) { $0 + $1.written }
+        }
+        if let known = countedRows[root] { return known }
+        let count = try connection.integer(
+            "SELECT count(*) FROM destination.\(try destinationTable(of: root).name)")
+        countedRows[root] = count
+        return count
+    }
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepers(into root: String) -> [ResolvedEntityMapping] {

@@ -17,7 +17,7 @@ struct RowsCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
             let table = try context.destinationTable(of: root).name
-            let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
+            let total = try context.expectedRows(in: root)
             let counting = try TableTally.counting(ofRowsOf: root, in: context)
             return try Self.ranges(of: root, in: context).map { name, range in
                 Self.part(name, .kept(range), of: root, table, total, counting)
@@ -39,12 +39,11 @@ struct RowsCheck: Check {
 
     /// New objects whose keys follow from how many come before them.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
-        try roots(in: context).flatMap { root in
+        try roots(in: context).flatMap { root -> [CheckPart] in
+            guard let rows = try NewRows(root, in: context)?.rows(outcomes) else { return [] }
             let table = try context.destinationTable(of: root).name
-            let total = try context.connection.integer("SELECT count(*) FROM destination.\(table)")
-            return try (NewRows(root, in: context)?.rows(outcomes) ?? []).map { name, made in
-                Self.part(name, .made(made), of: root, table, total)
-            }
+            let total = try context.expectedRows(in: root)
+            return rows.map { name, made in Self.part(name, .made(made), of: root, table, total) }
         }
     }
 

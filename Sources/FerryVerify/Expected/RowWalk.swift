@@ -104,7 +104,7 @@ final class RowWalk {
         keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
         var range = position?.actualKey.map(KeyRange.from) ?? .all
         switch part {
-        case .all: total = try context.connection.integer("SELECT count(*) FROM destination.\(table.name)")
+        case .all: total = try context.expectedRows(in: root)
         case .kept(let part): (total, range) = (nil, part)
         case .made(let made): (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
         case .new:
