@@ -1,6 +1,8 @@
+internal import FerryBase
+
 /// The canonical text, which parses back to the same expression.
 extension Expression: CustomStringConvertible {
-    package var description: String { text(.loosest) }
+    package var description: String { WorkThread.withStack { text(.loosest) } }
 
     /// How tightly a form binds; a looser one needs parentheses inside a tighter one.
     enum Precedence: Int, Comparable {
@@ -128,7 +130,7 @@ extension KeyPathStep: CustomStringConvertible {
 
 /// The canonical text, which parses back to the same predicate.
 extension Predicate: CustomStringConvertible {
-    package var description: String { text(.loosest) }
+    package var description: String { WorkThread.withStack { text(.loosest) } }
 
     private enum Precedence: Int { case loosest, conjunction, negation, primary }
 
