@@ -15,7 +15,7 @@ struct IndexesCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
         let readings = try context.indexReadings()
-        return try readings.names.flatMap { table in
+        return try readings.tableNames.flatMap { table in
             guard let indexes = readings.indexes(of: table) else { return [CheckPart]() }
             var parts: [CheckPart] = []
             for index in indexes.counted {
@@ -60,7 +60,7 @@ struct IndexesCheck: Check {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context).values
         let readings = try context.indexReadings()
-        for table in readings.names {
+        for table in readings.tableNames {
             guard let indexes = readings.indexes(of: table) else { continue }
             if !indexes.counted.isEmpty {
                 let tallied = tallies.first { $0.table == table }?.rows

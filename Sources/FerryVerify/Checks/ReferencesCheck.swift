@@ -37,8 +37,9 @@ struct ReferencesCheck: Check {
                 try readings.index(of: keys).map { try readings.showsKeys(of: $0, outcomes, in: context) }
                 ?? outcomes[Self.name(of: keys)]?.isShown ?? false
             let root = context.destinationModel.root(of: keys.relationship.entity)
-            let isCounted = !keys.areForeign || !keys.leadAlone
-            if isShown, isCounted || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
+            // Other keys were looked at together with their companions, or have none.
+            let haveCompanions = keys.areForeign && keys.leadAlone
+            if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
             try report(keys, in: context)
         }
     }

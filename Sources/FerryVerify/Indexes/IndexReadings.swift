@@ -49,7 +49,7 @@ struct IndexReadings {
 
     init(in context: VerificationContext) throws {
         var tables: [String: TableIndexes] = [:]
-        for name in try Self.names(of: context) { tables[name] = try TableIndexes(of: name, in: context) }
+        for name in try Self.tablesWithIndexes(in: context) { tables[name] = try TableIndexes(of: name, in: context) }
         self.tables = tables
         let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
         var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: StoredKeys]) = ([:], [:])
@@ -71,11 +71,11 @@ struct IndexReadings {
     }
 
     /// The tables with indexes, in the order of their names.
-    var names: [String] { tables.keys.sorted(by: codeUnitOrder) }
+    var tableNames: [String] { tables.keys.sorted(by: codeUnitOrder) }
 
     func indexes(of table: String) -> TableIndexes? { tables[table] }
 
-    private static func names(of context: VerificationContext) throws -> [String] {
+    private static func tablesWithIndexes(in context: VerificationContext) throws -> [String] {
         // A run's own tables, which only it has, go before it ends.
         let tables = try context.connection.rows(
             """
