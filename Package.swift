@@ -95,7 +95,7 @@ let package = Package(
             dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
             path: "Tests/TestSupport", swiftSettings: house),
         tests("BaseTests", of: ["FerryBase", "CHash"]),
-        tests("SQLiteTests", of: ["FerryBase", "FerrySQLite"]),
+        tests("SQLiteTests", of: ["FerryBase", "FerrySQLite", "CSQLite"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
         tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),
         tests(

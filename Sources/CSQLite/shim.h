@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pages.h"
+#include "readahead.h"
 #include "rows.h"
 
 /// Sets a boolean connection option (`sqlite3_db_config`).

@@ -70,6 +70,17 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
+    /// The aggregate function that reads rows for ``RowSums``.
+    static let readingFunction = "ferry_read"
+
+    /// Makes that function known, once: statements that call it may be under way.
+    func registerReading() throws(DatabaseError) {
+        if knowsReading { return }
+        let code = ferry_sqlite3_register_reading(handle, Self.readingFunction)
+        guard code == SQLITE_OK else { throw error(code) }
+        knowsReading = true
+    }
+
     /// What a function or table-valued function of ours threw last, or nil; it is then forgotten.
     ///
     /// Call it after a statement failed, to tell an error of ours from one of SQLite.

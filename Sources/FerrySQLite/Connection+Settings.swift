@@ -11,6 +11,8 @@ extension Connection {
         case parameters
         /// Columns of a table or result (`SQLITE_LIMIT_COLUMN`).
         case columns
+        /// Arguments of a function (`SQLITE_LIMIT_FUNCTION_ARG`).
+        case functionArguments
 
         fileprivate var code: Int32 {
             switch self {
@@ -18,6 +20,7 @@ extension Connection {
             case .attached: SQLITE_LIMIT_ATTACHED
             case .parameters: SQLITE_LIMIT_VARIABLE_NUMBER
             case .columns: SQLITE_LIMIT_COLUMN
+            case .functionArguments: SQLITE_LIMIT_FUNCTION_ARG
             }
         }
     }

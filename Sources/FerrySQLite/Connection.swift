@@ -31,6 +31,8 @@ package final class Connection {
     private let vfs: VFS?
     /// What a function of ours threw last, until it is taken.
     var functionError: (any Error)?
+    /// Whether the function that reads rows is known to it.
+    var knowsReading = false
     /// Set while a request for a stop may end statements.
     var abandonment: Abandonment?
     /// Receives each statement when it is prepared, or run at once, and what is bound to its named parameters.

@@ -32,13 +32,9 @@ struct FaultFile {
         deinit { methods.deallocate() }
     }
 
-    static func rounded(_ size: Int) -> Int { (size + 15) & ~15 }
-
-    static var headerSize: Int { rounded(MemoryLayout<FaultFile>.size) }
-
     /// The file of SQLite's own VFS behind the header.
     static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
-        (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
+        FileRoom.inner(of: file)
     }
 
     static func install(

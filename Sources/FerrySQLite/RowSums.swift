@@ -73,7 +73,8 @@ package final class RowSums {
                 sequence: sequence,
                 targets: ferry_targets(
                     numbers: targets?.handle, is_begun: 0, is_at_end: 0, number: 0, lost: 0),
-                columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0))
+                columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0, look: nil,
+                looker: nil, rows_between_looks: 1))
     }
 
     deinit {
@@ -88,13 +89,69 @@ package final class RowSums {
         reading.deallocate()
     }
 
-    /// Steps through rows, at most so many.
+    /// Adds the rows of a query, in the order in which SQLite meets them.
     ///
-    /// - Returns: False at the end.
-    /// - Throws: ``DatabaseError``; also when there is no memory to keep a row in.
-    package func add(_ most: Int, rowsOf statement: Statement) throws(DatabaseError) -> Bool {
-        if rows == 0 { statement.begin() }
-        return try statement.stepped(ferry_sqlite3_read_rows(statement.handle, most, reading))
+    /// - Parameters:
+    ///   - columns: The query's columns, as SQL.
+    ///   - tail: What stands behind them, from FROM on.
+    ///   - connection: Where.
+    ///   - most: Rows between two looks.
+    ///   - look: Called now and then; what it throws ends the query.
+    /// - Throws: ``DatabaseError``, also when there is no memory to keep a row in; what `look` throws.
+    package func add(
+        _ columns: [String], _ tail: String, on connection: Connection, lookingEvery most: Int,
+        _ look: () throws -> Void
+    ) throws {
+        // One more for the pointer to what reads them.
+        guard columns.count < connection.limit(.functionArguments) else {
+            let rows = try connection.prepare("SELECT \(columns.joined(separator: "\n, "))\n\(tail)")
+            rows.begin()
+            while try rows.stepped(ferry_sqlite3_read_rows(rows.handle, most, reading)) { try look() }
+            return
+        }
+        try connection.registerReading()
+        // A comment in the SQL of a column ends with its line.
+        let rows = try connection.prepare(
+            "SELECT \(Connection.readingFunction)(?1\(columns.map { "\n, " + $0 }.joined())\n)\n\(tail)")
+        try rows.bind(reading, at: 1)
+        defer {
+            (reading.pointee.look, reading.pointee.looker, reading.pointee.values) = (nil, nil, values.baseAddress)
+        }
+        try withoutActuallyEscaping(look) { look in
+            let looker = Looker(look)
+            try withExtendedLifetime(looker) {
+                reading.pointee.look = { Looker.look($0) }
+                reading.pointee.looker = Unmanaged.passUnretained(looker).toOpaque()
+                reading.pointee.rows_between_looks = Int64(most)
+                do throws(DatabaseError) {
+                    try rows.run()
+                } catch {
+                    throw looker.error ?? error
+                }
+            }
+        }
+    }
+
+    /// What is called between rows, and what it threw.
+    private final class Looker {
+        private let body: () throws -> Void
+        private(set) var error: (any Error)?
+
+        init(_ body: @escaping () throws -> Void) { self.body = body }
+
+        /// Calls it; 0 where the query is to end.
+        static func look(_ looker: UnsafeMutableRawPointer?) -> Int32 {
+            guard let looker else { return 0 }
+            return Unmanaged<Looker>.fromOpaque(looker)._withUnsafeGuaranteedRef { looker in
+                do {
+                    try looker.body()
+                    return 1
+                } catch {
+                    looker.error = error
+                    return 0
+                }
+            }
+        }
     }
 
     /// Adds the row at hand.

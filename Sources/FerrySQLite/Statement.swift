@@ -103,6 +103,11 @@ package final class Statement {
         try check(sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)))
     }
 
+    /// Binds a reading of rows, which must outlive the run.
+    func bind(_ reading: UnsafeMutablePointer<ferry_reading>, at index: Int) throws(DatabaseError) {
+        try check(ferry_sqlite3_bind_reading(handle, Int32(index), reading))
+    }
+
     /// Forgets all bindings.
     package func unbind() { sqlite3_clear_bindings(handle) }
 

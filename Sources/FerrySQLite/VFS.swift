@@ -2,10 +2,10 @@ internal import CSQLite
 package import FerryBase
 
 /// A wrapper around SQLite's own VFS, registered under a name of its own: temporary files go to a given folder, and
-/// every operation that writes can be counted and made to fail.
+/// every operation that writes can be counted and made to fail, or databases that are only read are read ahead.
 ///
-/// Without a fault plan the files are SQLite's own, with nothing in between. A connection holds its VFS, which is
-/// unregistered with the last of them.
+/// Without either the files are SQLite's own, with nothing in between. A connection holds its VFS, which is unregistered
+/// with the last of them.
 package final class VFS: Sendable {
     package let name: String
     // Written once in `init`, freed in `deinit`; SQLite only reads them in between.
@@ -16,9 +16,14 @@ package final class VFS: Sendable {
     ///
     /// - Parameters:
     ///   - temporaryFolder: Where sorters, temporary tables and statement journals spill; nil leaves it to SQLite.
-    ///   - faults: Counts opening-to-create, writing, syncing, truncating and deleting, and makes them fail.
+    ///   - readsAhead: Whether databases opened to be read only are read in larger pieces, where their pages are asked for
+    ///     in the file's order: 64 KiB of memory for each.
+    ///   - faults: Counts opening-to-create, writing, syncing, truncating and deleting, and makes them fail; reads nothing
+    ///     ahead then.
     /// - Throws: ``DatabaseError`` when SQLite refuses, or when the folder's path is too long for it.
-    package init(temporaryFolder: String?, faults: FaultPlan? = nil) throws(DatabaseError) {
+    package init(
+        temporaryFolder: String?, readsAhead: Bool = false, faults: FaultPlan? = nil
+    ) throws(DatabaseError) {
         guard let base = sqlite3_vfs_find(nil) else {
             throw DatabaseError(code: SQLITE_ERROR, message: "SQLite has no VFS")
         }
@@ -30,7 +35,8 @@ package final class VFS: Sendable {
         context = .allocate(capacity: 1)
         context.initialize(
             to: VFSContext(
-                base: base, temporaryFolder: temporaryFolder.map { Array($0.utf8) }, faults: faults))
+                base: base, temporaryFolder: temporaryFolder.map { Array($0.utf8) }, readsAhead: readsAhead,
+                faults: faults))
         vfs = .allocate(capacity: 1)
         // Contexts alive at one time have different addresses, so the name is unique.
         name = "ferry-" + String(UInt(bitPattern: context), radix: 16)
@@ -68,7 +74,7 @@ package final class VFS: Sendable {
         var vfs = sqlite3_vfs()
         vfs.iVersion = min(base.iVersion, 2)
         vfs.szOsFile = Int32(
-            FaultFile.headerSize + FaultFile.rounded(Int(base.szOsFile)) + Int(base.mxPathname) + 2)
+            FileRoom.headerSize + FileRoom.rounded(Int(base.szOsFile)) + Int(base.mxPathname) + 2)
         vfs.mxPathname = base.mxPathname
         vfs.pAppData = UnsafeMutableRawPointer(context)
         vfs.xOpen = { vfs, path, file, flags, outFlags in
@@ -123,6 +129,7 @@ package final class VFS: Sendable {
 struct VFSContext {
     let base: UnsafeMutablePointer<sqlite3_vfs>
     let temporaryFolder: [UInt8]?
+    let readsAhead: Bool
     let faults: FaultPlan?
 
     static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<VFSContext> {
@@ -131,8 +138,8 @@ struct VFSContext {
 
     static func text(_ path: UnsafePointer<CChar>?) -> String { path.map { String(cString: $0) } ?? "" }
 
-    /// Opens a file in the room that SQLite has set aside for it: our header (only with faults), the file of SQLite's
-    /// own VFS, and the name of a temporary file, which must live as long as the file does.
+    /// Opens a file in the room that SQLite has set aside for it: our header (only with faults, or to read ahead), the
+    /// file of SQLite's own VFS, and the name of a temporary file, which must live as long as the file does.
     func open(
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
         _ outFlags: UnsafeMutablePointer<Int32>?
@@ -142,10 +149,18 @@ struct VFSContext {
         file.pointee.pMethods = nil
         var path = path
         if path == nil, let temporaryFolder {
-            let start = room + FaultFile.headerSize + FaultFile.rounded(Int(base.pointee.szOsFile))
+            let start = room + FileRoom.headerSize + FileRoom.rounded(Int(base.pointee.szOsFile))
             path = TemporaryName.write(in: temporaryFolder, at: start, vfs: base)
         }
-        guard let faults else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
+        guard let faults else {
+            let read = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_READONLY
+            guard readsAhead, flags & read == read else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
+            let inner = FileRoom.inner(of: file)
+            inner.pointee.pMethods = nil
+            let code = base.pointee.xOpen(base, path, inner, flags, outFlags)
+            if inner.pointee.pMethods != nil { ferry_ahead_install(file, inner) }
+            return code
+        }
 
         if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
         let inner = FaultFile.inner(of: file)
@@ -167,6 +182,17 @@ struct VFSContext {
         }
         FaultFile.install(over: file, version: methods.pointee.iVersion, as: state, faults: faults)
         return code
+    }
+}
+
+/// The room of an open file: a header of ours, and SQLite's own file behind it.
+enum FileRoom {
+    static func rounded(_ size: Int) -> Int { (size + 15) & ~15 }
+
+    static var headerSize: Int { rounded(max(MemoryLayout<FaultFile>.size, MemoryLayout<ferry_ahead_file>.size)) }
+
+    static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
+        (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
     }
 }
 

@@ -128,7 +128,7 @@ package struct Verification {
     }
 
     /// What an earlier call has left is only gone on with where it counted and hashed in the same way.
-    private static let form = "3"
+    private static let form = "4"
 
     /// The verification and the state of its files; nil when it cannot be gone on with.
     private var key: String? {

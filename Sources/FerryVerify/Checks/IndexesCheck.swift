@@ -103,11 +103,13 @@ struct IndexesCheck: Check {
         _ index: StoredIndex, _ columns: [Int], _ keys: StoredKeys?, key: KeyedHash.Key,
         in context: VerificationContext
     ) throws -> IndexReadings.Found {
-        let entries = try context.connection.prepare(index.entries)
         let targets = try keys.map { try context.connection.prepare($0.targets) }
         try targets?.bind(Int64.min, at: 1)
         let sums = RowSums([.init(columns: columns)], order: index.order, targets: targets, key: key)
-        while try sums.add(VerificationContext.rowsBetweenLooks, rowsOf: entries) {
+        try sums.add(
+            index.selected, index.entries, on: context.connection,
+            lookingEvery: VerificationContext.rowsBetweenLooks
+        ) {
             try context.announce(index.name, done: sums.rows)
         }
         return IndexReadings.Found(sums)

@@ -52,10 +52,9 @@ struct IndexedRows: Sendable {
         _ context: VerificationContext
     ) throws -> (sums: [EntrySum], counts: [Int64]) {
         let (columns, sums) = reading(beside: [], counting: counted, key: key)
-        let rows = try context.connection.prepare(
-            "SELECT \(columns.joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) NOT INDEXED"
-                + (condition.map { " WHERE \($0)" } ?? ""))
-        while try sums.add(VerificationContext.rowsBetweenLooks, rowsOf: rows) {
+        let tail =
+            "FROM destination.\(Connection.quoted(table)) NOT INDEXED" + (condition.map { " WHERE \($0)" } ?? "")
+        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsBetweenLooks) {
             try context.announce(table, done: sums.rows)
         }
         return sums.found

@@ -87,11 +87,15 @@ struct StoredIndex: Sendable {
     /// The part of the check that reads it by itself.
     var partName: String { "entries of \(name)" }
 
-    /// Every entry, in the index's own order, read from the index alone.
+    /// The columns of an entry, as SQL; a comment in the index's own text ends with the line.
+    var selected: [String] { columns.map(\.sql) }
+
+    /// What stands behind the columns in a query for every entry, in the index's own order, from the index alone.
     var entries: String {
-        let condition = filter.map { " WHERE \($0)" } ?? ""
-        // A comment in the index's own text ends with the line.
-        return "SELECT \(columns.map(\.sql).joined(separator: "\n, "))\nFROM destination.\(Connection.quoted(table)) "
-            + "INDEXED BY \(Connection.quoted(name))\(condition)"
+        "FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(name))"
+            + (filter.map { " WHERE \($0)" } ?? "")
     }
+
+    /// Every entry.
+    var query: String { "SELECT \(selected.joined(separator: "\n, "))\n\(entries)" }
 }

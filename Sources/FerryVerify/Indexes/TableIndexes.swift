@@ -41,7 +41,7 @@ struct TableIndexes: Sendable {
     /// An index through a function that only the app has cannot be read.
     private static func isReadable(_ index: StoredIndex, in context: VerificationContext) throws -> Bool {
         do {
-            _ = try context.connection.prepare(index.entries)
+            _ = try context.connection.prepare(index.query)
             return true
         } catch  where error.isInSQL {
             return false
