@@ -283,10 +283,14 @@ typedef struct {
     int64_t faults;
 } ferry_sequence;
 
-/// The numbers that the first column of rows may hold: those of another statement's, which rise as they do.
+/// The numbers that the first column of rows may hold: those of another statement's, which rise as they do, or all of a
+/// range.
 typedef struct {
-    /// NULL where every number will do.
+    /// NULL where there is none.
     sqlite3_stmt *numbers;
+    /// Whether the numbers are those from `lowest` through `highest`.
+    int32_t are_range;
+    int64_t lowest, highest;
     int32_t is_begun, is_at_end;
     int64_t number;
     /// Rows whose column holds anything else; none of those that hold NULL.
@@ -323,6 +327,10 @@ static inline int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets 
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL) return SQLITE_ROW;
     int64_t number = sqlite3_value_int64(value);
+    if (targets->are_range) {
+        if (type != SQLITE_INTEGER || number < targets->lowest || number > targets->highest) targets->lost++;
+        return SQLITE_ROW;
+    }
     while (type == SQLITE_INTEGER && !targets->is_at_end && (!targets->is_begun || targets->number < number)) {
         int code = sqlite3_step(targets->numbers);
         targets->is_begun = 1;
@@ -364,7 +372,7 @@ static inline int ferry_sqlite3_count_row(ferry_reading *reading) {
         if (fault != FERRY_IN_ORDER) sequence->faults++;
     }
     reading->rows++;
-    return reading->targets.numbers ? ferry_sqlite3_find_target(values[0], &reading->targets) : SQLITE_ROW;
+    return reading->targets.numbers || reading->targets.are_range ? ferry_sqlite3_find_target(values[0], &reading->targets) : SQLITE_ROW;
 }
 
 /// Counts a current row.

@@ -14,6 +14,13 @@ package final class RowSums {
         package init(filter: Int? = nil, columns: [Int]) { (self.filter, self.columns) = (filter, columns) }
     }
 
+    /// What the first column of rows may hold, but for NULL.
+    package enum Targets {
+        /// What the first column of a statement's rows holds; both rise.
+        case rows(Statement)
+        case range(ClosedRange<Int64>)
+    }
+
     private let columns: UnsafeMutableBufferPointer<Int>
     private let sums: UnsafeMutableBufferPointer<ferry_sum>
     private let counted: UnsafeMutableBufferPointer<Int64>
@@ -21,7 +28,7 @@ package final class RowSums {
     private let cells: UnsafeMutableBufferPointer<ferry_cell>
     private let asked: UnsafeMutableBufferPointer<Int32>
     private let values: UnsafeMutableBufferPointer<OpaquePointer?>
-    private let targets: Statement?
+    private let targets: Targets?
     /// On the heap, so that C code is lent it without a check of access for each row.
     private let reading: UnsafeMutablePointer<ferry_reading>
 
@@ -29,10 +36,10 @@ package final class RowSums {
     ///   - sets: What is hashed and added up.
     ///   - counted: The columns that are 1 in rows that meet a condition, else 0.
     ///   - order: The order that the first columns must have.
-    ///   - targets: Rows whose first column has all that the first column here may hold, but for NULL; both rise.
+    ///   - targets: What the first column may hold; nil for anything.
     ///   - key: Of the hashes.
     package init(
-        _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Statement? = nil,
+        _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Targets? = nil,
         key: KeyedHash.Key
     ) {
         self.targets = targets
@@ -71,10 +78,20 @@ package final class RowSums {
                 sums: sums.baseAddress, sum_count: sums.count, first_counted: counted.lowerBound,
                 counts: self.counted.baseAddress, count_count: counted.count, low: key.low, high: key.high,
                 sequence: sequence,
-                targets: ferry_targets(
-                    numbers: targets?.handle, is_begun: 0, is_at_end: 0, number: 0, lost: 0),
+                targets: Self.targets(targets),
                 columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0, look: nil,
                 looker: nil, rows_between_looks: 1))
+    }
+
+    private static func targets(_ targets: Targets?) -> ferry_targets {
+        var found = ferry_targets()
+        switch targets {
+        case .rows(let statement): found.numbers = statement.handle
+        case .range(let range):
+            (found.are_range, found.lowest, found.highest) = (1, range.lowerBound, range.upperBound)
+        case nil: break
+        }
+        return found
     }
 
     deinit {

@@ -26,7 +26,11 @@ package final class Statement {
         connection.onStatement?(.statement(sql))
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit {
+        // Of a query whose first row was all that was wanted.
+        report()
+        sqlite3_finalize(handle)
+    }
 
     // MARK: Parameters (counted from 1)
 
@@ -178,10 +182,14 @@ package final class Statement {
 
     private func finish() {
         sqlite3_reset(handle)
-        if started != 0 {
-            connection.report(sql, nanoseconds: Clock.nanoseconds(since: started))
-            started = 0
-        }
+        report()
+    }
+
+    /// Gives the trace the time since the first step.
+    private func report() {
+        guard started != 0 else { return }
+        connection.report(sql, nanoseconds: Clock.nanoseconds(since: started))
+        started = 0
     }
 
     // MARK: Columns of the current row (counted from 0)

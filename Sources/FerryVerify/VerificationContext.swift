@@ -223,15 +223,19 @@ final class VerificationContext {
     /// How many rows a destination root table should come to have, for progress: as many as the run says it wrote, else as
     /// many as there are.
     func expectedRows(in root: String) throws -> Int64? {
-        if let counts = verification.counts {
-            return counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }
-                .reduce(0) { $0 + $1.written }
-        }
+        if let written = writtenRows(in: root) { return written }
         if let known = countedRows[root] { return known }
         let count = try connection.integer(
             "SELECT count(*) FROM destination.\(try destinationTable(of: root).name)")
         countedRows[root] = count
         return count
+    }
+
+    /// The rows that the run says it has written into a destination root table; nil where no run is verified.
+    func writtenRows(in root: String) -> Int64? {
+        verification.counts.map { counts in
+            counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }.reduce(0) { $0 + $1.written }
+        }
     }
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.

@@ -111,6 +111,17 @@ struct OneReadingTests {
             "a link without an end", "INSERT INTO Z_2TAGS VALUES (NULL, 1)", ["references Z_2TAGS Z_3TAGS 1"]),
         Damage(
             "a link with a text for a key", "INSERT INTO Z_2TAGS VALUES ('1x', 1)", ["references Z_2TAGS Z_3TAGS 1"]),
+        // Their keys are from 1 through 3 still, and three were written.
+        Damage(
+            "an object in the midst that is missing", "DELETE FROM ZTAG WHERE Z_PK = 2",
+            ["counts ZTAG rows", "rows ZTAG Z_PK 2", "references Z_2TAGS Z_2BOOKS 1"]),
+        Damage(
+            "an object in the midst that is of no known entity", "UPDATE ZTAG SET Z_ENT = 9 WHERE Z_PK = 2",
+            ["counts ZTAG Z_ENT 9", "rows ZTAG Z_PK 2 Z_ENT", "references Z_2TAGS Z_2BOOKS 1"]),
+        Damage(
+            "an object in the midst with another key",
+            "DELETE FROM ZAUTHOR WHERE Z_PK = 1; INSERT INTO ZAUTHOR VALUES (3, 1, 1, 'Ada')",
+            ["keys Z_PRIMARYKEY Author Z_MAX", "rows ZAUTHOR Z_PK 1", "references ZBOOK Z_PK 1 ZAUTHOR"]),
         Damage(
             "an object that a row hides at the lowest of all keys",
             "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) VALUES (-9223372036854775808, 3, 1)", ["counts ZTAG rows"]),

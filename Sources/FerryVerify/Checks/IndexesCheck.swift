@@ -100,11 +100,10 @@ struct IndexesCheck: Check {
 
     /// Reads the entries of an index by themselves.
     private func read(
-        _ index: StoredIndex, _ columns: [Int], _ keys: StoredKeys?, key: KeyedHash.Key,
+        _ index: StoredIndex, _ columns: [Int], _ keys: IndexReadings.Keys?, key: KeyedHash.Key,
         in context: VerificationContext
     ) throws -> IndexReadings.Found {
-        let targets = try keys.map { try context.connection.prepare($0.targets) }
-        try targets?.bind(Int64.min, at: 1)
+        let targets = try keys?.targets(above: .min, on: context.connection)
         let sums = RowSums([.init(columns: columns)], order: index.order, targets: targets, key: key)
         try sums.add(
             index.selected, index.entries, on: context.connection,

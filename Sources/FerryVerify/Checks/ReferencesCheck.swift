@@ -34,7 +34,7 @@ struct ReferencesCheck: Check {
         let readings = try context.indexReadings()
         for keys in try StoredKeys.all(in: context) {
             let isShown =
-                try readings.index(of: keys).map { try readings.showsKeys(of: $0, outcomes, in: context) }
+                try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, outcomes, in: context) }
                 ?? outcomes[Self.name(of: keys)]?.isShown ?? false
             let root = context.destinationModel.root(of: keys.relationship.entity)
             // Other keys were looked at together with their companions, or have none.

@@ -45,8 +45,7 @@ struct LinkMerge {
             new = try walk(
                 "destination.\(newTable) INDEXED BY \(Connection.quoted(index.index.name))", newA, newB,
                 index.index.columns.dropFirst(2).map(\.sql), where: "")
-            let targets = try index.keys.map { try context.connection.prepare($0.targets) }
-            try targets?.bind(range.above, at: 1)
+            let targets = try index.keys?.targets(above: range.above, on: context.connection)
             entries = RowSums([.init(columns: index.hashed)], order: index.index.order, targets: targets, key: key)
         } else {
             new = try walk(

@@ -21,6 +21,8 @@ struct StoredKeys: Sendable {
     /// The table that they lead to, and `Z_ENT` of the objects in it that they may lead to, for an SQL list.
     private let other: String
     private let otherNumbers: String
+    /// The root entity of that table, where they may lead to every object in it.
+    let wholeRoot: String?
 
     /// The keys of all stored relationships, in the order of their names.
     static func all(in context: VerificationContext) throws -> [StoredKeys] {
@@ -33,6 +35,19 @@ struct StoredKeys: Sendable {
     /// SQL of the objects that the keys may lead to, above a first number and in the order of their numbers.
     var targets: String {
         "SELECT Z_PK FROM destination.\(other) WHERE Z_PK > ?1 AND Z_ENT IN (\(otherNumbers)) ORDER BY Z_PK"
+    }
+
+    /// The numbers of all objects that the keys may lead to, where they may lead to every one of the table and the run that
+    /// wrote them has written as many as there are numbers from the first to the last: then each number is there, unless
+    /// the table has other rows than were written, which only its reading shows.
+    func wholeRange(in context: VerificationContext) throws -> ClosedRange<Int64>? {
+        guard let wholeRoot, let rows = context.writtenRows(in: wholeRoot), rows > 0 else { return nil }
+        let table = "destination.\(other)"
+        guard let lowest = try context.connection.integer("SELECT min(Z_PK) FROM \(table)"),
+            let highest = try context.connection.integer("SELECT max(Z_PK) FROM \(table)"),
+            highest.subtractingReportingOverflow(lowest) == (rows - 1, false)
+        else { return nil }
+        return lowest...highest
     }
 
     /// Whether each leads to a fitting object; these are met in the order of the keys, which is that of their index.
@@ -56,6 +71,8 @@ struct StoredKeys: Sendable {
         let own = try context.destinationTable(of: key.entity).name
         let ownNumbers = context.destinationNumbers(ofFamily: key.entity)
         let otherNumbers = context.destinationNumbers(ofFamily: relationship.destinationEntity)
+        let root = context.destinationModel.root(of: relationship.destinationEntity)
+        let wholeRoot = relationship.destinationEntity == root ? root : nil
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var inverseColumn: String?
@@ -74,7 +91,8 @@ struct StoredKeys: Sendable {
                     faults: faults(
                         of: table, column, [entityColumn, orderColumn], inverseColumn, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
-                    placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers)
+                    placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
+                    wholeRoot: wholeRoot)
             ]
         case .inverseless(let table, let column):
             let query = """
@@ -86,7 +104,7 @@ struct StoredKeys: Sendable {
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, leadAlone: false,
                     holder: "o.Z_PK", value: "o.\(column)", faults: [query], placeOfNumber: ("Z_PK", " \(column)"),
-                    other: own, otherNumbers: ownNumbers)
+                    other: own, otherNumbers: ownNumbers, wholeRoot: nil)
             ]
         case .join(let table, let first, let second, let order, _):
             let isOwnInverse = StoredRelation.inverse(of: relationship, in: context.destinationModel) == key
@@ -102,7 +120,7 @@ struct StoredKeys: Sendable {
                 return StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, leadAlone: order == nil,
                     holder: "j.\(first)", value: "j.\(second)", faults: [query], placeOfNumber: (first, ""),
-                    other: other, otherNumbers: otherNumbers)
+                    other: other, otherNumbers: otherNumbers, wholeRoot: wholeRoot)
             }
         case .inverseForeignKey: return []
         }

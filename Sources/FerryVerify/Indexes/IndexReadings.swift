@@ -36,14 +36,29 @@ struct IndexReadings {
         let index: StoredIndex
         /// The columns of an entry, in the order in which they are hashed.
         let hashed: [Int]
-        let keys: StoredKeys?
+        let keys: Keys?
+    }
+
+    /// The keys that an index begins with.
+    struct Keys: Sendable {
+        let stored: StoredKeys
+        /// The numbers of the objects that they may lead to, where none is missing between the first and the last.
+        let wholeRange: ClosedRange<Int64>?
+
+        /// What the entries of keys above a number may begin with.
+        func targets(above key: Int64, on connection: Connection) throws -> RowSums.Targets {
+            if let wholeRange { return .range(wholeRange) }
+            let rows = try connection.prepare(stored.targets)
+            try rows.bind(key, at: 1)
+            return .rows(rows)
+        }
     }
 
     private let tables: [String: TableIndexes]
     /// The index that keys stand first in, by table and column.
     private let indexOfKeys: [String: StoredIndex]
     /// Those keys, by the name of the index.
-    private let keysOfIndex: [String: StoredKeys]
+    private let keysOfIndex: [String: Keys]
     /// The parts that together read an index with the links in it, by its name.
     private let partsOfLinks: [String: [String]]
 
@@ -52,12 +67,13 @@ struct IndexReadings {
         for name in try Self.tablesWithIndexes(in: context) { tables[name] = try TableIndexes(of: name, in: context) }
         self.tables = tables
         let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
-        var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: StoredKeys]) = ([:], [:])
+        var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: Keys]) = ([:], [:])
         for (place, keys) in alone where keys[0].leadAlone {
             guard let index = tables[keys[0].table]?.compared.first(where: { $0.isOrdered(by: keys[0].column) }) else {
                 continue
             }
-            (indexOfKeys[place], keysOfIndex[index.name]) = (index, keys[0])
+            let known = Keys(stored: keys[0], wholeRange: try keys[0].wholeRange(in: context))
+            (indexOfKeys[place], keysOfIndex[index.name]) = (index, known)
         }
         (self.indexOfKeys, self.keysOfIndex) = (indexOfKeys, keysOfIndex)
         var parts: [String: [String]] = [:]
@@ -94,7 +110,7 @@ struct IndexReadings {
     func index(of keys: StoredKeys) -> StoredIndex? { indexOfKeys[Self.place(of: keys)] }
 
     /// The keys of which the reading of an index shows that.
-    func keys(of index: StoredIndex) -> StoredKeys? { keysOfIndex[index.name] }
+    func keys(of index: StoredIndex) -> Keys? { keysOfIndex[index.name] }
 
     /// Whether the links of a relation are merged as they are read.
     func isReadWithLinks(_ index: StoredIndex) -> Bool { partsOfLinks[index.name] != nil }
@@ -138,10 +154,17 @@ struct IndexReadings {
         return sum
     }
 
-    /// Whether the reading of an index has shown that its keys lead to objects: it has an entry for each row, and no other.
+    /// Whether the reading of an index has shown that its keys lead to objects: it has an entry for each row, and no other,
+    /// and where the numbers of the objects were taken to be all of a range, there are as many.
     func showsKeys(
-        of index: StoredIndex, _ outcomes: [String: PartOutcome], in context: VerificationContext
+        of index: StoredIndex, _ tallies: [String: TableTally], _ outcomes: [String: PartOutcome],
+        in context: VerificationContext
     ) throws -> Bool {
+        if let keys = keysOfIndex[index.name], let range = keys.wholeRange {
+            guard let tally = keys.stored.wholeRoot.flatMap({ tallies[$0] }), tally.hasOnlyKnownEntities,
+                tally.rows - 1 == range.upperBound - range.lowerBound
+            else { return false }
+        }
         let found = found(of: index, outcomes)
         return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, outcomes, in: context)
     }
