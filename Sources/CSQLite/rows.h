@@ -47,8 +47,7 @@ static inline int ferry_compare_bytes(const void *left, size_t l, const void *ri
 }
 
 // A keyed hash over whole words: each is multiplied with the key to 128 bits, whose halves are folded into one. The key is
-// drawn for each verification and nothing shows a hash, so that no store can be made to fit it. Rounds of additions and
-// rotations, as in SipHash, took five times as long.
+// drawn for each verification and nothing shows a hash, so that no store can be made to fit it.
 
 /// Half of the bits of a product, each of them from both of its halves.
 static inline uint64_t ferry_folded_by_halves(uint64_t x, uint64_t y) {
