@@ -32,7 +32,7 @@ struct CancelledTaskTests {
         if let sweep, sweep > 0 { return Array(stride(from: 1, through: count, by: sweep)) }
         // Another start for each kind, so that all together meet all parts of a run.
         let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 5
-        return Array(stride(from: min(start, count), through: count, by: max(1, count / 6)))
+        return Array(stride(from: min(start, count), through: count, by: max(1, count / 4)))
     }
 
     /// The statements and file operations of a whole run.
