@@ -47,19 +47,65 @@ extension FileLayer {
             // What is there is a folder, if it is one.
             guard try attributesIfPresent(path)?.isDirectory == true else { throw error }
         }
-        // In portions: a folder of external data has as many names as it has files.
-        while true {
-            let portion = try firstEntries(of: path, limit: 512)
-            if portion.isEmpty { break }
-            for entry in portion {
-                let child = path + "/" + entry.name
-                if entry.isDirectory { try removeTree(child) } else { try removeIfPresent(child) }
+        for _ in 0..<Self.patience {
+            // In portions: a folder of external data has as many names as it has files.
+            while true {
+                let portion = try firstEntries(of: path, limit: Self.portion)
+                for entry in portion {
+                    let child = path + "/" + entry.name
+                    if entry.isDirectory { try removeTree(child) } else { try removeIfPresent(child) }
+                }
+                if portion.count < Self.portion { break }
             }
+            if try removeFolder(path) { return }
+            Clock.wait(milliseconds: Self.waitMilliseconds)
         }
+        throw stillFull(path)
+    }
+
+    /// Removes a folder with nothing in it, or one whose last names are about to go.
+    ///
+    /// Over FUSE or a network, a file that is removed while it is open keeps a hidden name until it is closed; removing
+    /// that name only makes another.
+    ///
+    /// - Parameters:
+    ///   - path: The folder.
+    ///   - isTaken: Whether the folder is another program's by now: then it stays.
+    /// - Throws: ``FerryError`` `.fileFailed` when something stays in it.
+    package func removeEmptyFolder(
+        _ path: String, unless isTaken: () throws(FerryError) -> Bool
+    ) throws(FerryError) {
+        for _ in 0..<Self.patience {
+            if try removeFolder(path) { return }
+            if try isTaken() { return }
+            Clock.wait(milliseconds: Self.waitMilliseconds)
+        }
+        throw stillFull(path)
+    }
+
+    /// Half a second in all: such a name goes as soon as the volume has heard that the file is closed.
+    private static var patience: Int { 25 }
+    private static var waitMilliseconds: Int { 20 }
+    private static var portion: Int { 512 }
+
+    /// - Returns: False when something is in the folder.
+    private func removeFolder(_ path: String) throws(FerryError) -> Bool {
         try perform("remove the folder \(path)") { () throws(SystemError) in
             faults?.tell(.removes(path))
-            _ = try uninterrupted { rmdir(path) }
+            do throws(SystemError) {
+                _ = try uninterrupted { rmdir(path) }
+                return true
+            } catch {
+                guard error.number == ENOTEMPTY || error.number == EEXIST else { throw error }
+                return false
+            }
         }
+    }
+
+    private func stillFull(_ path: String) -> FerryError {
+        FerryError(
+            .fileFailed, "The folder \(path) cannot be removed: what was in it is removed, and there again.",
+            remedy: "Look which program has files in it open, end that, and \(action: .again).")
     }
 
     /// Names in a folder, as many as the limit allows, in no promised order.

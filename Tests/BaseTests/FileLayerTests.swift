@@ -53,6 +53,53 @@ struct FileLayerTests {
         #expect { try files.read(path + "/below") } throws: { ($0 as? FerryError)?.code == .notFound }
     }
 
+    /// Does what FUSE does with a file that is removed while it is open: it has a hidden name from then on.
+    private func hidingFiles(_ count: Int) -> FileLayer {
+        let left = Locked(count)
+        return FileLayer(
+            faults: FaultPlan(witness: { change in
+                guard case .removes(let path) = change, let number = Self.lessOne(left),
+                    (try? FileLayer().attributes(path).isRegularFile) == true
+                else { return }
+                let hidden = FileLayer.parent(of: path) + "/.hidden\(number)"
+                try? FileLayer().link(path, to: hidden)
+            }))
+    }
+
+    private static func lessOne(_ count: Locked<Int>) -> Int? {
+        count.withLock { count in
+            count -= 1
+            return count >= 0 ? count : nil
+        }
+    }
+
+    @Test("A tree whose files come back under hidden names is removed once they stay away, else it is an error")
+    func hiddenNames() throws {
+        for (count, isRemoved) in [(3, true), (10_000, false)] {
+            let top = folder.file("tree\(count)")
+            try files.createDirectory(top)
+            try write("", to: top + "/open")
+            let hiding = hidingFiles(count)
+            if isRemoved {
+                try hiding.removeTree(top)
+            } else {
+                #expect {
+                    try hiding.removeTree(top)
+                } throws: { ($0 as? FerryError)?.code == .fileFailed && ($0 as? FerryError)?.remedy.isEmpty == false }
+            }
+            #expect(try files.exists(top) != isRemoved)
+        }
+    }
+
+    @Test("A tree with more names than are read at a time is removed")
+    func manyNames() throws {
+        let top = folder.file("many")
+        try files.createDirectory(top + "/below")
+        for number in 0..<1_100 { try files.createDirectory(top + "/\(number)") }
+        try files.removeTree(top)
+        #expect(try !files.exists(top))
+    }
+
     @Test("A tree of folders is made and removed, symbolic links not followed")
     func trees() throws {
         let top = folder.file("a")

@@ -55,5 +55,23 @@ struct FingerprintTests {
         #expect(before.compare(with: after) == .inputChanged("/b"))
         after.inputs["/b"] = nil
         #expect(before.compare(with: after) == .inputChanged("/b"))
+        after.inputs = ["/a": "1", "/b": "2", "/c": "2"]
+        #expect(before.compare(with: after) == .inputChanged("/c"))
+    }
+
+    @Test("Models and mapping models in another folder are the same ones, and changed ones there are not")
+    func movedInputs() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("App.sqlite")
+        try TinyStore.make(path, title: "old")
+        var before = try fingerprint(path)
+        before.inputs = ["/1/a": "1", "/1/b": "2", "/1/c": "2"]
+        var after = before
+        after.inputs = ["/2/a": "1", "/2/b": "2", "/2/c": "2"]
+        #expect(before.compare(with: after) == .same)
+        after.inputs["/2/c"] = "1"
+        #expect(before.compare(with: after) != .same)
+        after.inputs = ["/2/a": "1", "/2/b": "2", "/2/c": "3"]
+        #expect(before.compare(with: after) == .inputChanged("/1/b"))
     }
 }

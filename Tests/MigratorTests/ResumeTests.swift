@@ -106,6 +106,21 @@ struct ResumeTests {
         #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .finished)
     }
 
+    @Test("It goes on with its models and mapping models in another folder, as an app's are after an update")
+    func movedInputs() throws {
+        let small = try interrupted(quick)
+        let elsewhere = small.folder.file("Updated")
+        try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: false)
+        for name in ["App.xcdatamodeld", "One.json", "Two.json"] {
+            try FileManager.default.moveItem(atPath: small.folder.file(name), toPath: elsewhere + "/" + name)
+        }
+        let migrator = try Migrator(
+            store: URL(fileURLWithPath: small.store),
+            models: [.url(URL(fileURLWithPath: elsewhere + "/App.xcdatamodeld"))],
+            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: elsewhere + "/" + $0)) })
+        #expect(try migrator.migrate(quick).resumed)
+    }
+
     @Test("Another plan is refused until it is restarted")
     func refusesOtherPlan() throws {
         let small = try interrupted(quick)

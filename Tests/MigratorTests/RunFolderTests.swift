@@ -29,6 +29,47 @@ struct RunFolderTests {
         #expect(try !files.exists(path))
     }
 
+    @Test("It goes where a file that is removed while it is open keeps a hidden name in its folder")
+    func hiddenNames() throws {
+        let folder = try TemporaryFolder()
+        let path = try begin(folder)
+        let (plain, hidden, tries) = (files, path + "/.hidden", Locked(0))
+        let hiding = FileLayer(
+            faults: FaultPlan(witness: { change in
+                switch change {
+                case .removes(path + "/lock"): try? plain.link(path + "/lock", to: hidden)
+                case .removes(path):
+                    // As a volume of FUSE does it, the name goes a moment after the file is not open any more.
+                    let isSecond = tries.withLock { tries in
+                        tries += 1
+                        return tries == 2
+                    }
+                    if isSecond, (try? plain.isLocked(hidden)) == false { try? plain.remove(hidden) }
+                default: break
+                }
+            }))
+        try RunFolder(path: path, files: hiding).remove()
+        #expect(try !files.exists(path) && tries.withLock { $0 } == 2)
+    }
+
+    @Test("It stays where another run has taken it the moment its lock was gone")
+    func takenMeanwhile() throws {
+        let folder = try TemporaryFolder()
+        let path = try begin(folder)
+        let (plain, hasBegun) = (files, Locked(false))
+        let first = try RunFolder(
+            path: path,
+            files: FileLayer(
+                faults: FaultPlan(witness: { change in
+                    // The last thing before the folder itself goes.
+                    guard case .removes(path) = change, !hasBegun.withLock({ $0 }) else { return }
+                    hasBegun.withLock { $0 = true }
+                    try? plain.replace(path + "/lock", with: [1])
+                })))
+        try first.remove()
+        #expect(try hasBegun.withLock { $0 } && files.exists(path + "/lock"))
+    }
+
     @Test("A symbolic link in its place is refused, also by a restart, and what it leads to stays")
     func refusesLinks() throws {
         let small = try SmallMigration()

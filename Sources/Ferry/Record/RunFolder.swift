@@ -12,7 +12,8 @@ package import FerryBase
 package final class RunFolder {
     package let path: String
     private let files: FileLayer
-    private let lock: FileLock
+    /// Nil once the folder is removed.
+    private var lock: FileLock?
     private(set) var record: RunRecord?
 
     /// Where the run of a store, or of an output, has its folder.
@@ -41,7 +42,7 @@ package final class RunFolder {
                 .runActive, "A run on this store is active: \(path) is locked\(holder).",
                 remedy: "Wait for it to end, or stop it; then \(action: .again), which goes on with its work.")
         }
-        self.lock = lock
+        self.lock = consume lock
     }
 
     /// A program that only asks for the state of a run holds the lock for a moment, too.
@@ -200,10 +201,15 @@ package final class RunFolder {
         record = nil
     }
 
-    /// Removes the folder with everything in it; the lock ends with this object.
+    /// Removes the folder with everything in it, and lets go of the lock.
     package func remove() throws {
         try clear()
-        try files.removeTree(path)
+        // The name goes while the lock is held, so that no other program takes it for its own; then the file is closed,
+        // without which some volumes keep it under a hidden name. From there on the folder may be another run's.
+        let name = path + "/lock"
+        try files.removeIfPresent(name)
+        lock = nil
+        try files.removeEmptyFolder(path) { () throws(FerryError) in try files.exists(name) }
         try files.syncFolder(FileLayer.parent(of: path))
     }
 }

@@ -23,10 +23,27 @@ package struct Fingerprint: Codable, Hashable, Sendable {
 
     /// Compares what was recorded (self) with what is there now.
     package func compare(with now: Fingerprint) -> Comparison {
-        if let path = Set(inputs.keys).union(now.inputs.keys).sorted().first(where: { inputs[$0] != now.inputs[$0] }) {
-            return .inputChanged(path)
-        }
+        if let path = Self.changedInput(inputs, now.inputs) { return .inputChanged(path) }
         return Self.difference(between: store, and: now.store).map { .storeChanged($0) } ?? .same
+    }
+
+    /// The path of an input whose content the others do not have.
+    ///
+    /// Contents count alone: an app's bundle, with the models in it, has another path after each update, and what a
+    /// version is called by its file stands in the run's chain.
+    private static func changedInput(_ old: [String: String], _ new: [String: String]) -> String? {
+        func tally(_ inputs: [String: String]) -> [String: Int] {
+            inputs.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        let (before, now) = (tally(old), tally(new))
+        guard before != now else { return nil }
+        let paths = Set(old.keys).union(new.keys).sorted()
+        // Rather one that was changed where it stands than one that is new or gone.
+        return paths.first { old[$0] != nil && new[$0] != nil && old[$0] != new[$0] }
+            ?? paths.first { path in
+                guard old[path] == nil || new[path] == nil, let content = old[path] ?? new[path] else { return false }
+                return before[content] != now[content]
+            }
     }
 
     private static func difference(between old: DatabaseFingerprint, and new: DatabaseFingerprint) -> String? {

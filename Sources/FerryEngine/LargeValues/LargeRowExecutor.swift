@@ -138,6 +138,9 @@ struct LargeValueSearch {
     /// - Throws: ``DatabaseError``.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
+        // SQLite before 3.39 holds a value whose type alone is asked for against the limit, though it does not read it.
+        let limitBefore = connection.limit(.length, .max)
+        defer { connection.limit(.length, limitBefore) }
         let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
         let types = columns.map { "typeof(\(Connection.quoted($0))) IN ('text', 'blob')" }
         let rows = try connection.prepare(

@@ -16,7 +16,12 @@ struct Scenario {
     let kind: Kind
     let folder: TemporaryFolder
     let store: String
-    private let command: (FileLayer, Configuration) throws -> Void
+    private let work: Work
+
+    private enum Work {
+        case migration((FileLayer) throws -> Migrator)
+        case other((FileLayer) throws -> Void)
+    }
 
     /// Every step by itself, small chunks, and one time for all calls.
     static let configuration = Configuration(
@@ -25,52 +30,31 @@ struct Scenario {
     init(_ kind: Kind, form: TinyStore.Form) throws {
         self.kind = kind
         switch kind {
-        case .copy, .copyToOutput:
-            let small = try SmallMigration(form: form)
+        case .copy, .copyToOutput, .policies:
+            let small = try SmallMigration(form: form, hasPolicy: kind == .policies)
             (folder, store) = (small.folder, small.store)
-            command = { _ = try small.migrator(files: $0).migrate($1) }
-        case .unchangedToOutput:
+            work = .migration { try small.migrator(files: $0) }
+        case .inPlace, .inPlaceByLog, .inPlaceToOutput, .unchangedToOutput:
             let inferred = try InferredMigration(form: form)
             (folder, store) = (inferred.folder, inferred.store)
-            command = { files, configuration in
-                var configuration = configuration
-                configuration.target = "App 1"
-                _ = try inferred.migrator(files: files).migrate(configuration)
-            }
-        case .inPlace, .inPlaceByLog, .inPlaceToOutput:
-            let inferred = try InferredMigration(form: form)
-            (folder, store) = (inferred.folder, inferred.store)
-            command = { _ = try inferred.migrator(files: $0).migrate($1) }
-        case .mixed, .mixedToOutput:
+            work = .migration { try inferred.migrator(files: $0) }
+        case .mixed, .mixedToOutput, .staged:
             let mixed = try MixedMigration(form: form)
             (folder, store) = (mixed.folder, mixed.store)
-            command = { _ = try mixed.migrator(files: $0).migrate($1) }
-        case .staged:
-            let mixed = try MixedMigration(form: form)
-            (folder, store) = (mixed.folder, mixed.store)
-            command = { files, configuration in
-                var configuration = configuration
-                configuration.willMigrate = { try Self.look($0, files.faults) }
-                configuration.didMigrate = { try Self.change($0, files.faults) }
-                _ = try mixed.migrator(files: files).migrate(configuration)
-            }
-        case .policies:
-            let small = try SmallMigration(form: form, hasPolicy: true)
-            (folder, store) = (small.folder, small.store)
-            command = { _ = try small.migrator(files: $0).migrate($1) }
+            work = .migration { try mixed.migrator(files: $0) }
         case .snapshot, .rollback:
             folder = try TemporaryFolder()
             let store = folder.file("App.sqlite")
             self.store = store
             try TinyStore.make(store, title: "old", form: form)
             if kind == .snapshot {
-                command = { files, _ in _ = try StoreFiles(URL(fileURLWithPath: store), files: files).createSnapshot() }
+                work = .other { _ = try StoreFiles(URL(fileURLWithPath: store), files: $0).createSnapshot() }
                 return
             }
             _ = try StoreFiles(URL(fileURLWithPath: store)).createSnapshot()
             for file in StoreFileNames(store).all { try FileLayer().removeIfPresent(file) }
             try TinyStore.make(store, title: "new", form: form)
-            command = { files, _ in _ = try StoreFiles(URL(fileURLWithPath: store), files: files).rollback() }
+            work = .other { _ = try StoreFiles(URL(fileURLWithPath: store), files: $0).rollback() }
         }
     }
 
@@ -96,12 +80,30 @@ struct Scenario {
             ? folder.file("New.sqlite") : nil
     }
 
-    func run(_ faults: FaultPlan? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {
+    /// How the migration is run, with whatever may fail.
+    func configuration(_ faults: FaultPlan? = nil) -> Configuration {
         var configuration = Self.configuration
         configuration.output = output.map { URL(fileURLWithPath: $0) }
         configuration.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
+        if kind == .unchangedToOutput { configuration.target = "App 1" }
+        if kind == .staged {
+            configuration.willMigrate = { try Self.look($0, faults) }
+            configuration.didMigrate = { try Self.change($0, faults) }
+        }
+        return configuration
+    }
+
+    /// The migration that it is; a snapshot and a rollback are none.
+    func migrator(_ faults: FaultPlan? = nil) throws -> Migrator {
+        guard case .migration(let make) = work else { preconditionFailure("\(kind) is no migration") }
+        return try make(FileLayer(faults: faults))
+    }
+
+    func run(_ faults: FaultPlan? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {
+        if case .other(let run) = work { return try run(FileLayer(faults: faults)) }
+        var configuration = configuration(faults)
         change(&configuration)
-        try command(FileLayer(faults: faults), configuration)
+        _ = try migrator(faults).migrate(configuration)
     }
 
     /// What a plain client of SQLite finds in the store; it repairs what a crash has left.

@@ -1,0 +1,116 @@
+import Ferry
+import FerryBase
+import Foundation
+import TestSupport
+import Testing
+
+/// Every kind of migration, cancelled as a task at moments of all its phases.
+@Suite("A task that is cancelled at any moment")
+struct CancelledTaskTests {
+    /// `FERRY_SWEEP=1` tries every moment, `FERRY_SWEEP=7` every seventh.
+    private static let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) }
+
+    /// What a call did from the moment on at which its task was cancelled.
+    private struct Outcome {
+        var report: MigrationReport?
+        var error: FerryError?
+        var phase: Phase?
+        /// Transactions that were committed, those of the record of progress included.
+        var commits: Int
+    }
+
+    /// What the migration's thread tells.
+    private struct Told {
+        var moments = 0
+        var commitsAfter = 0
+        var phase: Phase?
+        var phaseAtCancel: Phase?
+        var task: Task<MigrationReport, any Error>?
+    }
+
+    private static func moments(_ count: Int, _ kind: Scenario.Kind) -> [Int] {
+        if let sweep, sweep > 0 { return Array(stride(from: 1, through: count, by: sweep)) }
+        // Another start for each kind, so that all together meet all parts of a run.
+        let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 5
+        return Array(stride(from: min(start, count), through: count, by: max(1, count / 4)))
+    }
+
+    /// The statements and file operations of a whole run.
+    private func count(_ scenario: Scenario) throws -> Int {
+        let told = Locked(0)
+        try scenario.run { $0.trace = { _ in told.withLock { $0 += 1 } } }
+        return told.withLock { $0 }
+    }
+
+    /// Migrates in a task that is cancelled at the n-th statement or file operation.
+    private func cancel(_ scenario: Scenario, at moment: Int) async throws -> Outcome {
+        let told = Locked(Told())
+        var configuration = scenario.configuration()
+        configuration.trace = { event in
+            let task = told.withLock { told -> Task<MigrationReport, any Error>? in
+                told.moments += 1
+                if told.moments > moment, event.kind == .statement, event.text.hasPrefix("COMMIT") {
+                    told.commitsAfter += 1
+                }
+                guard told.moments == moment else { return nil }
+                told.phaseAtCancel = told.phase
+                return told.task
+            }
+            task?.cancel()
+        }
+        let (migrator, running) = (try scenario.migrator(), configuration)
+        let work = Task {
+            // Until the task can be cancelled.
+            while told.withLock({ $0.task == nil }) { await Task.yield() }
+            return try await migrator.migrate(running) { event in
+                if case .phase(let phase, _) = event { told.withLock { $0.phase = phase } }
+            }
+        }
+        told.withLock { $0.task = work }
+        let result = await work.result
+        try await expectNothingAtWork(scenario, told)
+        let (commits, phase) = told.withLock { ($0.commitsAfter, $0.phaseAtCancel) }
+        switch result {
+        case .success(let report): return Outcome(report: report, phase: phase, commits: commits)
+        case .failure(let error): return Outcome(error: error as? FerryError, phase: phase, commits: commits)
+        }
+    }
+
+    /// No file of the store's folder is open any more, no lock is held, and nothing more is told.
+    private func expectNothingAtWork(_ scenario: Scenario, _ told: Locked<Told>) async throws {
+        let moments = told.withLock { $0.moments }
+        #expect(OpenFiles.below(scenario.folder.path) == [])
+        let place = URL(fileURLWithPath: scenario.output ?? scenario.store)
+        #expect(try StoreFiles(place).status().state != .running)
+        try await Task.sleep(for: .milliseconds(5))
+        #expect(told.withLock { $0.moments } == moments)
+    }
+
+    @Test(
+        "Ends within a unit as the old store or the new one, with nothing at work, and the next call goes on",
+        arguments: BudgetTests.kinds)
+    func cancels(_ kind: Scenario.Kind) async throws {
+        let whole = try Scenario(kind, form: .plain)
+        let original = try whole.content()
+        let count = try count(whole)
+        let (expected, final) = (try whole.result(), try whole.content())
+        var phases: Set<Phase?> = []
+        for moment in Self.moments(count, kind) {
+            let scenario = try Scenario(kind, form: .plain)
+            let outcome = try await cancel(scenario, at: moment)
+            let place: Comment = "\(kind), moment \(moment) of \(count), \(outcome.phase?.rawValue ?? "before")"
+            phases.insert(outcome.phase)
+            if outcome.report == nil {
+                #expect(outcome.error?.code == .interrupted && outcome.error?.cause is CancellationError, place)
+                #expect(outcome.commits <= 2, place)
+                let content = try scenario.content()
+                #expect(content == original || content == final, place)
+                try scenario.run()
+            }
+            #expect(try scenario.result() == expected, place)
+            #expect(try scenario.content() == final, place)
+            #expect(try scenario.leftovers() == [], place)
+        }
+        #expect(phases.count > 2, "\(phases)")
+    }
+}
