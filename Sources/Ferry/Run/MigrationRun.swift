@@ -207,7 +207,10 @@ final class MigrationRun {
 
     /// - Returns: What each step takes beside its new store.
     private func announce(_ planned: Planned, _ store: OpenedStore) throws -> [Int64] {
-        let report = try report(planned.plan, planned.layout, planned.rows, store)
+        let needs = try ScratchNeeds(
+            plan: planned.plan, configuration: configuration, store: store, layout: planned.layout, rows: planned.rows
+        ).find()
+        let report = try report(planned.plan, needs.map(\.bytes), planned.rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
         return report.steps.map(\.scratchBytes)
