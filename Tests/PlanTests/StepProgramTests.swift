@@ -39,7 +39,8 @@ struct StepProgramTests {
     private static let second = PlanFixture.version(
         "V2",
         [
-            Entity(name: "Asset", attributes: [text("name")], relationships: [one("coverOf", "Book", inverse: "cover")]),
+            Entity(
+                name: "Asset", attributes: [text("name")], relationships: [one("coverOf", "Book", inverse: "cover")]),
             Entity(
                 name: "Book", attributes: [text("title")],
                 relationships: [
@@ -85,12 +86,44 @@ struct StepProgramTests {
 
     private static let whole = """
         keys
+          BookToBook: kept
+          TagToTag: kept
+          UserToUser: kept
+          BookCover: kept
+        relationships
+          Asset.coverOf in ZASSET.ZCOVEROF
+            BookCover to BookToBook, by a rule, key looked up
+          Book.cover in ZBOOK.ZCOVER
+            BookToBook to BookCover, by a rule, key looked up
+          Book.tags in Z_2TAGS (Z_2BOOKS, Z_3TAGS)
+            BookToBook to TagToTag, from tags in Z_1TAGS (Z_1BOOKS, Z_2TAGS), after the rows
+          Book.user in ZBOOK.ZUSER
+            BookToBook to UserToUser, from user in ZBOOK.ZUSER, key ZUSER, positions own
+        join tables
+          Z_2TAGS: as Z_1TAGS
+        operations
+          rows:0 rows:3, rows: 7
+          rows:1, rows: 0
+          rows:2, rows: 0
+          join:Z_2TAGS
+          settle:Asset.coverOf
+          settle:Book.cover
+          settle:Book.tags
+          settle:Book.user
+          index:ZASSET_ZCOVEROF_INDEX, rows: 7
+          index:ZBOOK_ZCOVER_INDEX, rows: 7
+          index:ZBOOK_ZUSER_INDEX, rows: 7
+          index:Z_2TAGS_Z_3TAGS_INDEX
+          highestKeys
+          carry
+
         """
 
     @Test("looks keys and links up where some of them lead nowhere")
     func damaged() throws {
         let step = try Self.step(Self.book, [Self.cover])
-        let damage = try [("danglingKey", "user"), ("danglingKey", "tags"), ("missingOrder", "user")].map { kind, name in
+        let damage = try [("danglingKey", "user"), ("danglingKey", "tags"), ("missingOrder", "user")].map {
+            kind, name in
             try JSONDecoder().decode(
                 StoreDamage.self,
                 from: Data(#"{ "kind": "\#(kind)", "entity": "Book", "property": "\#(name)", "rows": 3 }"#.utf8))
@@ -102,7 +135,7 @@ struct StepProgramTests {
         #expect(program.damage.carried.count == 3)
     }
 
-    @Test("gathers links where a filter leaves objects of either end out")
+    @Test("looks each link up where a filter leaves objects of an end out")
     func filtered() throws {
         var book = Self.book
         book.filter = try Predicate.parse("title != nil")
@@ -112,5 +145,29 @@ struct StepProgramTests {
 
     private static let filtered = """
         keys
+          BookToBook: kept
+          TagToTag: kept
+          UserToUser: kept
+        relationships
+          Book.tags in Z_2TAGS (Z_2BOOKS, Z_3TAGS)
+            BookToBook to TagToTag, from tags in Z_1TAGS (Z_1BOOKS, Z_2TAGS), after the rows
+          Book.user in ZBOOK.ZUSER
+            BookToBook to UserToUser, from user in ZBOOK.ZUSER, key ZUSER, positions own
+        join tables
+          Z_2TAGS: asWalked
+        operations
+          rows:0, rows: 7
+          rows:1, rows: 0
+          rows:2, rows: 0
+          links:Book.tags:0, rows: 7
+          settle:Book.tags
+          settle:Book.user
+          index:ZASSET_ZCOVEROF_INDEX
+          index:ZBOOK_ZCOVER_INDEX, rows: 7
+          index:ZBOOK_ZUSER_INDEX, rows: 7
+          index:Z_2TAGS_Z_3TAGS_INDEX
+          highestKeys
+          carry
+
         """
 }

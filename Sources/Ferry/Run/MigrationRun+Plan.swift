@@ -38,7 +38,8 @@ extension MigrationRun {
         }
         let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         report.longestUnit = LongestUnit(
-            plan: plan, programs: needs.map(\.program), configuration: configuration, store: store, inspection: inspection,
+            plan: plan, programs: needs.map(\.program), configuration: configuration, store: store,
+            inspection: inspection,
             statements: preflight?.statements
         ).find()
         guard var preflight else { return report }

@@ -13,7 +13,8 @@ struct RowsPhase {
         try checkStatements()
         let plans = context.step.partitions.flatMap(\.entityMappings)
         for case .rows(let positions) in context.program.operations.map(\.work) {
-            let pass = SharedPass(plans: positions.flatMap { position in plans.filter { $0.mapping.position == position } })
+            let pass = SharedPass(
+                plans: positions.flatMap { position in plans.filter { $0.mapping.position == position } })
             for plan in pass.plans { try policies.begin(plan.mapping) }
             try carry(pass, report: &report)
             for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }

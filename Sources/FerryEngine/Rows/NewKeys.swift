@@ -33,7 +33,8 @@ enum KeyBase {
     static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         var base = try lastKeptKey(below: mapping, in: context)
         for maker in context.program.keys[mapping.position].earlierMakers {
-            let count = try RowStatements(context: context, mapping: context.step.resolved.entityMappings[maker]).count(filtered: true)
+            let earlier = context.step.resolved.entityMappings[maker]
+            let count = try RowStatements(context: context, mapping: earlier).count(filtered: true)
                 .prepare(on: context.connection)
             try count.bind(KeyRange.all)
             if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }

@@ -54,13 +54,16 @@ package struct StepOperation: Sendable, Equatable {
     ) -> [StepOperation] {
         var operations = passes(step, source).map { pass in
             StepOperation(
-                .rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "), rows: pass.compactMap { rows.byMapping[$0] }.max())
+                .rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "),
+                rows: pass.compactMap { rows.byMapping[$0] }.max())
         }
         operations += links(assignments, tables, rows)
         if step.resolved.hasPolicies { operations.append(StepOperation(.policies, "policy")) }
         operations += settling(step.resolved, assignments, tables, destination)
         operations += destination.indexes.map { StepOperation(.index($0), unit(of: $0), rows: rows.byTable[$0.table]) }
-        operations += destination.rTrees.map { StepOperation(.rTree($0), "rTree:\($0.name)", rows: rows.byTable[$0.table]) }
+        operations += destination.rTrees.map {
+            StepOperation(.rTree($0), "rTree:\($0.name)", rows: rows.byTable[$0.table])
+        }
         operations.append(StepOperation(.highestKeys, "highestKeys"))
         operations.append(StepOperation(.appObjects, "carry"))
         operations += destination.derivedValues.map {
@@ -135,7 +138,9 @@ package struct StepOperation: Sendable, Equatable {
                         .positions(key, table: table, column: column, order: order), "positions:\(key.title)"))
             }
         }
-        operations += gathered.filter { $0.origin == nil }.map { StepOperation(.fillGathered($0.table), unit(of: $0.table)) }
+        operations += gathered.filter { $0.origin == nil }.map {
+            StepOperation(.fillGathered($0.table), unit(of: $0.table))
+        }
         return operations + assignments.indices.filter(isGathered).map(settle)
     }
 

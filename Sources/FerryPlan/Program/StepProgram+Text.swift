@@ -6,9 +6,12 @@ extension StepProgram {
     /// The program in lines that stay the same as long as it does, for tests and for reading.
     ///
     /// - Parameter step: The step that it was made of, which names the entity mappings.
+    /// - Returns: The lines.
     package func text(of step: ResolvedStep) -> String {
         var lines = ["keys"]
-        for mapping in step.entityMappings { lines.append("  \(mapping.name): \(keys[mapping.position].text(in: step))") }
+        for mapping in step.entityMappings {
+            lines.append("  \(mapping.name): \(keys[mapping.position].text(in: step))")
+        }
         lines.append("relationships")
         for assignment in relationships {
             lines.append("  \(assignment.declared.title) in \(assignment.storage.text)")
