@@ -4,7 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What everything in a step's run shares: the connection, both layouts, and what fills each relationship.
+/// What everything in a step's run shares: the connection, both layouts, and what the step does.
 final class StepContext {
     let step: StepPlan
     let connection: Connection
@@ -12,8 +12,7 @@ final class StepContext {
     let source: StoreLayout
     /// The names of the new store.
     let destination: StoreLayout
-    let assignments: RelationshipAssignments
-    let sourceKeys: SourceKeys
+    let program: StepProgram
     let options: EngineOptions
     let progress: ProgressTable
     private let pageSize: Int64
@@ -22,19 +21,15 @@ final class StepContext {
 
     init(
         step: StepPlan, connection: Connection, source: StoreLayout, destination: StoreLayout,
-        assignments: RelationshipAssignments, options: EngineOptions, openSource: @escaping () throws -> Connection
+        program: StepProgram, options: EngineOptions, openSource: @escaping () throws -> Connection
     ) throws(DatabaseError) {
         self.openSource = openSource
+        self.program = program
         self.step = step
         self.connection = connection
         self.source = source
         self.destination = destination
-        self.assignments = assignments
         self.options = options
-        var damage = options.sourceDamage
-        if damage == nil { damage = try StoreDamage.brokenLinks(in: source, on: connection, schema: "source") }
-        sourceKeys = SourceKeys(
-            assignments, step: step.resolved, source: source, destination: destination, damage: damage ?? [])
         progress = try ProgressTable(on: connection)
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
@@ -55,11 +50,11 @@ final class StepContext {
 
     /// Whether carrying the rows leaves scratch alone: each object becomes one at most, and none is looked up.
     var carriesPlainRows: Bool {
-        assignments.associated.isEmpty && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
+        !program.storesAssociations && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
     }
 
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
-        assignments.associated.contains(mapping.position)
+        program.keys[mapping.position].association != .none
     }
 
     func sourceTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {

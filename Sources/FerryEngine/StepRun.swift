@@ -94,7 +94,7 @@ package struct StepRun {
 
     private func count(_ context: StepContext, into report: inout StepReport) throws {
         for mapping in step.resolved.entityMappings {
-            let entry = try context.progress.entry(RowsPhase.unit(of: mapping))
+            let entry = try context.progress.entry(StepOperation.unit(ofRowsOf: mapping.position))
             var counts = EntityMappingCounts(
                 name: mapping.name, source: mapping.source, destination: mapping.destination)
             counts.read = entry.read
@@ -118,7 +118,7 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed += context.sourceKeys.broken.map { ($0.kind.rawValue, $0.entity, $0.rows) }
+        report.healed += context.program.damage.carried.map { ($0.kind.rawValue, $0.entity, $0.rows) }
         let mapped = Set(step.resolved.entityMappings.map(\.source))
         for entity in step.resolved.source.model.sortedEntityNames where !mapped.contains(entity) {
             guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {

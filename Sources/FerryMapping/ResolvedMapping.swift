@@ -93,6 +93,11 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
 
     /// What the entity is called in each of ``ResolvedStep/versions``.
     package var entities: [String] { [source] + middle + [destination] }
+
+    /// The rule that relates the mapping's objects, by a relationship of theirs, to those of another mapping.
+    package func rule(_ relationship: String, to other: ResolvedEntityMapping) -> ResolvedRelationship? {
+        relationships.first { $0.name == relationship && $0.mappings.contains(other.name) }
+    }
 }
 
 package struct ResolvedAttribute: Sendable, Hashable {

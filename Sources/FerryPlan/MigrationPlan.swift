@@ -126,6 +126,19 @@ package struct EntityMappingPlan: Sendable {
 }
 
 extension StepPlan {
+    /// The same step where each entity mapping of unknown or no rows reads a number of them.
+    package func assuming(rows: Int64) -> StepPlan {
+        var step = self
+        for partition in step.partitions.indices {
+            for place in step.partitions[partition].entityMappings.indices
+            where step.partitions[partition].entityMappings[place].rows <= 0 {
+                step.partitions[partition].entityMappings[place].rows = rows
+                step.partitions[partition].entityMappings[place].isKnown = true
+            }
+        }
+        return step
+    }
+
     /// Leaves out the source objects that lack a value which they must have, as a `where` would.
     package mutating func leaveOutDamagedRows() {
         resolved = resolved.droppingEmptyMandatoryValues()

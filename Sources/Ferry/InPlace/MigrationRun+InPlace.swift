@@ -62,7 +62,7 @@ extension MigrationRun {
         }
         // What several steps, or a step for several, do is not worth planning twice.
         guard steps.count == 1, steps[0].parts.isEmpty else { return true }
-        return try !InPlaceRun.plan(steps[0], on: connection, dropping: dropping).touched.isEmpty
+        return try !InPlacePlanning(steps[0], on: connection, dropping: dropping).plan().touched.isEmpty
     }
 
     private func migrateStore(

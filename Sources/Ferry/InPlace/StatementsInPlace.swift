@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryEngine
 internal import FerryPlan
 internal import FerrySQLite
@@ -8,7 +9,7 @@ final class StatementsInPlace {
     private let step: StepPlan
     private let connection: Connection
     private let dropping: Set<String>
-    private var found: Result<InPlacePlan, any Error>?
+    private var found: Result<(planned: InPlacePlanning, statements: InPlacePlan), any Error>?
 
     /// - Parameters:
     ///   - step: A step in place.
@@ -21,8 +22,21 @@ final class StatementsInPlace {
     }
 
     /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
-    func plan() throws -> InPlacePlan {
-        let result = found ?? Result { try InPlaceRun.plan(step, on: connection, dropping: dropping) }
+    func plan() throws -> InPlacePlan { try find().statements }
+
+    /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
+    func refusalToKeepUnknownEntities() throws -> FerryError? {
+        let found = try find()
+        return try found.planned.refusalToKeepUnknownEntities(by: found.statements)
+    }
+
+    private func find() throws -> (planned: InPlacePlanning, statements: InPlacePlan) {
+        let result =
+            found
+            ?? Result {
+                let planned = try InPlacePlanning(step, on: connection, dropping: dropping)
+                return (planned, try planned.plan())
+            }
         found = result
         return try result.get()
     }

@@ -82,8 +82,10 @@ struct CarriedCheck {
                 return ([error], nil)
             }
         }
-        let mirroring = try carried.mirroring.flatMap {
-            try MirroringRefusal.find($0, step.resolved, layout, on: store.sourceGuard.connection)
+        let mirroring = try carried.mirroring.flatMap { mirroring in
+            try MirroringRefusal.find(
+                mirroring, step.resolved,
+                strangers: { try mirroring.strangers(to: layout, on: store.sourceGuard.connection) })
         }
         return (carried.refusals + [mirroring].compactMap { $0 }, nil)
     }

@@ -1,7 +1,6 @@
 internal import FerryBase
 internal import FerryEngine
 internal import FerryMapping
-internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
 
@@ -19,22 +18,23 @@ struct LongestUnit {
     private static let chunkSeconds = 0.5
 
     let plan: MigrationPlan
+    /// What each step does that is copied.
+    let programs: [StepProgram?]
     let configuration: Configuration
     let store: OpenedStore
     let inspection: StoreInspection
     /// What the first step does where it is one in place; nil without a step.
     let statements: StatementsInPlace?
 
-    /// - Throws: ``FerryError`` when a version cannot be laid out.
-    func find() throws -> PlanReport.LongestUnit? {
+    func find() -> PlanReport.LongestUnit? {
         guard plan.refusals.isEmpty else { return nil }
         var longest: PlanReport.LongestUnit?
         var units: [PlanReport.LongestUnit] = []
         if plan.isInPlace {
             units = [transaction(plan.steps, step: 1)]
         } else {
-            for (index, step) in plan.steps.enumerated() {
-                units += step.mode == .inPlace ? [transaction([step], step: index + 1)] : try copy(step, index + 1)
+            for (index, (step, program)) in zip(plan.steps, programs).enumerated() {
+                units += program.map { copy(step, $0, index + 1) } ?? [transaction([step], step: index + 1)]
             }
         }
         for unit in units where unit.seconds > longest?.seconds ?? -1 { longest = unit }
@@ -65,27 +65,23 @@ struct LongestUnit {
         }
     }
 
-    private func copy(_ step: StepPlan, _ number: Int) throws -> [PlanReport.LongestUnit] {
-        let layout = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed)
-        // Rows of later steps are not known; those of the first are as good a guess as any.
-        var rows: [String: Int64] = [:]
-        var largest: (name: String, rows: Int64) = ("", 0)
-        for mapping in step.partitions.flatMap(\.entityMappings) {
-            let found = mapping.rows > 0 ? mapping.rows : number > 1 ? allRows : 0
-            if let table = layout.table(of: mapping.mapping.destination) { rows[table.name, default: 0] += found }
-            if found >= largest.rows { largest = (mapping.mapping.name, found) }
-        }
-        var units = layout.indexes.map { index in
-            unit(.index, index.name, number, rows: rows[index.table] ?? 0, at: Rate.index)
+    private func copy(_ step: StepPlan, _ program: StepProgram, _ number: Int) -> [PlanReport.LongestUnit] {
+        var units: [PlanReport.LongestUnit] = []
+        for case (.index(let index), let rows) in program.operations.map({ ($0.work, $0.rows) }) {
+            units.append(unit(.index, index.name, number, rows: rows ?? 0, at: Rate.index))
         }
         let links = inspection.joinTables.map(\.rows).max() ?? 0
-        units += layout.joinTables.map { table in
-            let known = inspection.joinTables.first { $0.table == table.name }?.rows
-            let owner = layout.table(of: table.relationship.entity).flatMap { rows[$0.name] } ?? 0
-            return unit(.joinTable, table.name, number, rows: known ?? max(links, owner), at: Rate.joinTable)
+        units += program.joinTables.map { fill in
+            let known = inspection.joinTables.first { $0.table == fill.table.name }?.rows
+            return unit(
+                .joinTable, fill.table.name, number, rows: known ?? max(links, fill.owners), at: Rate.joinTable)
         }
-        units.append(chunk(of: largest.name, largest.rows, number))
-        return units
+        var largest: (name: String, rows: Int64) = ("", 0)
+        for mapping in (number == 1 ? step : step.assuming(rows: allRows)).partitions.flatMap(\.entityMappings)
+        where mapping.rows >= largest.rows {
+            largest = (mapping.mapping.name, mapping.rows)
+        }
+        return units + [chunk(of: largest.name, largest.rows, number)]
     }
 
     private func chunk(of name: String, _ all: Int64, _ step: Int) -> PlanReport.LongestUnit {

@@ -47,9 +47,7 @@ extension Preflight {
         case .keep where isInPlace:
             // What stands in the way of the step at all is among the refusals already.
             guard outcome.refusals.isEmpty else { return }
-            if let refusal = try InPlaceRun.refusalToKeepUnknownEntities(
-                step, statements.plan(), on: store.sourceGuard.connection)
-            {
+            if let refusal = try statements.refusalToKeepUnknownEntities() {
                 if !outcome.refusals.contains(where: { $0.message == refusal.message }) {
                     outcome.refusals.append(refusal)
                 }

@@ -6,7 +6,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the copy steps of a plan take beside their new stores, step by step.
+/// What the copy steps of a plan do, as far as it can be told beforehand, and what they take beside their new stores.
 struct ScratchNeeds {
     let plan: MigrationPlan
     let configuration: Configuration
@@ -28,14 +28,15 @@ struct ScratchNeeds {
     /// The journal of a step in place, and what its new indexes sort.
     private static let shareInPlace = 0.3
 
-    /// The peak of each step, in their order.
+    /// The peak of each step, in their order, and the program of one that is copied.
     ///
     /// - Throws: ``DatabaseError``, and ``FerryError`` when a version cannot be laid out.
-    func find() throws -> [Int64] {
+    func find() throws -> [(bytes: Int64, program: StepProgram?)] {
         let inPlace = Int64(Double(try store.contentBytes()) * Self.shareInPlace)
         guard plan.refusals.isEmpty, plan.steps.contains(where: { $0.mode == .copy }) else {
-            return plan.steps.map { _ in inPlace }
+            return plan.steps.map { _ in (inPlace, nil) }
         }
+        let all = rows.values.reduce(0, +)
         var rows = try rowsOfStore()
         return try plan.steps.enumerated().map { index, step in
             let source =
@@ -43,11 +44,14 @@ struct ScratchNeeds {
                 ? layout : try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed)
             let destination = try StoreLayout.canonical(
                 for: step.resolved.destination.model, foundTriggers: .assumed)
+            // Rows of later steps are not known; those of the first are as good a guess as any.
+            let program = StepProgram(
+                index == 0 ? step : step.assuming(rows: all), source: source, destination: destination)
             let need = ScratchNeed(
-                step, source: source, destination: destination, rows: rows, memory: configuration.memory,
+                step, program, source: source, destination: destination, rows: rows, memory: configuration.memory,
                 verifies: configuration.verify != .none)
             rows = need.rowsAfter
-            return step.mode == .copy ? need.peak : inPlace
+            return step.mode == .copy ? (need.peak, program) : (inPlace, nil)
         }
     }
 

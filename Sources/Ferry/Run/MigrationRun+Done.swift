@@ -19,6 +19,27 @@ extension MigrationRun {
         return record
     }
 
+    /// Does the last piece of a run's work and ends the run.
+    ///
+    /// - Returns: The report; an error that came behind the commit is told in it.
+    /// - Throws: What the work throws before its commit.
+    func finish(
+        _ folder: RunFolder, _ record: inout RunRecord, _ sourceGuard: SourceGuard,
+        after work: (inout RunRecord) throws -> Void
+    ) throws -> MigrationReport {
+        var problem: (any Error)?
+        do {
+            try work(&record)
+        } catch {
+            record = try done(despite: error, folder, sourceGuard)
+            problem = error
+        }
+        guard let report = finish(folder, record, after: problem) else {
+            throw FerryError(.internalError, "The record of the run lacks the migration.")
+        }
+        return report
+    }
+
     private func isDone(_ record: inout RunRecord, _ folder: RunFolder) throws -> Bool {
         guard record.isUnfinishedInPlace else {
             guard record.swap != nil else { return false }

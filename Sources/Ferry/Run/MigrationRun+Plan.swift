@@ -25,7 +25,10 @@ extension MigrationRun {
         }
         let (plan, inspection, layout, walk) = (planned.plan, planned.inspection, planned.layout, planned.walk)
         let rows = planned.rows
-        var report = try report(plan, layout, rows, store)
+        let needs = try ScratchNeeds(
+            plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
+        ).find()
+        var report = try report(plan, needs.map(\.bytes), rows, store)
         report.insertRefusedSteps(of: plan)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append(
@@ -34,8 +37,9 @@ extension MigrationRun {
                     about: .init(path: place.store)))
         }
         let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
-        report.longestUnit = try LongestUnit(
-            plan: plan, configuration: configuration, store: store, inspection: inspection,
+        report.longestUnit = LongestUnit(
+            plan: plan, programs: needs.map(\.program), configuration: configuration, store: store,
+            inspection: inspection,
             statements: preflight?.statements
         ).find()
         guard var preflight else { return report }
@@ -151,12 +155,9 @@ extension MigrationRun {
 
     /// The plan in the words of the library, with what only the façade knows.
     func report(
-        _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
+        _ plan: MigrationPlan, _ scratch: [Int64], _ rows: [String: Int64], _ store: OpenedStore
     ) throws -> PlanReport {
         var report = PlanReport(plan, store: place.store, rows: rows.values.reduce(0, +))
-        let scratch = try ScratchNeeds(
-            plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
-        ).find()
         for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
         report.peakDiskBytes = try diskNeed(plan, store, scratch: scratch).bytesByFolder
         return report

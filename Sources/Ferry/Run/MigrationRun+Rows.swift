@@ -82,9 +82,8 @@ extension MigrationRun {
             step.needsValues.isEmpty
         else { return false }
         do {
-            return try InPlaceRun.plan(
-                step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown)
-            ).touched.isEmpty
+            return try InPlacePlanning(step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+                .plan().touched.isEmpty
         } catch is FerryError {
             // What stands in the way is said when the plan is made of counted rows.
             return false

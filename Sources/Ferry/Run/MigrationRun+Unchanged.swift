@@ -32,17 +32,7 @@ extension MigrationRun {
             stop.unitIsDone()
         }
         if record.migration?.steps.isEmpty == true { try copy(sourceGuard, &record, folder) }
-        var problem: (any Error)?
-        do {
-            try putInPlace(sourceGuard, &record, folder)
-        } catch {
-            record = try done(despite: error, folder, sourceGuard)
-            problem = error
-        }
-        guard let report = finish(folder, record, after: problem) else {
-            throw FerryError(.internalError, "The record of the run lacks the migration.")
-        }
-        return report
+        return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
     }
 
     /// Looks whether the store can be copied, and whether there is room.

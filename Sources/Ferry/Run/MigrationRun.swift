@@ -154,29 +154,15 @@ final class MigrationRun {
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
         releaseUnusedMemory()
-        var problem: (any Error)?
         if plan.isInPlace, place.output == nil {
-            do {
-                try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &record, folder)
-            } catch {
-                record = try done(despite: error, folder, sourceGuard)
-                problem = error
-            }
-        } else {
-            var plan = plan
-            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
-            try runSteps(plan, sourceGuard, &record, folder)
-            do {
-                try putInPlace(sourceGuard, &record, folder)
-            } catch {
-                record = try done(despite: error, folder, sourceGuard)
-                problem = error
+            return try finish(folder, &record, sourceGuard) {
+                try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &$0, folder)
             }
         }
-        guard let report = finish(folder, record, after: problem) else {
-            throw FerryError(.internalError, "The record of the run lacks the migration.")
-        }
-        return report
+        var steps = plan
+        if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
+        try runSteps(steps, sourceGuard, &record, folder)
+        return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
     }
 
     /// From here on the run is the one that an earlier call began.
@@ -207,7 +193,10 @@ final class MigrationRun {
 
     /// - Returns: What each step takes beside its new store.
     private func announce(_ planned: Planned, _ store: OpenedStore) throws -> [Int64] {
-        let report = try report(planned.plan, planned.layout, planned.rows, store)
+        let needs = try ScratchNeeds(
+            plan: planned.plan, configuration: configuration, store: store, layout: planned.layout, rows: planned.rows
+        ).find()
+        let report = try report(planned.plan, needs.map(\.bytes), planned.rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
         return report.steps.map(\.scratchBytes)

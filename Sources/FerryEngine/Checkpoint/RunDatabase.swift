@@ -67,17 +67,19 @@ struct RunDatabase {
         let resolved = run.step.resolved
         let source = try StoreLayout.actual(for: resolved.source.model, on: connection, schema: "source")
         let destination = try StoreLayout.canonical(for: resolved.destination.model, foundTriggers: .of(source))
-        let assignments = RelationshipAssignments(step: run.step, source: source, destination: destination)
+        let damage =
+            try run.options.sourceDamage ?? StoreDamage.brokenLinks(in: source, on: connection, schema: "source")
+        let program = StepProgram(run.step, source: source, destination: destination, damage: damage)
         let known = try ProgressTable.exists(on: connection)
         if known {
             try checkAgreement(on: connection)
         } else {
-            try begin(connection, destination: destination, assignments: assignments)
+            try begin(connection, destination: destination, program)
         }
         try prepareForRows(connection)
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
-            assignments: assignments, options: run.options, openSource: openSource)
+            program: program, options: run.options, openSource: openSource)
         try Self.shareCachesForRows(context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
@@ -153,9 +155,7 @@ struct RunDatabase {
     // MARK: Beginning
 
     /// Makes all tables in one transaction: a destination either is empty or has its progress table.
-    private func begin(
-        _ connection: Connection, destination: StoreLayout, assignments: RelationshipAssignments
-    ) throws {
+    private func begin(_ connection: Connection, destination: StoreLayout, _ program: StepProgram) throws {
         let resolved = run.step.resolved
         let metadata = try StoreMetadata.read(from: connection, schema: "source").restamped(for: resolved.destination)
         let hasModelCache = try ModelCache.hasTable(connection, schema: "source")
@@ -175,14 +175,15 @@ struct RunDatabase {
             try ProgressTable.create(on: connection)
             try dropScratch(connection)
             try ScratchDatabase.createUnit(on: connection)
-            for mapping in resolved.entityMappings where assignments.associated.contains(mapping.position) {
+            for (mapping, key) in zip(resolved.entityMappings, program.keys) where key.association != .none {
                 try ScratchDatabase.createAssociation(
-                    of: mapping, isReversible: resolved.hasPolicies,
-                    isReadAtOnce: assignments.associatedAtOnce.contains(mapping.position), on: connection)
+                    of: mapping, isReversible: resolved.hasPolicies, isReadAtOnce: key.association == .readAtOnce,
+                    on: connection)
             }
-            for table in assignments.gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
+            let gathered = program.joinTables.filter { $0.order == .gathered }.map(\.table)
+            for table in gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
             if resolved.hasPolicies {
-                for table in assignments.gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
+                for table in gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
                 try ScratchDatabase.createPolicyTables(on: connection)
             }
             try ScratchDatabase.createLookups(StepContext.lookups(of: run.step), on: connection)

@@ -21,7 +21,8 @@ struct AppObjectsPhase {
         if let refusal = carried.refusals.first { throw refusal }
         if let mirroring = carried.mirroring,
             let refusal = try MirroringRefusal.find(
-                mirroring, context.step.resolved, context.source, on: context.connection, schema: "source")
+                mirroring, context.step.resolved,
+                strangers: { try mirroring.strangers(to: context.source, on: context.connection, schema: "source") })
         {
             throw refusal
         }

@@ -9,11 +9,12 @@ struct RowsPhase {
     let context: StepContext
     let policies: PolicyRun
 
-    static func unit(of mapping: ResolvedEntityMapping) -> String { "rows:\(mapping.position)" }
-
     func run(report: inout StepReport) throws {
         try checkStatements()
-        for pass in try SharedPass.passes(of: context.step.partitions.flatMap(\.entityMappings), in: context) {
+        let plans = context.step.partitions.flatMap(\.entityMappings)
+        for case .rows(let positions) in context.program.operations.map(\.work) {
+            let pass = SharedPass(
+                plans: positions.flatMap { position in plans.filter { $0.mapping.position == position } })
             for plan in pass.plans { try policies.begin(plan.mapping) }
             try carry(pass, report: &report)
             for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
@@ -30,7 +31,7 @@ struct RowsPhase {
         for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
             let statements = RowStatements(context: context, mapping: plan.mapping)
             // They call functions that count keys, which each mapping makes known anew when its rows begin.
-            let counted = try context.assignments.counted(by: plan.mapping).map { try context.mapping(named: $0) }
+            let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }
             for made in counted + [plan.mapping] {
                 _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
             }
@@ -41,7 +42,7 @@ struct RowsPhase {
 
     private func carry(_ pass: SharedPass, report: inout StepReport) throws {
         let mappings = pass.plans.map(\.mapping)
-        let units = mappings.map { Self.unit(of: $0) }
+        let units = mappings.map { StepOperation.unit(ofRowsOf: $0.position) }
         if try context.progress.entry(units[0]).isDone { return }
         let ranges = try ChunkRanges(of: mappings, in: context)
         var work = try RowsWork(pass.plans, ranges, context: context, policies: policies)
@@ -201,35 +202,6 @@ private struct RowsWork: ChunkWalk.Work {
 /// Entity mappings that go through one table side by side, so that each of its pages is read once for all of them.
 struct SharedPass {
     var plans: [EntityMappingPlan]
-
-    /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
-    /// may need.
-    ///
-    /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
-    /// those that stand one after another may go in any order, and those of one table go together.
-    static func passes(of plans: [EntityMappingPlan], in context: StepContext) throws -> [SharedPass] {
-        var passes: [SharedPass] = []
-        var tables: [String: Int] = [:]
-        for plan in plans {
-            guard Self.isIndependent(plan.mapping) else {
-                tables = [:]
-                passes.append(SharedPass(plans: [plan]))
-                continue
-            }
-            let table = try context.sourceTable(of: plan.mapping)
-            if let known = tables[table] {
-                passes[known].plans.append(plan)
-            } else {
-                tables[table] = passes.count
-                passes.append(SharedPass(plans: [plan]))
-            }
-        }
-        return passes
-    }
-
-    private static func isIndependent(_ mapping: ResolvedEntityMapping) -> Bool {
-        mapping.keepsPrimaryKey && mapping.policy == nil && mapping.unique.isEmpty && mapping.iteration == nil
-    }
 
     /// What the pass is called while it runs.
     var name: String {

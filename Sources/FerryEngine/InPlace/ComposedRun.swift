@@ -11,32 +11,31 @@ internal import FerryStore
 /// order of added columns, quotes that a renaming left. Then the one step is planned to leave exactly this, and tried,
 /// too. So the rows are written once, and the schema is the same to the letter.
 struct ComposedRun {
-    let run: InPlaceRun
-    private var step: StepPlan { run.step }
-    private var store: Connection { run.connection }
+    let planned: InPlacePlanning
+    private var store: Connection { planned.store }
+    private var destination: StoreLayout { planned.destination }
 
     /// The plan that leaves the schema which the steps one by one leave.
     ///
     /// - Returns: Nil when no plan does; the steps then run one by one.
     /// - Throws: ``FerryError`` for what keeps one of the steps from running.
-    func plan(
-        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout
-    ) throws -> InPlacePlan? {
+    func plan() throws -> InPlacePlan? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
         var computed: StoreLayout?
-        for part in step.parts {
-            let plan = try InPlaceRun.plan(part, on: parts.connection, &computed)
+        for part in planned.step.parts {
+            let next = try InPlacePlanning(part, on: parts.connection, like: computed)
+            computed = next.destination
+            let plan = try next.plan()
             let carried = plan.continued.filter { touched.contains($0.value) }.map(\.key)
             touched = plan.touched.union(carried)
             try parts.run(plan)
         }
         let wanted = try parts.entries()
-        var shape = try self.shape(parts, destination, own: Set(schema.indexes.map(\.name)), touched: touched)
+        var shape = try self.shape(parts, touched: touched)
         // What altering gets wrong is made anew; that must be enough.
         for _ in 0..<2 {
-            var plan = try InPlaceRun(step: step, connection: store, options: run.options)
-                .plan(source, schema, destination, shape: shape)
+            var plan = try planned.statements(leaving: shape)
             guard let trial = try rehearsal() else { return nil }
             try trial.run(plan)
             let found = try trial.entries()
@@ -44,7 +43,7 @@ struct ComposedRun {
                 try settleStatistics(of: &plan, trial, parts)
                 return plan
             }
-            guard learn(from: found.symmetricDifference(wanted), destination, &shape) else { return nil }
+            guard learn(from: found.symmetricDifference(wanted), &shape) else { return nil }
         }
         return nil
     }
@@ -58,9 +57,7 @@ struct ComposedRun {
         }
     }
 
-    private func shape(
-        _ parts: SchemaRehearsal, _ destination: StoreLayout, own: Set<String>, touched: Set<String>
-    ) throws -> InPlaceShape {
+    private func shape(_ parts: SchemaRehearsal, touched: Set<String>) throws -> InPlaceShape {
         let catalog = try StoreCatalog(parts.connection)
         let names = Set(destination.tables.values.map(\.name) + destination.joinTables.map(\.name))
         var tables: [String: InPlaceShape.Table] = [:]
@@ -68,6 +65,7 @@ struct ComposedRun {
             tables[table.name.uppercased()] = .init(sql: table.sql, columns: table.columns.map(\.name))
         }
         // The app's own indexes stay where they are.
+        let own = Set(planned.schema.indexes.map(\.name))
         let apps = try Set(StoreCatalog(store).indexes.map(\.name)).subtracting(own)
         return InPlaceShape(
             tables: tables, indexes: catalog.indexes.filter { names.contains($0.table) && !apps.contains($0.name) },
@@ -77,14 +75,12 @@ struct ComposedRun {
     // MARK: Differences
 
     /// Notes what must be made anew; false when that would not help, or would lose something.
-    private func learn(
-        from differences: Set<SchemaRehearsal.Entry>, _ destination: StoreLayout, _ shape: inout InPlaceShape
-    ) -> Bool {
+    private func learn(from differences: Set<SchemaRehearsal.Entry>, _ shape: inout InPlaceShape) -> Bool {
         for entry in differences {
             let name = entry.name.uppercased()
             switch entry.type {
             case "table":
-                guard let table = shape.tables[name], isWhole(table, name, destination) else { return false }
+                guard let table = shape.tables[name], isWhole(table, name) else { return false }
                 shape.remade.insert(name)
             case "index":
                 // The index of a primary key comes with its table.
@@ -98,7 +94,7 @@ struct ComposedRun {
     }
 
     /// Whether the new version knows every column of a table: others would lose their values.
-    private func isWhole(_ table: InPlaceShape.Table, _ name: String, _ destination: StoreLayout) -> Bool {
+    private func isWhole(_ table: InPlaceShape.Table, _ name: String) -> Bool {
         var known: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
         if let entity = destination.tables.values.first(where: { $0.name.uppercased() == name }) {
             known.formUnion(entity.columns.map { $0.name.uppercased() })

@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 package import FerryPlan
@@ -89,56 +89,6 @@ package struct InPlaceRun {
             valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: error.cause)
     }
 
-    /// The statements that a step would run on a store; reads its schema, and no rows.
-    ///
-    /// - Parameters:
-    ///   - step: The step.
-    ///   - connection: The store.
-    ///   - dropping: Names of objects of the app's that are to be dropped.
-    /// - Returns: The plan.
-    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
-    package static func plan(
-        _ step: StepPlan, on connection: Connection, dropping: Set<String> = []
-    ) throws -> InPlacePlan {
-        var computed: StoreLayout?
-        return try plan(step, on: connection, dropping: dropping, &computed)
-    }
-
-    /// The same, by the layout of a new store of the step's source (`computed`), where it is at hand; it is that of the
-    /// destination then.
-    static func plan(
-        _ step: StepPlan, on connection: Connection, dropping: Set<String> = [], _ computed: inout StoreLayout?
-    ) throws -> InPlacePlan {
-        let run = InPlaceRun(
-            step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
-        let catalog = try StoreCatalog(connection)
-        let source = try StoreLayout.actual(
-            for: step.resolved.source.model, on: connection, catalog: catalog, like: computed)
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
-        computed = destination
-        let schema = try InPlaceSchema(
-            of: source, into: destination, step.resolved, on: connection, dropping: dropping, catalog: catalog)
-        // What is still to be dropped stands in the way of trying the steps one by one.
-        if !step.parts.isEmpty, dropping.isEmpty,
-            let plan = try ComposedRun(run: run).plan(source, schema, destination)
-        {
-            return plan
-        }
-        return try run.plan(source, schema, destination)
-    }
-
-    /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
-    ///
-    /// - Throws: ``FerryError``, ``DatabaseError``.
-    package static func refusalToKeepUnknownEntities(
-        _ step: StepPlan, _ plan: InPlacePlan, on connection: Connection
-    ) throws -> FerryError? {
-        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
-        return try RowsOfUnknownEntities(plan: plan, source: source, destination: destination, connection: connection)
-            .refusal()
-    }
-
     /// Runs and checks the step in the transaction that is open; committing is the caller's.
     ///
     /// - Returns: The counts of the step's mappings.
@@ -156,23 +106,10 @@ package struct InPlaceRun {
     private func runInTransaction() throws -> StepReport {
         var report = StepReport()
         options.progress?(ProgressUpdate(phase: .rows))
-        let resolved = step.resolved
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
-        let catalog = try StoreCatalog(connection)
-        let source = try StoreLayout.actual(for: resolved.source.model, on: connection, catalog: catalog)
-        let destination = try StoreLayout.canonical(
-            for: resolved.destination.model, foundTriggers: .of(source))
-        let schema = try InPlaceSchema(
-            of: source, into: destination, resolved, on: connection, catalog: catalog)
-        let plan: InPlacePlan
-        if step.parts.isEmpty {
-            plan = try self.plan(source, schema, destination)
-        } else {
-            guard let composed = try ComposedRun(run: self).plan(source, schema, destination) else {
-                return try runParts(source)
-            }
-            plan = composed
-        }
+        let planned = try InPlacePlanning(step, on: connection)
+        let (source, destination) = (planned.source, planned.destination)
+        guard let plan = try planned.statements() else { return try runParts(source) }
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
@@ -185,7 +122,7 @@ package struct InPlaceRun {
             step: step, source: source, destination: destination, plan: plan, connection: connection,
             damage: options.sourceDamage)
         let before = try checks.before()
-        report.healed += try checks.droppedHistory(schema.history)
+        report.healed += try checks.droppedHistory(planned.schema.history)
         connection.allowSchemaWrites()
         var written: [String: Int64] = [:]
         for statement in plan.statements {
@@ -268,24 +205,6 @@ package struct InPlaceRun {
         report.unmapped = rows.filter { !mapped.contains($0.key) && $0.value > 0 }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
         return report
-    }
-
-    func plan(
-        _ source: StoreLayout, _ schema: InPlaceSchema, _ destination: StoreLayout, shape: InPlaceShape? = nil
-    ) throws(FerryError) -> InPlacePlan {
-        do throws(InPlaceObstacle) {
-            return try InPlacePlan(
-                step.resolved, source: source, schema: schema, destination: destination, shape: shape)
-        } catch {
-            switch error {
-            case .refused(let refusal): throw refusal
-            case .needsCopy(let reason):
-                throw FerryError(
-                    .unsupported,
-                    "The step to version \(step.resolved.destination.name) cannot be taken in place: \(reason).",
-                    remedy: "Migrate to a new store with \(setting: .output).")
-            }
-        }
     }
 
     // MARK: Statements

@@ -19,7 +19,8 @@ extension InPlaceSchema {
             of: source, into: destination, on: connection, dropping: dropping, inPlace: true, catalog: catalog)
         if let refusal = carried.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
         if let mirroring = carried.mirroring,
-            let refusal = try MirroringRefusal.find(mirroring, step, source, on: connection)
+            let refusal = try MirroringRefusal.find(
+                mirroring, step, strangers: { try mirroring.strangers(to: source, on: connection) })
         {
             throw refusal
         }

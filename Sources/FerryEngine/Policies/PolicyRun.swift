@@ -184,7 +184,7 @@ final class PolicyRun {
 
     private func links(of mapping: ResolvedEntityMapping) throws -> [Statement] {
         var links: [Statement] = []
-        for assignment in context.assignments.assignments {
+        for assignment in context.program.relationships {
             for contribution in assignment.contributions where contribution.mapping.position == mapping.position {
                 let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
                 if let statement = try sql.links()?.prepare(on: context.connection) { links.append(statement) }

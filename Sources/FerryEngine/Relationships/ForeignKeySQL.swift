@@ -13,12 +13,11 @@ struct ForeignKeySQL {
 
     /// The foreign key, its entity number and its position, as far as the table has columns for them.
     func columns(
-        of assignment: RelationshipAssignments.Assignment, _ contribution: RelationshipAssignments.Contribution,
+        of assignment: RelationshipAssignment, _ contribution: RelationshipContribution,
         in scope: inout SourceScope
     ) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = assignment.storage else { return [] }
-        let place = SourceKeys.Place(mapping: mapping.position, relationship: contribution.rule.name)
-        if let copied = context.sourceKeys.copied[place] {
+        if case .column(let copied) = contribution.key {
             let key = StoredValue(object: .init(alias: "s", entity: mapping.source), column: copied)
             var columns = [(column: column, value: ColumnValue(key))]
             if let entityColumn, let only = contribution.rule.mappings.first {
@@ -52,7 +51,7 @@ struct ForeignKeySQL {
 
     /// The position among the inverse's objects, where it is passed on as it is.
     private func order(
-        _ column: String?, of contribution: RelationshipAssignments.Contribution, key: String,
+        _ column: String?, of contribution: RelationshipContribution, key: String,
         in scope: inout SourceScope
     ) -> [(column: String, value: ColumnValue)] {
         guard let column, contribution.copiesOrder,

@@ -1,11 +1,13 @@
 internal import FerryBase
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
 /// Fills a join table from the links that were gathered in scratch: sorted once, each pair once.
 struct JoinRows {
     let table: JoinTable
-    let assignments: RelationshipAssignments
+    /// What fills it.
+    let filling: [RelationshipAssignment]
     /// Whether a policy may have added links without a position.
     let hasPolicies: Bool
 
@@ -45,7 +47,6 @@ struct JoinRows {
     private func position(
         _ stored: String, of column: String, among group: String, _ parameters: inout Parameters
     ) -> String {
-        let filling = assignments.assignments.filter { $0.joinTable == table.name }
         if hasPolicies {
             return OrderKeys.settled(
                 stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)

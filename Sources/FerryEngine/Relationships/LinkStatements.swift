@@ -11,8 +11,8 @@ internal import FerryStore
 /// Every form starts from the same pairs: `d1`, an object of the mapping, and `d2`, one that it is related to.
 struct LinkStatements {
     let context: StepContext
-    let assignment: RelationshipAssignments.Assignment
-    let contribution: RelationshipAssignments.Contribution
+    let assignment: RelationshipAssignment
+    let contribution: RelationshipContribution
 
     private var mapping: ResolvedEntityMapping { contribution.mapping }
 
@@ -28,8 +28,8 @@ struct LinkStatements {
         let text: String
         switch assignment.storage {
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            if let gathered = context.assignments.gathered.first(where: { $0.name == table }) {
-                text = gatheredRows(pairs, of: gathered, own: own, &parameters)
+            if let fill = context.program.joinTable(table), fill.order == .gathered {
+                text = gatheredRows(pairs, of: fill.table, own: own, &parameters)
             } else {
                 let comesFirst = context.destination.joinTables.contains { $0.name == table && $0.firstColumn == own }
                 text = joinRows(
@@ -156,7 +156,7 @@ struct LinkStatements {
         for case .key(let name) in steps {
             expansion = try scope.expand(
                 name, from: expansion.object,
-                isSound: context.sourceKeys.isSound(name, of: expansion.object.entity))
+                isSound: context.program.damage.isSound(name, of: expansion.object.entity))
         }
         return expansion
     }

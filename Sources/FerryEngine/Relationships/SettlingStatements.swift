@@ -11,7 +11,7 @@ internal import FerryStore
 /// statement is one unit over a whole table.
 struct SettlingStatements {
     let context: StepContext
-    let assignment: RelationshipAssignments.Assignment
+    let assignment: RelationshipAssignment
     /// What policies did so far.
     let policies: PolicyEvidence
 
@@ -80,13 +80,13 @@ struct SettlingStatements {
 /// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs.
 struct MissingPositions {
     let context: StepContext
-    let assignment: RelationshipAssignments.Assignment
+    let assignment: RelationshipAssignment
 
     /// One statement for each column of positions that is taken over with gaps.
     func statements() -> [RowStatements.SQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
-            return context.sourceKeys.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
+            return context.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
         }
         guard isDamaged else { return [] }
         switch assignment.storage {
@@ -115,7 +115,7 @@ struct MissingPositions {
 /// keeps it; and a key of the other side still counts where neither of its two objects is related otherwise.
 struct OneSidedInverses {
     let context: StepContext
-    let assignment: RelationshipAssignments.Assignment
+    let assignment: RelationshipAssignment
     /// What policies did so far.
     let policies: PolicyEvidence
 
@@ -138,7 +138,7 @@ struct OneSidedInverses {
         return assignment.contributions.compactMap { contribution in
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping),
-                context.sourceKeys.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
+                context.program.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
                 let inverse = relationship.inverseName,
                 case .foreignKey(let table, let column, _, _)? = context.source.storage(
                     of: inverse, in: relationship.destinationEntity)

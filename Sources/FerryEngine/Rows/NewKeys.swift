@@ -16,9 +16,8 @@ enum KeyBase {
     /// The same for the table of a root entity of the destination.
     static func lastKeptKey(inTableOf root: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
-        for other in context.step.resolved.entityMappings
-        where other.mayKeepPrimaryKeys && context.destination.model.root(of: other.destination) == root {
-            last = max(last, try highestKey(ofSourceOf: other, in: context))
+        for keeper in context.program.keepers(inTableOf: root) {
+            last = max(last, try highestKey(ofSourceOf: context.step.resolved.entityMappings[keeper], in: context))
         }
         return last
     }
@@ -33,8 +32,9 @@ enum KeyBase {
     /// - Throws: ``FerryError``, ``DatabaseError``.
     static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         var base = try lastKeptKey(below: mapping, in: context)
-        for other in CountedKeys(context.step).earlierMakers(than: mapping) {
-            let count = try RowStatements(context: context, mapping: other).count(filtered: true)
+        for maker in context.program.keys[mapping.position].earlierMakers {
+            let earlier = context.step.resolved.entityMappings[maker]
+            let count = try RowStatements(context: context, mapping: earlier).count(filtered: true)
                 .prepare(on: context.connection)
             try count.bind(KeyRange.all)
             if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }

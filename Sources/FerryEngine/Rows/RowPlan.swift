@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -81,7 +82,7 @@ struct RowPlan {
             }
             columns.append(DestinationColumn(name: column, value: value, attribute: attribute))
         }
-        for (assignment, contribution) in context.assignments.inline(of: mapping) {
+        for (assignment, contribution) in context.program.inline(of: mapping) {
             let keys = try ForeignKeySQL(context: context, mapping: mapping)
                 .columns(of: assignment, contribution, in: &scope)
             for (column, value) in keys {

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -83,7 +84,7 @@ struct RowStatements {
         }
         let start = try scope.follow(Array(names.dropLast()), from: .init(alias: "s", entity: mapping.source))
         let element = try scope.expand(
-            last, from: start, isSound: context.sourceKeys.isSound(last, of: start.entity))
+            last, from: start, isSound: context.program.damage.isSound(last, of: start.entity))
         scope.bind(iteration.variable, to: element.object)
         scope.elementOrder = element.order
         scope.elementKey = element.object.key
@@ -99,7 +100,7 @@ struct RowStatements {
                 columns.append((column, value))
             }
         }
-        for (assignment, contribution) in context.assignments.inline(of: mapping) {
+        for (assignment, contribution) in context.program.inline(of: mapping) {
             columns += try ForeignKeySQL(context: context, mapping: mapping)
                 .columns(of: assignment, contribution, in: &scope)
         }

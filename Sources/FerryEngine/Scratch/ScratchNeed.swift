@@ -71,16 +71,16 @@ package struct ScratchNeed: Sendable {
 
     /// - Parameters:
     ///   - step: A copy step.
+    ///   - program: What it does.
     ///   - source: The layout of what it reads.
     ///   - destination: The layout of what it makes.
     ///   - rows: The rows of the source.
     ///   - memory: How much of find-or-create stays in memory.
     ///   - verifies: Whether verification follows.
     package init(
-        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, rows: Rows, memory: MemoryBudget,
-        verifies: Bool
+        _ step: StepPlan, _ program: StepProgram, source: StoreLayout, destination: StoreLayout, rows: Rows,
+        memory: MemoryBudget, verifies: Bool
     ) {
-        let assignments = RelationshipAssignments(step: step, source: source, destination: destination)
         let mappings = step.resolved.entityMappings
         let made = mappings.map { Self.objects(madeBy: $0, source, rows) }
         let total = max(1, rows.objects.values.reduce(0, +))
@@ -90,7 +90,7 @@ package struct ScratchNeed: Sendable {
         scratch = Self.base
         for (mapping, count) in zip(mappings, made) {
             objects[mapping.destination, default: 0] += count
-            if assignments.associated.contains(mapping.position) {
+            if program.keys[mapping.position].association != .none {
                 scratch += count * (mapping.policy == nil ? Bytes.association : Bytes.policyAssociation)
                 if step.resolved.hasPolicies { scratch += count * Bytes.association }
             }
@@ -105,12 +105,13 @@ package struct ScratchNeed: Sendable {
             if !mapping.unique.isEmpty { verification += count * (Bytes.verifiedObject + width / 2) }
         }
         var links: [PropertyKey: Int64] = [:]
-        for table in destination.joinTables {
-            let count = Self.links(in: table, assignments, mappings, made, source, rows)
+        for fill in program.joinTables {
+            let table = fill.table
+            let count = Self.links(in: table, program, mappings, made, source, rows)
             (links[table.relationship], links[table.inverse]) = (count, count)
-            let isGathered = assignments.gathered.contains { $0.name == table.name }
+            let isGathered = fill.order == .gathered
             if isGathered { scratch += count * Bytes.link * (step.resolved.hasPolicies ? 2 : 1) }
-            guard isGathered || assignments.sorted.contains(where: { $0.name == table.name }) else { continue }
+            guard fill.order != .asWalked else { continue }
             // Each pair once, then the positions on either side, then the order of the key.
             sorted = max(sorted, Self.files(ofSorting: count * Bytes.sortedLink) * (isGathered ? 3 : 1))
         }
@@ -166,11 +167,11 @@ package struct ScratchNeed: Sendable {
 
     /// The rows of a join table with those that will turn out to be there twice.
     private static func links(
-        in table: JoinTable, _ assignments: RelationshipAssignments, _ mappings: [ResolvedEntityMapping],
+        in table: JoinTable, _ program: StepProgram, _ mappings: [ResolvedEntityMapping],
         _ made: [Int64], _ source: StoreLayout, _ rows: Rows
     ) -> Int64 {
         var count: Int64 = 0
-        for contribution in assignments.assignments.filter({ $0.joinTable == table.name }).flatMap(\.contributions) {
+        for contribution in program.relationships.filter({ $0.joinTable == table.name }).flatMap(\.contributions) {
             let own = made[contribution.mapping.position]
             let ends = mappings.indices.filter { contribution.rule.mappings.contains(mappings[$0].name) }.map {
                 made[$0]

@@ -43,7 +43,7 @@ extension StepResolver {
         guard let inverse = destination.model.inverse(of: relationship) else { return false }
         return mappings.contains { other in
             destination.model.isKind(other.destination, of: relationship.destinationEntity)
-                && other.relationships.contains { $0.name == inverse.name && $0.mappings.contains(mapping.name) }
+                && other.rule(inverse.name, to: mapping) != nil
         }
     }
 

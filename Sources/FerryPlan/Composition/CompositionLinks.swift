@@ -117,13 +117,11 @@ struct CompositionLinks {
     private func before(
         _ own: ResolvedEntityMapping, _ relationship: Relationship, _ other: ResolvedEntityMapping
     ) -> Before? {
-        if let rule = own.relationships.first(where: {
-            $0.name == relationship.name && $0.mappings.contains(other.name)
-        }) {
+        if let rule = own.rule(relationship.name, to: other) {
             return Before(holder: own, rule: rule, isInverse: false)
         }
         guard let inverse = middleModel.inverse(of: relationship)?.name,
-            let rule = other.relationships.first(where: { $0.name == inverse && $0.mappings.contains(own.name) })
+            let rule = other.rule(inverse, to: own)
         else { return nil }
         return Before(holder: other, rule: rule, isInverse: true)
     }
@@ -186,12 +184,9 @@ struct CompositionLinks {
         }
         guard let inverse = step.destination.model.inverse(of: new)?.name else { return nil }
         for other in step.entityMappings {
-            let rule = other.relationships.first {
-                $0.name == inverse && $0.isAutomatic && $0.mappings.contains(mapping.name)
-            }
-            guard let name = rule?.sourceRelationship, let old = model.relationship(name, of: other.source) else {
-                continue
-            }
+            guard let rule = other.rule(inverse, to: mapping), rule.isAutomatic, let name = rule.sourceRelationship,
+                let old = model.relationship(name, of: other.source)
+            else { continue }
             return model.inverse(of: old)
         }
         return nil

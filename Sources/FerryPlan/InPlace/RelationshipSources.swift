@@ -4,13 +4,20 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// Where the links of a destination relationship stand in the source store.
+/// Where the links of a destination relationship stand in the source store, for a step that leaves rows where they are.
 ///
-/// A relationship is stored once for both sides, and the resolved step names it from one of them.
+/// What each rule passes on is that of ``RelationshipRules``, as for a copy; here the two sides of a relationship are put
+/// together, since links that stand where they are to stand need no statement.
 struct RelationshipSources {
     let step: ResolvedStep
     let source: StoreLayout
     let destination: StoreLayout
+    private let rules: RelationshipRules
+
+    init(step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
+        (self.step, self.source, self.destination) = (step, source, destination)
+        rules = RelationshipRules(step, source: source, destination: destination)
+    }
 
     /// A key column in the rows of one entity mapping.
     struct Key: Hashable {
@@ -28,89 +35,42 @@ struct RelationshipSources {
     struct Pair {
         var own: ResolvedEntityMapping
         var other: ResolvedEntityMapping
+        /// What the rule of the pair passes on.
+        let origin: SourceRelationship
         /// As it is stored, seen from `own`.
         var storage: RelationshipStorage
-        /// The source relationship and the entity that asks for it, as the step names it.
-        var relationship: String
-        var entity: String
+
+        /// The same from the other side, of a rule of `own`.
+        func mirrored(in source: StoreLayout) -> Pair {
+            Pair(own: other, other: own, origin: origin, storage: origin.otherSide(of: storage, other, in: source))
+        }
     }
 
     /// What a destination relationship is made of, from its own side.
     func pairs(of relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
-        var pairs = try contributions(to: relationship).map {
-            Pair(
-                own: $0.mapping, other: $0.other, storage: $0.storage, relationship: $0.relationship,
-                entity: $0.mapping.source)
-        }
+        let pairs = try ruled(relationship)
         guard let declared = destination.model.relationship(relationship.property, of: relationship.entity),
             let inverse = destination.model.inverse(of: declared),
             inverse.name != relationship.property
                 || declared.destinationEntity != relationship.entity,
             let entity = destination.model.declaringEntity(of: inverse.name, in: declared.destinationEntity)
         else { return pairs }
-        for contribution in try contributions(to: PropertyKey(entity, inverse.name)) {
-            pairs.append(
-                Pair(
-                    own: contribution.other, other: contribution.mapping,
-                    storage: try mirrored(contribution.storage, contribution),
-                    relationship: contribution.relationship, entity: contribution.mapping.source))
-        }
-        return pairs
+        return try pairs + ruled(PropertyKey(entity, inverse.name)).map { $0.mirrored(in: source) }
     }
 
-    private struct Contribution {
-        var mapping: ResolvedEntityMapping
-        var other: ResolvedEntityMapping
-        var relationship: String
-        var storage: RelationshipStorage
-    }
-
-    private func contributions(to key: PropertyKey) throws(InPlaceObstacle) -> [Contribution] {
-        var found: [Contribution] = []
-        // By their places: taking each mapping out to look at it would copy all that it holds.
-        let mappings = step.entityMappings
-        for place in mappings.indices where destination.model.isKind(mappings[place].destination, of: key.entity) {
-            guard mappings[place].relationships.contains(where: { $0.name == key.property }) else { continue }
-            let mapping = mappings[place]
-            for rule in mapping.relationships where rule.name == key.property {
-                guard let origin = SourceRelationship(rule, of: mapping, in: source) else {
-                    throw .needsCopy("\(mapping.destination).\(rule.name) is filled over a path")
-                }
-                for other in rule.mappings.compactMap({ step.entityMapping(named: $0) }) {
-                    found.append(
-                        Contribution(
-                            mapping: mapping, other: other, relationship: origin.name, storage: origin.storage))
-                }
+    /// What the rules say that name a relationship.
+    private func ruled(_ relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
+        var found: [Pair] = []
+        for contribution in rules.contributions(to: relationship) {
+            let (mapping, rule) = (contribution.mapping, contribution.rule)
+            guard let origin = contribution.origin else {
+                throw .needsCopy("\(mapping.destination).\(rule.name) is filled over a path")
+            }
+            for other in rule.mappings.compactMap({ step.entityMapping(named: $0) }) {
+                found.append(Pair(own: mapping, other: other, origin: origin, storage: origin.storage))
             }
         }
         return found
-    }
-
-    /// A storage as the related object's side would name it.
-    private func mirrored(
-        _ storage: RelationshipStorage, _ contribution: Contribution
-    ) throws(InPlaceObstacle) -> RelationshipStorage {
-        switch storage {
-        case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            return .join(table: table, own: other, other: own, otherOrder: ownOrder, ownOrder: otherOrder)
-        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
-            return .foreignKey(table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
-        case .inverseless(let table, let column):
-            return .foreignKey(table: table, column: column, entityColumn: nil, orderColumn: nil)
-        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            // Of a one-to-one both sides hold a key: the other side's own is wanted.
-            guard
-                let relationship = source.model.relationship(
-                    contribution.relationship, of: contribution.mapping.source),
-                let inverse = source.model.inverse(of: relationship),
-                let mirrored = source.storage(of: inverse.name, in: contribution.other.source),
-                case .foreignKey = mirrored
-            else {
-                return .inverseForeignKey(
-                    table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
-            }
-            return mirrored
-        }
     }
 
     // MARK: Keys in rows
@@ -141,16 +101,7 @@ struct RelationshipSources {
     func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key?
     {
         let pairs = try pairs(of: relationship).filter { $0.other.position == mapping.position }
-        var mirroredPairs: [Pair] = []
-        for pair in pairs {
-            let contribution = Contribution(
-                mapping: pair.own, other: pair.other, relationship: pair.relationship, storage: pair.storage)
-            mirroredPairs.append(
-                Pair(
-                    own: pair.other, other: pair.own, storage: try mirrored(pair.storage, contribution),
-                    relationship: pair.relationship, entity: pair.entity))
-        }
-        return try key(ofOwn: mirroredPairs, in: mapping)
+        return try key(ofOwn: pairs.map { $0.mirrored(in: source) }, in: mapping)
     }
 
     private func key(ofOwn pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {

@@ -1,7 +1,6 @@
 package import FerryBase
 package import FerryMapping
 internal import FerryModel
-package import FerrySQLite
 package import FerryStore
 
 /// Whether what a store remembers of its records in CloudKit keeps its meaning through a step.
@@ -9,14 +8,18 @@ package import FerryStore
 /// Records on the server are known by the names of their entities and relationships, and here by number and key: so
 /// every object must stay, with its key, in an entity of the same name. Only the numbers may change.
 package enum MirroringRefusal {
+    /// - Parameters:
+    ///   - mirroring: What the store has of it.
+    ///   - step: The step.
+    ///   - strangers: Asks the store for rows about entities that it does not have.
     /// - Returns: Why a step cannot be taken; nil when it can.
-    /// - Throws: ``DatabaseError``.
-    package static func find(
-        _ mirroring: MirroringTables, _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection,
-        schema: String = "main"
-    ) throws(DatabaseError) -> FerryError? {
+    /// - Throws: What the question throws.
+    package static func find<Failure>(
+        _ mirroring: MirroringTables, _ step: ResolvedStep,
+        strangers: () throws(Failure) -> (table: String, rows: Int64)?
+    ) throws(Failure) -> FerryError? {
         if let refusal = find(mirroring, step) { return refusal }
-        if let strangers = try mirroring.strangers(to: source, on: connection, schema: schema) {
+        if let strangers = try strangers() {
             return FerryError(
                 .damagedSource,
                 "\(strangers.rows.counting("row")) of \(strangers.table) \(strangers.rows == 1 ? "is" : "are") about an entity that the store does "

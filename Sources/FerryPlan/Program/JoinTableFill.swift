@@ -1,0 +1,112 @@
+internal import FerryMapping
+internal import FerryModel
+package import FerryStore
+
+/// How a copy fills one join table.
+package struct JoinTableFill: Sendable, Equatable {
+    package enum Order: String, Sendable {
+        /// The rows come in the order of the table's keys, where there are any.
+        case asWalked
+        /// One statement sorts them.
+        case sorted
+        /// They are gathered in scratch first, because several rules give them, or positions depend on all of them.
+        case gathered
+    }
+
+    package let table: JoinTable
+    package let order: Order
+    /// The source's table that holds the same links, each column in the place of the one that it fills; nil where the
+    /// links have to be looked up one by one.
+    package let origin: JoinTable?
+    /// The rows in the table of the entity that names it, as far as the store's counts tell.
+    package let owners: Int64
+
+    init(
+        _ table: JoinTable, owners: Int64, _ assignments: [RelationshipAssignment], _ step: ResolvedStep,
+        _ source: StoreLayout, _ damage: LinkDamage
+    ) {
+        (self.table, self.owners) = (table, owners)
+        let filling = assignments.filter { $0.joinTable == table.name }
+        guard !step.hasPolicies else {
+            // A policy may relate objects of any many-to-many.
+            (order, origin) = (.gathered, nil)
+            return
+        }
+        let isOfOneRule = filling.count == 1 && filling[0].contributions.count == 1
+        if filling.isEmpty || isOfOneRule && Self.isWalked(filling[0], into: table) {
+            order = .asWalked
+        } else if isOfOneRule, table.firstOrderColumn == nil, table.secondOrderColumn == nil {
+            order = .sorted
+        } else {
+            order = .gathered
+        }
+        origin =
+            filling.count == 1
+            ? UnchangedLinks(step: step, source: source, damage: damage).origin(of: table, filling[0]) : nil
+    }
+
+    /// Whether a walk over one mapping's keys meets the rows of a join table in the order of its primary key, and knows
+    /// their positions.
+    private static func isWalked(_ assignment: RelationshipAssignment, into table: JoinTable) -> Bool {
+        guard let contribution = assignment.contributions.first,
+            case .join(_, let own, _, let otherOrder, let ownOrder) = assignment.storage
+        else { return false }
+        return own == table.firstColumn && contribution.mapping.keepsPrimaryKey
+            && contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder)
+    }
+}
+
+/// Finds the join tables whose rows are those of a join table of the source, as they are.
+///
+/// That is so where every link of the source leads from a row to a row, and every object at either end is carried with
+/// its key. Then no row of an object has to be looked up to relate it.
+private struct UnchangedLinks {
+    let step: ResolvedStep
+    let source: StoreLayout
+    let damage: LinkDamage
+
+    /// The source's table that holds the links of one of the destination.
+    ///
+    /// - Parameters:
+    ///   - table: A join table of the destination.
+    ///   - assignment: All that fills it.
+    /// - Returns: The table with the source's columns in the places of those that they fill.
+    func origin(of table: JoinTable, _ assignment: RelationshipAssignment) -> JoinTable? {
+        guard case .join(_, let own, _, let otherOrder, let ownOrder) = assignment.storage else { return nil }
+        var origins: Set<JoinTable> = []
+        var carried: Set<String> = []
+        var expected: Set<String> = []
+        for contribution in assignment.contributions {
+            let mapping = contribution.mapping
+            guard let passed = contribution.origin, mapping.keepsEveryObject,
+                contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder),
+                let entity = source.model.declaringEntity(of: passed.name, in: mapping.source),
+                isSound(passed.storage),
+                contribution.rule.keepsEveryTarget(of: passed.relationship, step, source.model),
+                let origin = origin(of: table, passed.storage, isOwnFirst: own == table.firstColumn)
+            else { return nil }
+            origins.insert(origin)
+            carried.insert(mapping.source)
+            expected.formUnion(source.model.concreteFamily(of: entity))
+        }
+        guard origins.count == 1, expected.isSubset(of: carried) else { return nil }
+        return origins.first
+    }
+
+    private func origin(of table: JoinTable, _ storage: RelationshipStorage, isOwnFirst: Bool) -> JoinTable? {
+        guard case .join(let name, let own, let other, let otherOrder, let ownOrder) = storage else { return nil }
+        var origin = table
+        origin.name = name
+        (origin.firstColumn, origin.secondColumn) = isOwnFirst ? (own, other) : (other, own)
+        let (first, second) = isOwnFirst ? (ownOrder, otherOrder) : (otherOrder, ownOrder)
+        origin.firstOrderColumn = table.firstOrderColumn.flatMap { _ in first }
+        origin.secondOrderColumn = table.secondOrderColumn.flatMap { _ in second }
+        return origin.columns.count == table.columns.count ? origin : nil
+    }
+
+    /// Whether every row of a join table leads from a row to a row.
+    private func isSound(_ storage: RelationshipStorage) -> Bool {
+        guard let table = source.joinTables.first(where: { $0.name == storage.table }) else { return false }
+        return !damage.dangling.contains(table.relationship)
+    }
+}

@@ -1,0 +1,165 @@
+internal import FerryMapping
+internal import FerryModel
+package import FerryStore
+
+/// A piece of the work of a step that is copied, as it is recorded.
+package struct StepOperation: Sendable, Equatable {
+    package enum Work: Sendable, Equatable {
+        /// The objects of entity mappings, by position, that go through one source table together.
+        case rows([Int])
+        /// A join table from the source's one that holds the same links.
+        case copyLinks(JoinTable, from: JoinTable)
+        /// All links of a relationship by one statement, which sorts them; by its place in ``StepProgram/relationships``.
+        case linkAtOnce(Int)
+        /// The links of one of a relationship's contributions, chunk by chunk.
+        case link(Int, contribution: Int)
+        /// The second and third pass of migration policies.
+        case policies
+        /// What is known of a relationship when all of its links are there.
+        case settle(Int)
+        /// Positions in an ordered relationship into which policies may have put objects.
+        case positions(PropertyKey, table: String, column: String, order: String)
+        /// A join table from what was gathered for it.
+        case fillGathered(JoinTable)
+        case index(IndexDefinition)
+        case rTree(RTree)
+        case highestKeys
+        /// The app's own objects and persistent history, which the store alone tells.
+        case appObjects
+        case derived(DerivedValue)
+        case trigger(TriggerDefinition)
+    }
+
+    package let work: Work
+    /// Under which it is recorded as done; where it is several units, what their names begin with.
+    package let unit: String
+    /// The rows that it reads, where the store's counts tell.
+    package let rows: Int64?
+
+    private init(_ work: Work, _ unit: String, rows: Int64? = nil) {
+        (self.work, self.unit, self.rows) = (work, unit, rows)
+    }
+
+    /// The record of an index, which may be made before its turn.
+    package static func unit(of index: IndexDefinition) -> String { "index:\(index.name)" }
+
+    /// The record of the rows of an entity mapping.
+    package static func unit(ofRowsOf position: Int) -> String { "rows:\(position)" }
+
+    // MARK: In order
+
+    static func all(
+        _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts,
+        _ source: StoreLayout, _ destination: StoreLayout
+    ) -> [StepOperation] {
+        var operations = passes(step, source).map { pass in
+            StepOperation(
+                .rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "),
+                rows: pass.compactMap { rows.byMapping[$0] }.max())
+        }
+        operations += links(assignments, tables, rows)
+        if step.resolved.hasPolicies { operations.append(StepOperation(.policies, "policy")) }
+        operations += settling(step.resolved, assignments, tables, destination)
+        operations += destination.indexes.map { StepOperation(.index($0), unit(of: $0), rows: rows.byTable[$0.table]) }
+        operations += destination.rTrees.map {
+            StepOperation(.rTree($0), "rTree:\($0.name)", rows: rows.byTable[$0.table])
+        }
+        operations.append(StepOperation(.highestKeys, "highestKeys"))
+        operations.append(StepOperation(.appObjects, "carry"))
+        operations += destination.derivedValues.map {
+            StepOperation(.derived($0), "derived:\($0.attribute.title)", rows: rows.byTable[$0.table])
+        }
+        operations += destination.allTriggers.map { StepOperation(.trigger($0), "trigger:\($0.name)") }
+        return operations
+    }
+
+    /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
+    /// may need.
+    ///
+    /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
+    /// those that stand one after another may go in any order, and those of one table go together, so that each of its
+    /// pages is read once for all of them.
+    private static func passes(_ step: StepPlan, _ source: StoreLayout) -> [[Int]] {
+        var passes: [[Int]] = []
+        var places: [String: Int] = [:]
+        for mapping in step.partitions.flatMap(\.entityMappings).map(\.mapping) {
+            guard mapping.keepsPrimaryKey, mapping.isOneToOne, let table = source.table(of: mapping.source)?.name else {
+                places = [:]
+                passes.append([mapping.position])
+                continue
+            }
+            if let place = places[table] {
+                passes[place].append(mapping.position)
+            } else {
+                places[table] = passes.count
+                passes.append([mapping.position])
+            }
+        }
+        return passes
+    }
+
+    private static func links(
+        _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts
+    ) -> [StepOperation] {
+        var operations: [StepOperation] = []
+        for (place, assignment) in assignments.enumerated() {
+            let fill = tables.first { $0.table.name == assignment.joinTable }
+            if let fill, let origin = fill.origin {
+                operations.append(StepOperation(.copyLinks(fill.table, from: origin), unit(of: fill.table)))
+            } else if fill?.order == .sorted {
+                operations.append(StepOperation(.linkAtOnce(place), "join:\(assignment.declared.title)"))
+            } else {
+                for (index, contribution) in assignment.contributions.enumerated()
+                where !contribution.isInline && contribution.mapping.policy == nil {
+                    let position = contribution.mapping.position
+                    operations.append(
+                        StepOperation(
+                            .link(place, contribution: index), "links:\(assignment.declared.title):\(position)",
+                            rows: rows.byMapping[position]))
+                }
+            }
+        }
+        return operations
+    }
+
+    private static func settling(
+        _ step: ResolvedStep, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill],
+        _ destination: StoreLayout
+    ) -> [StepOperation] {
+        let gathered = tables.filter { $0.order == .gathered }
+        let isGathered = { (place: Int) in gathered.contains { $0.table.name == assignments[place].joinTable } }
+        let settle = { (place: Int) in StepOperation(.settle(place), "settle:\(assignments[place].declared.title)") }
+        var operations = assignments.indices.filter { !isGathered($0) }.map(settle)
+        if step.hasPolicies {
+            for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+                guard case .foreignKey(let table, let column, _, let order?) = storage else { continue }
+                operations.append(
+                    StepOperation(
+                        .positions(key, table: table, column: column, order: order), "positions:\(key.title)"))
+            }
+        }
+        operations += gathered.filter { $0.origin == nil }.map {
+            StepOperation(.fillGathered($0.table), unit(of: $0.table))
+        }
+        return operations + assignments.indices.filter(isGathered).map(settle)
+    }
+
+    private static func unit(of table: JoinTable) -> String { "join:\(table.name)" }
+}
+
+/// The rows that a step reads and writes, as far as the store's counts tell.
+struct RowCounts {
+    /// Source objects by the position of the entity mapping.
+    private(set) var byMapping: [Int: Int64] = [:]
+    /// Objects by the destination's table, one for each that is read.
+    private(set) var byTable: [String: Int64] = [:]
+
+    init(_ step: StepPlan, _ destination: StoreLayout) {
+        for plan in step.partitions.flatMap(\.entityMappings) where plan.isKnown {
+            byMapping[plan.mapping.position] = plan.rows
+            if let table = destination.table(of: plan.mapping.destination)?.name {
+                byTable[table, default: 0] += plan.rows
+            }
+        }
+    }
+}
