@@ -8,7 +8,7 @@ final class StatementsInPlace {
     private let step: StepPlan
     private let connection: Connection
     private let dropping: Set<String>
-    private var found: Result<InPlacePlan, any Error>?
+    private var found: Result<(plan: InPlacePlan, isWhole: Bool), any Error>?
 
     /// - Parameters:
     ///   - step: A step in place.
@@ -22,8 +22,14 @@ final class StatementsInPlace {
 
     /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
     func plan() throws -> InPlacePlan {
-        let result = found ?? Result { try InPlaceRun.plan(step, on: connection, dropping: dropping) }
+        let result = found ?? Result { try InPlaceRun.find(step, on: connection, dropping: dropping) }
         found = result
-        return try result.get()
+        return try result.get().plan
+    }
+
+    /// What was found, if the run takes it as it is; nil where nothing was looked for.
+    var whole: InPlacePlan? {
+        guard case .success(let found)? = found, found.isWhole else { return nil }
+        return found.plan
     }
 }

@@ -6,8 +6,14 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the copy steps of a plan take beside their new stores, step by step.
+/// What the steps of a plan take beside their new stores, and what they have to do, step by step.
 struct ScratchNeeds {
+    struct Step {
+        /// Bytes at the peak.
+        var peak: Int64
+        var work: RunWork.Step
+    }
+
     let plan: MigrationPlan
     let configuration: Configuration
     let store: OpenedStore
@@ -28,15 +34,17 @@ struct ScratchNeeds {
     /// The journal of a step in place, and what its new indexes sort.
     private static let shareInPlace = 0.3
 
-    /// The peak of each step, in their order.
+    /// Each step, in their order.
     ///
     /// - Throws: ``DatabaseError``, and ``FerryError`` when a version cannot be laid out.
-    func find() throws -> [Int64] {
-        let inPlace = Int64(Double(try store.contentBytes()) * Self.shareInPlace)
+    func find() throws -> [Step] {
+        let bytes = try store.contentBytes()
+        let inPlace = Int64(Double(bytes) * Self.shareInPlace)
         guard plan.refusals.isEmpty, plan.steps.contains(where: { $0.mode == .copy }) else {
-            return plan.steps.map { _ in inPlace }
+            return plan.steps.map { Step(peak: inPlace, work: RunWork.Step($0, rows: self.rows, bytes: bytes)) }
         }
         var rows = try rowsOfStore()
+        var found: Set<String> = []
         return try plan.steps.enumerated().map { index, step in
             let source =
                 index == 0
@@ -46,8 +54,10 @@ struct ScratchNeeds {
             let need = ScratchNeed(
                 step, source: source, destination: destination, rows: rows, memory: configuration.memory,
                 verifies: configuration.verify != .none)
+            let work = RunWork.Step(
+                step, from: source, to: destination, reads: rows, makes: need.rowsAfter, found: &found)
             rows = need.rowsAfter
-            return step.mode == .copy ? need.peak : inPlace
+            return Step(peak: step.mode == .copy ? need.peak : inPlace, work: work)
         }
     }
 

@@ -25,7 +25,7 @@ extension MigrationRun {
         }
         let (plan, inspection, layout, walk) = (planned.plan, planned.inspection, planned.layout, planned.walk)
         let rows = planned.rows
-        var report = try report(plan, layout, rows, store)
+        var report = try report(plan, layout, rows, store).report
         report.insertRefusedSteps(of: plan)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append(
@@ -149,17 +149,17 @@ extension MigrationRun {
         return planner
     }
 
-    /// The plan in the words of the library, with what only the façade knows.
+    /// The plan in the words of the library, with what only the façade knows, and what its steps have to do.
     func report(
         _ plan: MigrationPlan, _ layout: StoreLayout, _ rows: [String: Int64], _ store: OpenedStore
-    ) throws -> PlanReport {
+    ) throws -> (report: PlanReport, work: [RunWork.Step]) {
         var report = PlanReport(plan, store: place.store, rows: rows.values.reduce(0, +))
-        let scratch = try ScratchNeeds(
+        let steps = try ScratchNeeds(
             plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
         ).find()
-        for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
-        report.peakDiskBytes = try diskNeed(plan, store, scratch: scratch).bytesByFolder
-        return report
+        for index in report.steps.indices { report.steps[index].scratchBytes = steps[index].peak }
+        report.peakDiskBytes = try diskNeed(plan, store, scratch: steps.map(\.peak)).bytesByFolder
+        return (report, steps.map(\.work))
     }
 
     func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {

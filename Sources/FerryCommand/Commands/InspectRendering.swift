@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryStore
 
 /// What `inspect` found, as text and as JSON.

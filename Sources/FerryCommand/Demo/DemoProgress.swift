@@ -1,3 +1,5 @@
+internal import FerryBase
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

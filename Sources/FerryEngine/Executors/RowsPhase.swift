@@ -1,8 +1,8 @@
 internal import FerryBase
 internal import FerryMapping
-internal import FerryPlan
+package import FerryPlan
 internal import FerrySQLite
-internal import FerryStore
+package import FerryStore
 
 /// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
 struct RowsPhase {
@@ -199,32 +199,36 @@ private struct RowsWork: ChunkWalk.Work {
 }
 
 /// Entity mappings that go through one table side by side, so that each of its pages is read once for all of them.
-struct SharedPass {
+package struct SharedPass {
     var plans: [EntityMappingPlan]
+
+    static func passes(of plans: [EntityMappingPlan], in context: StepContext) throws -> [SharedPass] {
+        for plan in plans { _ = try context.sourceTable(of: plan.mapping) }
+        return groups(of: plans, context.source).map(SharedPass.init)
+    }
 
     /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
     /// may need.
     ///
     /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
     /// those that stand one after another may go in any order, and those of one table go together.
-    static func passes(of plans: [EntityMappingPlan], in context: StepContext) throws -> [SharedPass] {
-        var passes: [SharedPass] = []
+    package static func groups(of plans: [EntityMappingPlan], _ source: StoreLayout) -> [[EntityMappingPlan]] {
+        var groups: [[EntityMappingPlan]] = []
         var tables: [String: Int] = [:]
         for plan in plans {
-            guard Self.isIndependent(plan.mapping) else {
+            guard Self.isIndependent(plan.mapping), let table = source.table(of: plan.mapping.source)?.name else {
                 tables = [:]
-                passes.append(SharedPass(plans: [plan]))
+                groups.append([plan])
                 continue
             }
-            let table = try context.sourceTable(of: plan.mapping)
             if let known = tables[table] {
-                passes[known].plans.append(plan)
+                groups[known].append(plan)
             } else {
-                tables[table] = passes.count
-                passes.append(SharedPass(plans: [plan]))
+                tables[table] = groups.count
+                groups.append([plan])
             }
         }
-        return passes
+        return groups
     }
 
     private static func isIndependent(_ mapping: ResolvedEntityMapping) -> Bool {

@@ -17,6 +17,8 @@ package struct InPlaceRun {
     /// Whether the store is the user's own, with what it has of damage and of others' objects; later steps find what
     /// the first one has left.
     package var isFirst: Bool
+    /// What ``find(_:on:dropping:)`` found of the same step on the same schema; nil where nothing was looked for.
+    var found: InPlacePlan?
 
     package init(step: StepPlan, connection: Connection, options: EngineOptions, isFirst: Bool = true) {
         self.step = step
@@ -31,23 +33,24 @@ package struct InPlaceRun {
     ///   - steps: The steps from the store's version on.
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
     ///   - options: How it runs.
+    ///   - found: The plan of the first step, if it was found on this very schema and is whole.
     ///   - beforeCommit: Receives the reports when everything is done and checked.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``; the transaction is rolled back then, and the store is as before.
     @discardableResult
     package static func run(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, found: InPlacePlan? = nil,
         beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
-            try runAll(steps, on: connection, options: options, beforeCommit: beforeCommit)
+            try runAll(steps, on: connection, options: options, found: found, beforeCommit: beforeCommit)
         }
         options.stop.unitIsDone()
         return reports
     }
 
     private static func runAll(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, found: InPlacePlan?,
         beforeCommit: ([StepReport]) throws -> Void
     ) throws -> [StepReport] {
         do {
@@ -57,7 +60,8 @@ package struct InPlaceRun {
                 var step = step
                 // What was counted beforehand holds no longer when rows are left out.
                 if options.damaged == .drop { step.sourceRows = nil }
-                let run = InPlaceRun(step: step, connection: connection, options: options, isFirst: index == 0)
+                var run = InPlaceRun(step: step, connection: connection, options: options, isFirst: index == 0)
+                if index == 0 { run.found = found }
                 reports.append(try run.run())
             }
             try options.stop.check()
@@ -100,15 +104,31 @@ package struct InPlaceRun {
     package static func plan(
         _ step: StepPlan, on connection: Connection, dropping: Set<String> = []
     ) throws -> InPlacePlan {
+        try find(step, on: connection, dropping: dropping).plan
+    }
+
+    /// The statements that a step would run on a store, and whether they are all of it: of a step that stands for several
+    /// they may leave another schema than these, which are then taken one by one.
+    ///
+    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    package static func find(
+        _ step: StepPlan, on connection: Connection, dropping: Set<String>
+    ) throws -> (plan: InPlacePlan, isWhole: Bool) {
         var computed: StoreLayout?
-        return try plan(step, on: connection, dropping: dropping, &computed)
+        return try find(step, on: connection, dropping: dropping, &computed)
     }
 
     /// The same, by the layout of a new store of the step's source (`computed`), where it is at hand; it is that of the
     /// destination then.
     static func plan(
-        _ step: StepPlan, on connection: Connection, dropping: Set<String> = [], _ computed: inout StoreLayout?
+        _ step: StepPlan, on connection: Connection, _ computed: inout StoreLayout?
     ) throws -> InPlacePlan {
+        try find(step, on: connection, dropping: [], &computed).plan
+    }
+
+    private static func find(
+        _ step: StepPlan, on connection: Connection, dropping: Set<String>, _ computed: inout StoreLayout?
+    ) throws -> (plan: InPlacePlan, isWhole: Bool) {
         let run = InPlaceRun(
             step: step, connection: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
         let catalog = try StoreCatalog(connection)
@@ -122,9 +142,9 @@ package struct InPlaceRun {
         if !step.parts.isEmpty, dropping.isEmpty,
             let plan = try ComposedRun(run: run).plan(source, schema, destination)
         {
-            return plan
+            return (plan, true)
         }
-        return try run.plan(source, schema, destination)
+        return (try run.plan(source, schema, destination), step.parts.isEmpty && dropping.isEmpty)
     }
 
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
@@ -165,7 +185,9 @@ package struct InPlaceRun {
         let schema = try InPlaceSchema(
             of: source, into: destination, resolved, on: connection, catalog: catalog)
         let plan: InPlacePlan
-        if step.parts.isEmpty {
+        if let found {
+            plan = found
+        } else if step.parts.isEmpty {
             plan = try self.plan(source, schema, destination)
         } else {
             guard let composed = try ComposedRun(run: self).plan(source, schema, destination) else {
