@@ -13,7 +13,8 @@ struct RunEstimateTests {
                 var name: String
                 var rows: Double
                 var made: Double?
-                var found, iterated, swift: Bool?
+                var found: String?
+                var iterated, swift: Bool?
             }
             struct Content: Decodable {
                 var names: [String]
@@ -61,8 +62,8 @@ struct RunEstimateTests {
                 var made = RunWork.Step(isCopy: step.copy, bytes: step.bytes)
                 made.mappings = (step.mappings ?? []).map {
                     .init(
-                        $0.name, rows: $0.rows, made: $0.made, isFound: $0.found == true,
-                        isIterated: $0.iterated == true, isInSwift: $0.swift == true)
+                        $0.name, rows: $0.rows, made: $0.made, foundIn: $0.found, isIterated: $0.iterated == true,
+                        isInSwift: $0.swift == true)
                 }
                 (made.tables, made.joins) = (contents(step.tables), contents(step.joins))
                 made.indexes = contents(step.indexes)
@@ -103,7 +104,8 @@ struct RunEstimateTests {
             let error = (event.t * slower + left - total) / total
             #expect(
                 abs(error) <= 0.2,
-                "\(event.phase) \(event.step ?? 0) \(event.subject ?? "") at \(event.t * slower) of \(total) s: \(left) s left")
+                "\(event.phase) \(event.step ?? 0) \(event.subject ?? "") at \(event.t * slower) of \(total) s: \(left) s left"
+            )
             checked += 1
         }
         #expect(checked > 5 && fraction > 0.9)

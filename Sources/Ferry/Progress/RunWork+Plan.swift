@@ -47,7 +47,8 @@ extension RunWork.Step {
             mappings.append(
                 Mapping(
                     first.mapping.name, rows: group.reduce(0) { $0 + rows($1) }, made: iterated ? made : nil,
-                    isFound: !first.mapping.unique.isEmpty, isIterated: iterated,
+                    foundIn: first.mapping.unique.isEmpty ? nil : destination.table(of: entity)?.name,
+                    isIterated: iterated,
                     isInSwift: group.contains { $0.executor == .row }, hasPolicy: first.mapping.policy != nil))
         }
         found.formUnion(mapped.filter { !$0.mapping.unique.isEmpty }.map(\.mapping.destination))

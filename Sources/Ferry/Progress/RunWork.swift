@@ -10,16 +10,19 @@ package struct RunWork: Sendable {
         var names: [String?]
         /// How many rows, entries or bytes are expected; 0 where it does not count.
         var count: Double
-        var seconds: Double
+        /// For all that is counted, and beside it.
+        private var counted: Double
+        private let fixed: Double
+        var seconds: Double { counted + fixed }
 
-        package init(_ names: [String?], count: Double, seconds: Double) {
-            (self.names, self.count, self.seconds) = (names, max(0, count), max(0, seconds))
+        package init(_ names: [String?], count: Double, seconds: Double, fixed: Double = 0) {
+            (self.names, self.count, counted, self.fixed) = (names, max(0, count), max(0, seconds), max(0, fixed))
         }
 
         /// Takes the number that is known by now.
         mutating func recount(_ known: Double) {
             guard count > 0, known != count else { return }
-            seconds *= known / count
+            counted *= known / count
             count = known
         }
     }
@@ -68,7 +71,7 @@ extension RunWork {
         /// Of a row that SQL carries, beside its bytes; of one that goes through Swift; of one that is looked up by its
         /// values; of one that an iteration makes.
         static let row = 0.6e-6
-        static let rowByte = 6e-9
+        static let rowByte = 8e-9
         static let rowInSwift = 1.2e-6
         static let rowOfPolicy = 3e-6
         static let found = 1.8e-6
@@ -81,7 +84,7 @@ extension RunWork {
         static let verifiedEntry = 0.15e-6
         static let verifiedFound = 3e-6
         static let quickly = 0.33
-        static let rowInPlace = 0.5e-6
+        static let rowInPlace = 1.0e-6
         static let rowByteInPlace = 5e-9
         /// What a phase takes without a row.
         static let phase = 0.02
@@ -95,17 +98,18 @@ extension RunWork {
             /// Objects read, and objects made: another number where an iteration makes them.
             package var rows: Double
             package var made: Double
-            package var isFound: Bool
+            /// The table whose objects are found or created, of a mapping that does.
+            package var foundIn: String?
             package var isIterated: Bool
             package var isInSwift: Bool
             package var hasPolicy: Bool
 
             package init(
-                _ name: String, rows: Double, made: Double? = nil, isFound: Bool = false, isIterated: Bool = false,
+                _ name: String, rows: Double, made: Double? = nil, foundIn: String? = nil, isIterated: Bool = false,
                 isInSwift: Bool = false, hasPolicy: Bool = false
             ) {
                 (self.name, self.rows, self.made) = (name, rows, made ?? rows)
-                (self.isFound, self.isIterated, self.isInSwift) = (isFound, isIterated, isInSwift)
+                (self.foundIn, self.isIterated, self.isInSwift) = (foundIn, isIterated, isInSwift)
                 self.hasPolicy = hasPolicy
             }
         }
@@ -204,7 +208,7 @@ extension RunWork {
         var cost = Cost.row + min(width, 1_000) * Cost.rowByte
         if mapping.isInSwift { cost += Cost.rowInSwift }
         if mapping.hasPolicy { cost += Cost.rowOfPolicy }
-        if mapping.isFound { cost = Cost.row + Cost.found }
+        if mapping.foundIn != nil { cost = Cost.row + Cost.found }
         let seconds = mapping.isIterated ? mapping.made * (Cost.row + Cost.iterated) : mapping.rows * cost
         return Part([mapping.name], count: mapping.rows, seconds: seconds)
     }
@@ -215,11 +219,17 @@ extension RunWork {
         let links = step.joins.reduce(0) { $0 + $1.rows } * Cost.verifiedLink
         let rows = step.tables.reduce(0) { $0 + $1.rows }
         let row = Cost.verifiedRow + links / max(1, rows)
-        let found = step.mappings.reduce(0) { $0 + ($1.isFound ? $1.rows : 0) }
         func parts(_ contents: [Step.Content], _ cost: Double) -> [Part] {
-            contents.map { Part($0.names, count: $0.rows, seconds: $0.rows * cost * scale) }
+            contents.map { content in
+                // Values are looked up for each row that was read, however few objects were made of them.
+                let found = step.mappings.reduce(0) { sum, mapping in
+                    sum + (mapping.foundIn.map(content.names.contains) == true ? mapping.rows : 0)
+                }
+                return Part(
+                    content.names, count: content.rows, seconds: content.rows * cost * scale,
+                    fixed: found * Cost.verifiedFound * scale)
+            }
         }
         return parts(step.indexes, Cost.verifiedEntry) + parts(step.tables, row)
-            + (found > 0 ? [Part([], count: 0, seconds: found * Cost.verifiedFound * scale)] : [])
     }
 }
