@@ -88,6 +88,17 @@ struct LimitTests {
         #expect(verified.exitCode == 0, "\(verified.diagnostics)")
     }
 
+    #if os(Linux)
+        @Test("What is printed onto a full disk is told as not whole; a migration has been done all the same")
+        func fullOutput() throws {
+            let shown = try shell(
+                "exec \"$@\" > /dev/full", ["mapping", "show", folder.file("library/Mappings/1-rename.json")])
+            #expect(shown.exitCode == 1 && shown.diagnostics.contains("not whole"), "\(shown.diagnostics)")
+            let migrated = try shell("exec \"$@\" > /dev/full", migrate + ["--json"])
+            #expect(migrated.exitCode == 0 && migrated.diagnostics.contains("not whole"), "\(migrated.diagnostics)")
+        }
+    #endif
+
     @Test("Pruning and recovery are told as the contract has them")
     func pruneAndRecover() throws {
         #expect(try FerryBinary.run(migrate, in: folder.path).exitCode == 0)
