@@ -8,10 +8,10 @@ internal import FerryBase
 package struct RunEstimate {
     /// What has to come by before a machine is taken to be as it was measured, as a share of the whole run: less would let
     /// the first moments speak for all, more would keep a slow machine from being seen by a tenth of its run.
-    private static let shareForMachine = 0.03
+    private static let shareForMachine = 0.04
     /// The same of what the phases of earlier steps tell, and of what a piece tells of its own rest.
     private static let shareForPhase = 0.5
-    private static let shareForPiece = 0.15
+    private static let shareForPiece = 0.25
 
     /// Seconds that were taken where so many were expected.
     private struct Measured {
@@ -79,9 +79,10 @@ package struct RunEstimate {
         let sum = doneSeconds
         guard sum > last.expected else { return }
         if atStart == nil {
-            // Much at once is what an earlier call did, or cannot be told from it: only what follows is measured.
-            atStart = sum > pieces[current].seconds / 10 ? sum : 0
-            if sum == atStart { start = now }
+            // Much of it in next to no time is what an earlier call did: only what follows is measured.
+            let isResumed = sum > pieces[current].seconds / 10 && Self.seconds(from: start, to: now) < sum / 5
+            atStart = isResumed ? sum : 0
+            if isResumed { start = now }
         }
         last = (now, sum)
         largest = max(largest, fractionNow)
