@@ -125,7 +125,7 @@ let package = Package(
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
                 "FerrySnapshot", "FerryEngine", "FerryVerify",
-            ]),
+            ], excluding: ["Runs"]),
         tests(
             "CaseTests",
             of: [

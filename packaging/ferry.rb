@@ -6,12 +6,13 @@ class Ferry < Formula
   sha256 "@SHA256@"
   license "Apache-2.0"
 
-  depends_on xcode: ["16.3", :build]
   depends_on "pkgconf" => :build
+  depends_on xcode: ["16.3", :build]
   depends_on macos: :sequoia
-  depends_on "sqlite"
   depends_on "zstd"
+
   uses_from_macos "swift" => :build
+  uses_from_macos "sqlite"
   uses_from_macos "zlib"
 
   def install

@@ -42,6 +42,26 @@ public enum FerryCommand {
         _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
     ) -> ExitCode {
         let console = console.colored(ColorChoice(in: words))
+        let code = runAlone(words, on: console, policies: policies)
+        guard let problem = console.outputProblem() else { return code }
+        console.warn("Standard output could not be written, so what it holds is not whole: \(problem).")
+        // Of what changes a store the exit code says what became of that.
+        let changesFiles = writers.contains { name in
+            words.first == name || words.prefix(2).joined(separator: " ") == name
+        }
+        return code == .success && !changesFiles ? .failed : code
+    }
+
+    /// The commands whose work is not what they print.
+    private static let writers = [
+        MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotRestoreCommand.syntax.name,
+        SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
+        DemoCommand.syntax.name, ConfigInitCommand.syntax.name,
+    ]
+
+    private static func runAlone(
+        _ words: [String], on console: Console, policies: [String: PolicyFactory]
+    ) -> ExitCode {
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 for line in HelpText.overview(commands) { console.note(line) }

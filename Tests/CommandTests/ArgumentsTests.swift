@@ -89,6 +89,12 @@ struct ArgumentsTests {
         #expect(error.remedy.description == remedy)
     }
 
+    @Test("An operand without a letter is a usage error: a variable of the shell that has no value")
+    func refusesEmptyOperands() {
+        let error = #expect(throws: FerryError.self) { _ = try Arguments(["", "--models", "M"], for: Self.syntax) }
+        #expect(error?.message == "STORE is an empty text." && error?.code == .usage)
+    }
+
     @Test("Help needs nothing else", arguments: [["--help"], ["-h"], ["S", "--help"]])
     func readsHelp(_ words: [String]) throws {
         #expect(try Arguments(words, for: Self.syntax).has("--help"))

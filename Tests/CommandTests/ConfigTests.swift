@@ -100,6 +100,25 @@ struct ConfigTests {
         #expect(try run(["config", "init"], in: empty.path).exitCode == 2)
     }
 
+    @Test("ferry config init names the folders that hold mapping models, so that plan finds them")
+    func findsMappings() throws {
+        let mapping = """
+            { "source": "App", "destination": "App 3", "entityMappings": [
+                { "name": "BookToBook", "source": "Book", "destination": "Book" } ] }
+            """
+        for folder in ["Mappings", "Other"] {
+            try FileManager.default.createDirectory(atPath: app.folder.file(folder), withIntermediateDirectories: false)
+        }
+        try write(mapping, to: "Mappings/1.json")
+        try write("{}", to: "Other/package.json")
+        let made = try run(["config", "init", "--json"])
+        #expect(made.exitCode == 0, "\(made.diagnostics)")
+        let text = try String(contentsOfFile: app.folder.file("ferry.json"), encoding: .utf8)
+        #expect(text.contains(#""Mappings""#) && !text.contains("Other"), "\(text)")
+        let plan = try run(["plan", "App.sqlite"])
+        #expect(plan.exitCode == 0 && plan.output.contains("mapping model 1"), "\(plan.output)\(plan.diagnostics)")
+    }
+
     @Test("Each key of the schema is read")
     func knowsItsSchema() throws {
         let path = Fixtures.packageRoot + "/docs/schemas/config.schema.json"

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryCommand
 internal import Testing
 
@@ -21,6 +22,21 @@ struct HelpTests {
         let longest = captured.output.split(separator: "\n").map(\.count).max() ?? 0
         #expect(longest <= 120)
         try Golden.expect(captured.output, is: "help-" + words.joined(separator: "-"))
+    }
+
+    @Test("No line of any command's help is longer than the terminal", arguments: [40, 60, 80, 120])
+    func fitsTerminal(_ width: Int) {
+        for name in FerryCommand.commandNames {
+            let words = name.split(separator: " ").map(String.init) + ["--help"]
+            let output = Locked<String>("")
+            let console = Console(
+                isJSON: false, isTerminal: true, output: { text in output.withLock { $0 += text } },
+                diagnostics: { _ in }, outputWidth: { width })
+            #expect(FerryCommand.run(words, on: console) == .success)
+            for line in output.withLock({ $0 }).split(separator: "\n") {
+                #expect(line.count <= width, "\(name) at \(width): \(line)")
+            }
+        }
     }
 
     @Test("ferry --version tells the version in both forms")

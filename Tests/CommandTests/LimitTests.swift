@@ -88,6 +88,37 @@ struct LimitTests {
         #expect(verified.exitCode == 0, "\(verified.diagnostics)")
     }
 
+    @Test("Each command that tells progress ends as if nobody had looked where only its first line is read")
+    func headOfProgress() throws {
+        let version = "\(library.models):Library1"
+        let commands = [
+            ["generate", version, "--rows", "200", "--output", folder.file("New.sqlite")],
+            ["snapshot", "create", library.store], ["verify", library.store, "--models", library.models],
+            ["migrate", library.store] + library.sources,
+        ]
+        let telling = try CommandTable.read().commands.filter { $0.options.contains { $0.name == "--progress" } }
+        #expect(telling.allSatisfy { known in commands.contains { $0.starts(with: known.words) } })
+        for command in commands {
+            _ = try shell(
+                "{ \"$@\" 2>&1 >told; echo $? >code; } | head -n 1 >first", command + ["--progress", "json"])
+            #expect(try String(contentsOfFile: folder.file("code"), encoding: .utf8) == "0\n", "\(command)")
+            let first = try Data(contentsOf: URL(fileURLWithPath: folder.file("first")))
+            #expect(try JSONSerialization.jsonObject(with: first) is [String: Any], "\(command)")
+            #expect(try !Data(contentsOf: URL(fileURLWithPath: folder.file("told"))).isEmpty, "\(command)")
+        }
+    }
+
+    #if os(Linux)
+        @Test("What is printed onto a full disk is told as not whole; a migration has been done all the same")
+        func fullOutput() throws {
+            let shown = try shell(
+                "exec \"$@\" > /dev/full", ["mapping", "show", folder.file("library/Mappings/1-rename.json")])
+            #expect(shown.exitCode == 1 && shown.diagnostics.contains("not whole"), "\(shown.diagnostics)")
+            let migrated = try shell("exec \"$@\" > /dev/full", migrate + ["--json"])
+            #expect(migrated.exitCode == 0 && migrated.diagnostics.contains("not whole"), "\(migrated.diagnostics)")
+        }
+    #endif
+
     @Test("Pruning and recovery are told as the contract has them")
     func pruneAndRecover() throws {
         #expect(try FerryBinary.run(migrate, in: folder.path).exitCode == 0)

@@ -26,6 +26,15 @@ struct TerminalTests {
             ["snapshot", "create", "App.sqlite"], ["snapshot", "list", "App.sqlite"],
             ["snapshot", "verify", "App.sqlite"], ["rollback", "App.sqlite"], ["migrate"],
             ["mapping", "init", "App.xcdatamodeld:App", "App.xcdatamodeld", "--nothing"],
+            ["mapping", "init", "App.xcdatamodeld:App", "App.xcdatamodeld", "--output", "New.sqlite.json"],
+            ["mapping", "check", "New.sqlite.json", "--models", "App.xcdatamodeld"],
+            ["graph", "App.xcdatamodeld", "--output", "New.sqlite.svg"],
+            ["generate", "App.xcdatamodeld:App", "--rows", "1", "--output", "New.sqlite"],
+            ["snapshot", "restore", "App.sqlite", "1", "--to", "New.sqlite"],
+            ["snapshot", "prune", "App.sqlite", "--keep", "1"],
+            ["config", "init", "--output", "New.sqlite-config.json"], ["report", "."], ["version"],
+            ["tune", "App.sqlite", "--models", "App.xcdatamodeld", "--sizes", "10"],
+            ["demo", "New.sqlite-demo", "--books", "100", "--prepare"], ["manual", "--output", "New.sqlite-manual"],
         ]
         + ["migrate", "plan", "verify", "mapping init", "snapshot prune"].map {
             $0.split(separator: " ").map(String.init) + ["--help"]

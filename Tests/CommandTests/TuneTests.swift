@@ -59,6 +59,22 @@ struct TuneTests {
         #expect(try library.files() == before.1)
     }
 
+    @Test("The processes of the sizes write no page of their own, whatever ferry.json says")
+    func writesOnePage() throws {
+        let config = folder.file("library/ferry.json")
+        try Data(#"{ "ferry": 1, "mappings": "Mappings", "report": "config.html" }"#.utf8)
+            .write(to: URL(fileURLWithPath: config))
+        defer { try? FileManager.default.removeItem(atPath: config) }
+        for named in [[], ["--config", config]] {
+            let outcome = try FerryBinary.run(
+                ["tune", library.store, "--models", library.models] + named
+                    + ["--sizes", "100,400", "--sample", "200", "--report", folder.file("typed.html"), "--json"],
+                in: folder.path)
+            #expect(outcome.exitCode == 0, "\(outcome.diagnostics) \(outcome.output)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("library/config.html")))
+        }
+    }
+
     @Test("A sample ends after so many rows; a time that no chunk keeps gives no recommendation")
     func samples() throws {
         let result = try tuned("--sizes", "50", "--sample", "120", "--chunk-time", "0.001ms")

@@ -87,7 +87,7 @@ extension MigrationRun {
         }
         var current = record
         do {
-            try InPlaceRun.run(plan.steps, on: connection, options: options) { reports in
+            try InPlaceRun.run(plan.steps, on: connection, options: options, found: statementsInPlace) { reports in
                 relay.begin(.swap)
                 addSteps(plan, reports, to: &current)
                 noteTimes(&current)

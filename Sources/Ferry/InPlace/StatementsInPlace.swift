@@ -9,7 +9,7 @@ final class StatementsInPlace {
     private let step: StepPlan
     private let connection: Connection
     private let dropping: Set<String>
-    private var found: Result<(planned: InPlacePlanning, statements: InPlacePlan), any Error>?
+    private var found: Result<(planned: InPlacePlanning, statements: InPlacePlan, isWhole: Bool), any Error>?
 
     /// - Parameters:
     ///   - step: A step in place.
@@ -24,18 +24,25 @@ final class StatementsInPlace {
     /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
     func plan() throws -> InPlacePlan { try find().statements }
 
+    /// What was found, if the run takes it as it is; nil where nothing was looked for.
+    var whole: InPlacePlan? {
+        guard case .success(let found)? = found, found.isWhole else { return nil }
+        return found.statements
+    }
+
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
     func refusalToKeepUnknownEntities() throws -> FerryError? {
         let found = try find()
         return try found.planned.refusalToKeepUnknownEntities(by: found.statements)
     }
 
-    private func find() throws -> (planned: InPlacePlanning, statements: InPlacePlan) {
+    private func find() throws -> (planned: InPlacePlanning, statements: InPlacePlan, isWhole: Bool) {
         let result =
             found
             ?? Result {
                 let planned = try InPlacePlanning(step, on: connection, dropping: dropping)
-                return (planned, try planned.plan())
+                let (statements, isWhole) = try planned.find()
+                return (planned, statements, isWhole)
             }
         found = result
         return try result.get()

@@ -6,8 +6,16 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the copy steps of a plan do, as far as it can be told beforehand, and what they take beside their new stores.
+/// What the steps of a plan do, as far as it can be told beforehand, and what they take beside their new stores.
 struct ScratchNeeds {
+    struct Step {
+        /// Bytes at the peak.
+        var peak: Int64
+        var work: RunWork.Step
+        /// Of a step that is copied.
+        var program: StepProgram?
+    }
+
     let plan: MigrationPlan
     let configuration: Configuration
     let store: OpenedStore
@@ -28,16 +36,18 @@ struct ScratchNeeds {
     /// The journal of a step in place, and what its new indexes sort.
     private static let shareInPlace = 0.3
 
-    /// The peak of each step, in their order, and the program of one that is copied.
+    /// Each step, in their order.
     ///
     /// - Throws: ``DatabaseError``, and ``FerryError`` when a version cannot be laid out.
-    func find() throws -> [(bytes: Int64, program: StepProgram?)] {
-        let inPlace = Int64(Double(try store.contentBytes()) * Self.shareInPlace)
+    func find() throws -> [Step] {
+        let bytes = try store.contentBytes()
+        let inPlace = Int64(Double(bytes) * Self.shareInPlace)
         guard plan.refusals.isEmpty, plan.steps.contains(where: { $0.mode == .copy }) else {
-            return plan.steps.map { _ in (inPlace, nil) }
+            return plan.steps.map { Step(peak: inPlace, work: RunWork.Step($0, rows: self.rows, bytes: bytes)) }
         }
         let all = rows.values.reduce(0, +)
         var rows = try rowsOfStore()
+        var found: Set<String> = []
         return try plan.steps.enumerated().map { index, step in
             let source =
                 index == 0
@@ -50,8 +60,11 @@ struct ScratchNeeds {
             let need = ScratchNeed(
                 step, program, source: source, destination: destination, rows: rows, memory: configuration.memory,
                 verifies: configuration.verify != .none)
+            let work = RunWork.Step(
+                step, from: source, to: destination, reads: rows, makes: need.rowsAfter, found: &found)
             rows = need.rowsAfter
-            return step.mode == .copy ? (need.peak, program) : (inPlace, nil)
+            let isCopy = step.mode == .copy
+            return Step(peak: isCopy ? need.peak : inPlace, work: work, program: isCopy ? program : nil)
         }
     }
 

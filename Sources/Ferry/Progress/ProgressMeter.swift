@@ -15,7 +15,7 @@ final class ProgressMeter: Sendable {
     struct Extent: Sendable {
         var runID: String
         var steps: Int
-        var work: RunEstimate.Extent
+        var work: RunWork
     }
 
     private struct State {
@@ -63,14 +63,11 @@ final class ProgressMeter: Sendable {
             if isNew { enter(update.phase, step, &state) }
             state.subject = update.subject
             if update.phase != .verify || update.total != nil { state.done[update.subject ?? ""] = update.done }
-            var known: Double?
-            if [.snapshot, .swap].contains(update.phase), let total = update.total, total > 0 {
-                known = Double(update.done) / Double(total)
-            }
-            state.estimate.advance(rows: Self.sum(state.done), of: known)
+            let now = Clock.nanoseconds()
+            state.estimate.advance(update.subject, update.done, of: update.total, at: now)
             measure(&state)
             write(&state, isDue: isNew)
-            return (state.fraction, secondsLeft(state, at: Clock.nanoseconds()))
+            return (state.fraction, secondsLeft(state, at: now))
         }
     }
 

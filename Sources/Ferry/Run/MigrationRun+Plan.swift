@@ -25,10 +25,10 @@ extension MigrationRun {
         }
         let (plan, inspection, layout, walk) = (planned.plan, planned.inspection, planned.layout, planned.walk)
         let rows = planned.rows
-        let needs = try ScratchNeeds(
+        let steps = try ScratchNeeds(
             plan: plan, configuration: configuration, store: store, layout: layout, rows: rows
         ).find()
-        var report = try report(plan, needs.map(\.bytes), rows, store)
+        var report = try report(plan, steps, rows, store)
         report.insertRefusedSteps(of: plan)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append(
@@ -38,7 +38,7 @@ extension MigrationRun {
         }
         let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
         report.longestUnit = LongestUnit(
-            plan: plan, programs: needs.map(\.program), configuration: configuration, store: store,
+            plan: plan, programs: steps.map(\.program), configuration: configuration, store: store,
             inspection: inspection,
             statements: preflight?.statements
         ).find()
@@ -155,11 +155,11 @@ extension MigrationRun {
 
     /// The plan in the words of the library, with what only the façade knows.
     func report(
-        _ plan: MigrationPlan, _ scratch: [Int64], _ rows: [String: Int64], _ store: OpenedStore
+        _ plan: MigrationPlan, _ steps: [ScratchNeeds.Step], _ rows: [String: Int64], _ store: OpenedStore
     ) throws -> PlanReport {
         var report = PlanReport(plan, store: place.store, rows: rows.values.reduce(0, +))
-        for index in report.steps.indices { report.steps[index].scratchBytes = scratch[index] }
-        report.peakDiskBytes = try diskNeed(plan, store, scratch: scratch).bytesByFolder
+        for index in report.steps.indices { report.steps[index].scratchBytes = steps[index].peak }
+        report.peakDiskBytes = try diskNeed(plan, store, scratch: steps.map(\.peak)).bytesByFolder
         return report
     }
 

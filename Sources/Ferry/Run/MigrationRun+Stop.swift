@@ -1,5 +1,7 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryPlan
+internal import FerryStore
 
 extension MigrationRun {
     /// What a call that was stopped throws: the reason for the stop, with how far the run is.
@@ -37,16 +39,40 @@ extension MigrationRun {
     }
 
     /// Begins to tell `status` how far the run is.
-    func measure(_ plan: MigrationPlan, _ record: RunRecord, _ folder: RunFolder) {
+    func measure(
+        _ planned: Planned, _ steps: [RunWork.Step], _ store: OpenedStore, _ record: RunRecord, _ folder: RunFolder
+    ) throws {
+        let plan = planned.plan
+        let isOneTransaction = plan.isInPlace && place.output == nil
+        var steps = steps
+        if isOneTransaction, let rows = try rowsWritten(planned, store) { steps[0].rewritten = rows }
+        let work = RunWork(
+            steps: steps, isOneTransaction: isOneTransaction, takesSnapshot: takesSnapshot,
+            verify: configuration.verify, swaps: place.output == nil && !plan.isInPlace)
         relay.measure(
-            by: ProgressMeter(
-                in: folder.path,
-                ProgressMeter.Extent(
-                    runID: record.id, steps: plan.steps.count,
-                    work: RunEstimate.Extent(
-                        rows: plan.rowsOfSteps, isCopy: plan.steps.map { $0.mode == .copy },
-                        takesSnapshot: takesSnapshot, verify: configuration.verify,
-                        swaps: place.output == nil && !plan.isInPlace))))
+            by: ProgressMeter(in: folder.path, .init(runID: record.id, steps: plan.steps.count, work: work)))
+    }
+
+    /// The rows that a single step in place writes anew; nil where that is not worth a look, or cannot be known.
+    private func rowsWritten(_ planned: Planned, _ store: OpenedStore) throws -> Double? {
+        let plan = planned.plan
+        guard plan.steps.count == 1, plan.steps[0].parts.isEmpty, try store.contentBytes() > Self.smallStoreBytes
+        else { return nil }
+        do {
+            let inPlace =
+                try statementsInPlace
+                ?? InPlacePlanning(
+                    plan.steps[0], on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown)
+                ).plan()
+            let tables = Set(inPlace.touched.map { (inPlace.continued[$0] ?? $0).uppercased() })
+            return planned.rows.reduce(0) { sum, rows in
+                let table = planned.layout.table(of: rows.key)?.name.uppercased() ?? ""
+                return sum + (tables.contains(table) ? Double(rows.value) : 0)
+            }
+        } catch {
+            // The step itself says what stands in its way.
+            return nil
+        }
     }
 }
 

@@ -24,6 +24,8 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// What keeps the target from being laid out, since no rule tells its names.
     var nameRefusals: [FerryError] = []
+    /// The statements of a run in place, where preflight has found them.
+    var statementsInPlace: InPlacePlan?
     /// What the walk over the store's pages took; see ``walkPages(of:_:_:)``.
     var walkSeconds = 0.0
     /// Whether an earlier call had done a part of the work.
@@ -128,7 +130,7 @@ final class MigrationRun {
         }
         let (plan, rows) = (planned.plan, planned.rows)
         releaseUnusedMemory()
-        let scratch = try announce(planned, store)
+        let (scratch, work) = try announce(planned, store)
 
         let folder: RunFolder
         var record: RunRecord
@@ -137,7 +139,7 @@ final class MigrationRun {
         }
         if let known, let found {
             (folder, record) = (found, try resumedRecord(known, plan, sourceGuard, found))
-            measure(plan, record, folder)
+            try measure(planned, work, store, record, folder)
         } else if try hasOutput(of: plan, sourceGuard) {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
@@ -149,7 +151,7 @@ final class MigrationRun {
             }
             noteTimes(&record)
             stop.unitIsDone()
-            measure(plan, record, folder)
+            try measure(planned, work, store, record, folder)
         }
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
@@ -191,15 +193,15 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    /// - Returns: What each step takes beside its new store.
-    private func announce(_ planned: Planned, _ store: OpenedStore) throws -> [Int64] {
-        let needs = try ScratchNeeds(
+    /// - Returns: What each step takes beside its new store, and what it has to do.
+    private func announce(_ planned: Planned, _ store: OpenedStore) throws -> (scratch: [Int64], work: [RunWork.Step]) {
+        let steps = try ScratchNeeds(
             plan: planned.plan, configuration: configuration, store: store, layout: planned.layout, rows: planned.rows
         ).find()
-        let report = try report(planned.plan, needs.map(\.bytes), planned.rows, store)
+        let report = try report(planned.plan, steps, planned.rows, store)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
-        return report.steps.map(\.scratchBytes)
+        return (report.steps.map(\.scratchBytes), steps.map(\.work))
     }
 
     private func preflight(
@@ -215,6 +217,7 @@ final class MigrationRun {
         preflight.walk = planned.walk
         if planned.writesRows { preflight.damagedPages = try checkPages(store, after: planned.walk, &folder) }
         var (refusals, findings) = try preflight.check()
+        statementsInPlace = preflight.statements.whole
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
         if !planned.writesRows {

@@ -97,6 +97,10 @@ package struct Arguments {
         if !isOpen, operands.count > syntax.operands.count {
             throw wrong("There is one word too many: \"\(operands[syntax.operands.count])\".")
         }
+        if let empty = operands.firstIndex(of: "") {
+            let name = syntax.operands[min(empty, syntax.operands.count - 1)].name
+            throw wrong("\(name) is an empty text.", "A variable of the shell may have no value.")
+        }
     }
 
     // MARK: Asking

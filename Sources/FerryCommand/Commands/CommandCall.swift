@@ -41,7 +41,7 @@ struct CommandCall {
         let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
         let nearest = NearNames.near(to: name, among: firsts).first
         throw FerryError(
-            .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name).",
+            .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name.isEmpty ? "\"\"" : name).",
             remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "The commands are listed by: ferry help")
     }
 

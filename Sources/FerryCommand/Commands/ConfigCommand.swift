@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryMapping
 
 struct ConfigInitCommand: Command {
     static let syntax = Syntax(
@@ -16,7 +17,6 @@ struct ConfigInitCommand: Command {
         example: "ferry config init --models App.xcdatamodeld --mappings Mappings")
 
     private static let modelSuffixes = [".xcdatamodeld", ".momd", ".xcdatamodel", ".mom"]
-    private static let mappingSuffixes = [".xcmappingmodel", ".cdm"]
 
     private let models: [String]
     private let mappings: [String]
@@ -39,8 +39,7 @@ struct ConfigInitCommand: Command {
         }
         let here = try files.list(".").map(\.name).sorted()
         let models = models.isEmpty ? Self.first(of: Self.modelSuffixes, in: here) : models
-        let mappings =
-            mappings.isEmpty ? here.filter { name in Self.mappingSuffixes.contains { name.hasSuffix($0) } } : mappings
+        let mappings = mappings.isEmpty ? try Self.mappings(files) : mappings
         guard !models.isEmpty else {
             throw FerryError(
                 .notFound, "There is no model in the current folder.", remedy: "Name one: --models PATH.")
@@ -68,6 +67,23 @@ struct ConfigInitCommand: Command {
             if !found.isEmpty { return found }
         }
         return []
+    }
+
+    /// The mapping models of the current folder, and the folders in it that hold some.
+    private static func mappings(_ files: FileLayer) throws -> [String] {
+        let own = try MappingFile.paths(in: ".", files: files).map(FileLayer.name(of:))
+        // Of files that extend others the folder is named: read one by one, both would be given for the same step.
+        var mappings = own.contains { $0.hasSuffix(".json") } ? ["."] : own
+        for entry in try files.list(".").sorted(by: { $0.name < $1.name }) where entry.isDirectory {
+            let isBundle = (modelSuffixes + [".xcmappingmodel"]).contains { entry.name.hasSuffix($0) }
+            guard !isBundle, !entry.name.hasPrefix(".") else { continue }
+            do {
+                if try !MappingFile.paths(in: entry.name, files: files).isEmpty { mappings.append(entry.name) }
+            } catch {
+                // A folder that may not be read is not one of these.
+            }
+        }
+        return mappings
     }
 
     /// A path as the file is to name it: as it was given where the file lies in the current folder, else in full.

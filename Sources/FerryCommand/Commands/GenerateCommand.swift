@@ -88,7 +88,7 @@ struct GenerateCommand: Command {
                 ("peakResidentBytes", .integer(PeakMemory.bytes(files: files))),
             ],
             text: [
-                "Wrote \(output): \(Quantity.grouped(total)) rows of version \(version.name), "
+                "Wrote \(output): \(total.counting("row")) of version \(version.name), "
                     + "\(Quantity.sizeText(bytes))."
             ] + raised(generator.rows))
         return .success
@@ -97,7 +97,7 @@ struct GenerateCommand: Command {
     /// Which entities got more rows than were asked for.
     private func raised(_ counts: [String: Int64]) -> [String] {
         counts.sorted { codeUnitOrder($0.key, $1.key) }.filter { $0.value > rowsOfEntity[$0.key] ?? rows }
-            .map { "  \($0.key): \(Quantity.grouped($0.value)) rows, which mandatory relationships need." }
+            .map { "  \($0.key): \($0.value.counting("row")), which mandatory relationships need." }
     }
 
     private func checkEntities(of model: ManagedObjectModel) throws(FerryError) {

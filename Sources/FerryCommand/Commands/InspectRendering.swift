@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryStore
 
 /// What `inspect` found, as text and as JSON.
@@ -160,7 +161,7 @@ struct InspectRendering {
         if size.logBytes > 0 { parts.append("\(Quantity.sizeText(size.logBytes)) in the -wal") }
         if size.externalFiles > 0 {
             parts.append(
-                "\(Quantity.grouped(size.externalFiles)) external files of \(Quantity.sizeText(size.externalBytes))")
+                "\(size.externalFiles.counting("external file")) of \(Quantity.sizeText(size.externalBytes))")
         }
         return parts.joined(separator: ", ")
     }

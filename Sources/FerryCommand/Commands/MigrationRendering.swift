@@ -200,7 +200,7 @@ struct MigrationRendering {
         }
         if report.externalFiles.unreferenced > 0 {
             lines.append(
-                "  \(Quantity.grouped(report.externalFiles.unreferenced)) external files that no value names, kept")
+                "  \(report.externalFiles.unreferenced.counting("external file")) that no value names, kept")
         }
         return lines
     }
@@ -258,13 +258,13 @@ struct MigrationRendering {
     private var verification: String {
         let summary = report.verification
         if summary.isBeforeCommit {
-            return "inside the transaction, before COMMIT: \(Quantity.grouped(summary.checked)) rows, no differences"
+            return "inside the transaction, before COMMIT: \(summary.checked.counting("row")), no differences"
         }
         if summary.mode == .none { return "none: nothing was checked" }
-        var text = "\(summary.mode.rawValue): \(Quantity.grouped(summary.checked)) rows compared, "
+        var text = "\(summary.mode.rawValue): \(summary.checked.counting("row")) compared, "
         text += summary.differences.isEmpty ? "no differences" : Int64(summary.differences.count).counting("difference")
         if summary.notRecomputed > 0 {
-            text += "; \(Quantity.grouped(summary.notRecomputed)) values not recomputed"
+            text += "; \(summary.notRecomputed.counting("value")) not recomputed"
         }
         return text
     }

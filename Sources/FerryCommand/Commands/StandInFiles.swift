@@ -72,7 +72,7 @@ struct StandInFiles {
                 ("policies", .strings(package.classNames)), ("open", .integer(package.openCount)),
             ],
             text: [
-                "\(folder): \(package.files.count) files, \(package.openCount) places to be written.",
+                "\(folder): \(Int64(package.files.count).counting("file")), \(Int64(package.openCount).counting("place")) to be written.",
                 "Build and test: swift test --package-path \(ShellWord.quoted(folder))",
             ])
         if !console.isJSON { for note in standIn.notes { console.note("ferry: \(note)") } }

@@ -113,10 +113,10 @@ struct VerifyCommand: Command {
             source.map { old in
                 let values =
                     summary.notRecomputed > 0
-                    ? ", \(Quantity.grouped(summary.notRecomputed)) values not recomputed" : ""
-                return "\(store.filePath) against \(old.filePath): \(Quantity.grouped(summary.checked)) rows compared"
+                    ? ", \(summary.notRecomputed.counting("value")) not recomputed" : ""
+                return "\(store.filePath) against \(old.filePath): \(summary.checked.counting("row")) compared"
                     + values
-            } ?? "\(store.filePath): \(Quantity.grouped(summary.checked)) rows"
+            } ?? "\(store.filePath): \(summary.checked.counting("row"))"
         guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] }
         var table = TextTable(["Check", "Entity", "Count", "Example"], [.left, .left, .right, .left])
         for difference in summary.differences {

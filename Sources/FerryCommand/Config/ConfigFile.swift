@@ -9,7 +9,7 @@ struct ConfigFile {
     /// The number of this form of the file.
     static let form: Int64 = 1
     /// What `--config` takes where no file is to be read.
-    private static let none = "none"
+    static let none = "none"
 
     static let option = Syntax.Option.value(
         "--config", "FILE",

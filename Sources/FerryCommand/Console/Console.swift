@@ -18,14 +18,20 @@ package struct Console: Sendable {
     /// Whether lines on standard output, and on standard error, may have colours.
     private var outputColors: Bool
     private var diagnosticsColors: Bool
+    /// Why something of the output was lost; nil where nothing was.
+    private(set) var outputProblem: @Sendable () -> String? = { nil }
 
     /// The console of this process.
     init(isJSON: Bool) {
+        let problem = Locked<String?>(nil)
         self.init(
-            isJSON: isJSON, isTerminal: StandardStream.error.isTerminal, output: StandardStream.output.write,
-            diagnostics: StandardStream.error.write, outputWidth: { StandardStream.output.terminalWidth },
+            isJSON: isJSON, isTerminal: StandardStream.error.isTerminal,
+            output: { text in
+                if let lost = StandardStream.output.write(text) { problem.withLock { $0 = $0 ?? lost } }
+            }, diagnostics: { StandardStream.error.write($0) }, outputWidth: { StandardStream.output.terminalWidth },
             diagnosticsWidth: { StandardStream.error.terminalWidth }, outputColors: StandardStream.output.showsColors,
             diagnosticsColors: StandardStream.error.showsColors)
+        outputProblem = { problem.withLock { $0 } }
     }
 
     /// A console that hands its text to sinks.

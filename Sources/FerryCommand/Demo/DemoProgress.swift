@@ -1,3 +1,5 @@
+internal import FerryBase
+
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -27,7 +29,7 @@ struct DemoProgress: Decodable {
     }
 
     var text: String {
-        let rows = done.map { $0 > 0 ? ", after \(Quantity.grouped($0)) rows" : "" } ?? ""
+        let rows = done.map { $0 > 0 ? ", after \($0.counting("row"))" : "" } ?? ""
         return "step \(step ?? 0), \(phase ?? "")" + (subject.map { " of \($0)" } ?? "") + rows
     }
 }

@@ -32,7 +32,10 @@ struct ReportCommand: Command {
         }
         guard sum.reports > 0 || sum.broken.stores > 0 || sum.unreadable > 0 else {
             throw FerryError(
-                .notFound, "There is no report of a migration in \(folders.joined(separator: ", ")).",
+                .notFound,
+                folders.count == 1
+                    ? "The folder \(folders[0]) holds no report of a migration."
+                    : "The folders \(folders.joined(separator: ", ")) hold no report of a migration.",
                 remedy: "Name the folder that migrate --report wrote to, or that holds what migrate --json printed.")
         }
         console.result(sum.json, text: sum.text(width:))

@@ -59,12 +59,12 @@ extension ReportPage {
         let summary = report["verification"]
         guard let mode = summary["mode"].text else { return nil }
         if mode == "none" { return "none: nothing was checked" }
-        let rows = "\(count(summary["checked"])) rows"
+        let rows = (summary["checked"].whole ?? 0).counting("row")
         let differences = summary["differences"].whole ?? 0
         let found = differences == 0 ? "no differences" : differences.counting("difference")
         let open = summary["notRecomputed"].whole ?? 0
         return (mode == "beforeCommit" ? "before COMMIT: \(rows), " : "\(mode): \(rows) compared, ") + found
-            + (open > 0 ? "; \(Quantity.grouped(open)) values not recomputed" : "")
+            + (open > 0 ? "; \(open.counting("value")) not recomputed" : "")
     }
 
     // MARK: Counts

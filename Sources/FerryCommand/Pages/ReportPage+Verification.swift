@@ -4,7 +4,7 @@ extension ReportPage {
     func addVerification(to page: inout Page) {
         guard report["error"].isNull else { return }
         let found = report["differences"].elements
-        let rows = "\(count(report["checked"])) rows"
+        let rows = (report["checked"].whole ?? 0).counting("row")
         if found.isEmpty {
             page.verdict(.good, "No differences in \(rows).")
         } else {
@@ -15,7 +15,7 @@ extension ReportPage {
             ("Against", report["source"].text), ("Looked at", report["mode"].text), ("Rows", count(report["checked"])),
             (
                 "Not recomputed",
-                report["notRecomputed"].whole.flatMap { $0 > 0 ? "\(Quantity.grouped($0)) values" : nil }
+                report["notRecomputed"].whole.flatMap { $0 > 0 ? $0.counting("value") : nil }
             ),
         ])
         addDifferences(found, to: &page)

@@ -53,9 +53,9 @@ struct ProgressRate {
             parts.append(
                 countsBytes
                     ? "\(Quantity.sizeText(update.done)) of \(Quantity.sizeText(total))"
-                    : "\(Quantity.grouped(update.done)) of \(Quantity.grouped(total)) rows")
+                    : "\(Quantity.grouped(update.done)) of \(total.counting("row"))")
         } else if update.done > 0 {
-            parts.append("\(Quantity.grouped(update.done)) rows")
+            parts.append(update.done.counting("row"))
         }
         return parts
     }

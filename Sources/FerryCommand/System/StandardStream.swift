@@ -25,17 +25,23 @@ enum StandardStream: Int32, Sendable {
 
     private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
 
-    /// Writes a text; what cannot be written (a closed pipe) is lost, as a reader that went away wanted it.
-    @Sendable func write(_ text: String) {
+    /// Writes a text; what cannot be written is lost.
+    ///
+    /// - Returns: Why something was lost; nil also where a reader went away (a closed pipe), which wanted no more.
+    @discardableResult
+    func write(_ text: String) -> String? {
         var text = text
-        text.withUTF8 { bytes in
+        return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while !rest.isEmpty {
                 let written = systemWrite(rawValue, rest.baseAddress, rest.count)
                 if written < 0, errno == EINTR { continue }
-                guard written > 0 else { return }
+                guard written > 0 else {
+                    return written < 0 && errno == EPIPE ? nil : String(cString: strerror(errno))
+                }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
             }
+            return nil
         }
     }
 }

@@ -45,7 +45,10 @@ struct TuneCommand: PolicyCommand {
         judge = TuneResult.Judge(
             chunkSeconds: Double(time) / 1e9, memoryLimit: Int64(configuration.memoryLimit))
         report = try ReportFile(from: arguments)
-        words = ["tune", "--json"] + arguments.words(without: ["--json", "--sizes", "--report"])
+        // What ferry.json says is among the words; read again, its report would be each process's own.
+        words =
+            ["tune", "--json", "\(ConfigFile.option.name)=\(ConfigFile.none)"]
+            + arguments.words(without: ["--json", "--sizes", "--report", ConfigFile.option.name])
     }
 
     private static func sizes(_ arguments: Arguments) throws(FerryError) -> [Int] {
@@ -99,7 +102,7 @@ struct TuneCommand: PolicyCommand {
     ) throws -> (members: [(String, JSON)], code: ExitCode)? {
         try warmUp()
         for (index, size) in sizes.enumerated() {
-            console.note("chunks of \(Quantity.grouped(Int64(size))) rows (\(index + 1) of \(sizes.count))")
+            console.note("chunks of \(Int64(size).counting("row")) (\(index + 1) of \(sizes.count))")
             var child = try ChildProcess(
                 ChildProcess.ownPath(), [words[0], "--sizes=\(size)"] + words.dropFirst(), reading: .output)
             var lines: [String] = []

@@ -38,7 +38,14 @@ package struct InPlacePlanning {
     }
 
     /// The statements, as far as they can be told before the run.
-    package func plan() throws -> InPlacePlan { try statements() ?? statements(leaving: nil) }
+    package func plan() throws -> InPlacePlan { try find().statements }
+
+    /// The same, and whether they are all of it: of a step that stands for
+    /// several they may leave another schema than these, which are then taken one by one.
+    package func find() throws -> (statements: InPlacePlan, isWhole: Bool) {
+        if let statements = try statements() { return (statements, triesParts) }
+        return (try statements(leaving: nil), false)
+    }
 
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
     ///

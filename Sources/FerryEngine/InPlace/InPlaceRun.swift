@@ -17,6 +17,8 @@ package struct InPlaceRun {
     /// Whether the store is the user's own, with what it has of damage and of others' objects; later steps find what
     /// the first one has left.
     package var isFirst: Bool
+    /// What ``InPlacePlanning`` found of the same step on the same schema; nil where nothing was looked for.
+    var found: InPlacePlan?
 
     package init(step: StepPlan, connection: Connection, options: EngineOptions, isFirst: Bool = true) {
         self.step = step
@@ -31,23 +33,24 @@ package struct InPlaceRun {
     ///   - steps: The steps from the store's version on.
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
     ///   - options: How it runs.
+    ///   - found: The plan of the first step, if it was found on this very schema and is whole.
     ///   - beforeCommit: Receives the reports when everything is done and checked.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``; the transaction is rolled back then, and the store is as before.
     @discardableResult
     package static func run(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, found: InPlacePlan? = nil,
         beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
-            try runAll(steps, on: connection, options: options, beforeCommit: beforeCommit)
+            try runAll(steps, on: connection, options: options, found: found, beforeCommit: beforeCommit)
         }
         options.stop.unitIsDone()
         return reports
     }
 
     private static func runAll(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, found: InPlacePlan?,
         beforeCommit: ([StepReport]) throws -> Void
     ) throws -> [StepReport] {
         do {
@@ -57,7 +60,8 @@ package struct InPlaceRun {
                 var step = step
                 // What was counted beforehand holds no longer when rows are left out.
                 if options.damaged == .drop { step.sourceRows = nil }
-                let run = InPlaceRun(step: step, connection: connection, options: options, isFirst: index == 0)
+                var run = InPlaceRun(step: step, connection: connection, options: options, isFirst: index == 0)
+                if index == 0 { run.found = found }
                 reports.append(try run.run())
             }
             try options.stop.check()
@@ -109,7 +113,7 @@ package struct InPlaceRun {
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
         let planned = try InPlacePlanning(step, on: connection)
         let (source, destination) = (planned.source, planned.destination)
-        guard let plan = try planned.statements() else { return try runParts(source) }
+        guard let plan = try found ?? planned.statements() else { return try runParts(source) }
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
             folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),

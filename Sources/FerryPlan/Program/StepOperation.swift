@@ -73,13 +73,13 @@ package struct StepOperation: Sendable, Equatable {
         return operations
     }
 
-    /// Puts the mappings of a step, in the order of its partitions, into passes; no mapping comes before one that it
+    /// Puts the mappings of a step, by position and in the order of its partitions, into passes; no mapping comes before one that it
     /// may need.
     ///
     /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
     /// those that stand one after another may go in any order, and those of one table go together, so that each of its
     /// pages is read once for all of them.
-    private static func passes(_ step: StepPlan, _ source: StoreLayout) -> [[Int]] {
+    package static func passes(_ step: StepPlan, _ source: StoreLayout) -> [[Int]] {
         var passes: [[Int]] = []
         var places: [String: Int] = [:]
         for mapping in step.partitions.flatMap(\.entityMappings).map(\.mapping) {

@@ -1,0 +1,235 @@
+internal import FerryBase
+
+/// What a run has to do, piece by piece, with the time that each takes on the machine where it was measured.
+///
+/// How quick another machine is, ``RunEstimate`` learns while it runs; what matters here is how the pieces compare.
+package struct RunWork: Sendable {
+    /// A part of a phase that tells of itself under a name.
+    package struct Part: Sendable {
+        /// What progress may call it; nil for what has no name.
+        var names: [String?]
+        /// How many rows, entries or bytes are expected; 0 where it does not count.
+        var count: Double
+        /// For all that is counted, and beside it.
+        private var counted: Double
+        private let fixed: Double
+        var seconds: Double { counted + fixed }
+
+        package init(_ names: [String?], count: Double, seconds: Double, fixed: Double = 0) {
+            (self.names, self.count, counted, self.fixed) = (names, max(0, count), max(0, seconds), max(0, fixed))
+        }
+
+        /// Takes the number that is known by now.
+        mutating func recount(_ known: Double) {
+            guard count > 0, known != count else { return }
+            counted *= known / count
+            count = known
+        }
+    }
+
+    /// A phase, of a step or of the run.
+    package struct Piece: Sendable {
+        var phase: Phase
+        /// What is told of one transaction goes to and fro between carrying and checking.
+        var others: Set<Phase> = []
+        var step: Int?
+        var parts: [Part]
+        /// Whether a part begins when the one before it is done.
+        var isInOrder: Bool { phase != .verify }
+
+        package init(_ phase: Phase, step: Int? = nil, others: Set<Phase> = [], _ parts: [Part]) {
+            (self.phase, self.step, self.others, self.parts) = (phase, step, others, parts)
+        }
+
+        var seconds: Double { parts.reduce(0) { $0 + $1.seconds } }
+
+        func covers(_ phase: Phase, step: Int?) -> Bool {
+            (phase == self.phase || others.contains(phase)) && (step == self.step || self.step == nil)
+        }
+
+        func part(_ subject: String?) -> Int? {
+            if let exact = parts.firstIndex(where: { $0.names.contains(subject) }) { return exact }
+            // Several mappings that go through a table together have the name of the first one.
+            guard let subject else { return nil }
+            return parts.firstIndex { $0.names.contains { $0.map { subject.hasPrefix($0 + " and ") } == true } }
+        }
+    }
+
+    package var pieces: [Piece]
+
+    package init(_ pieces: [Piece]) { self.pieces = pieces }
+}
+
+extension RunWork {
+    /// What things take, in seconds: three copied steps over a million books with 1.5 million links, a step in place, and
+    /// values found or created over the same rows; two processors.
+    private enum Cost {
+        /// Of a byte that is compressed and read back, of one that is put in the store's place, and of one of a page copy.
+        static let snapshot = 5e-9
+        static let swap = 5e-9
+        static let pageCopy = 3e-9
+        /// Of a row that SQL carries, beside its bytes; of one that goes through Swift; of one that is looked up by its
+        /// values; of one that an iteration makes.
+        static let row = 0.6e-6
+        static let rowByte = 8e-9
+        static let rowInSwift = 1.2e-6
+        static let rowOfPolicy = 3e-6
+        static let found = 1.8e-6
+        static let iterated = 1.1e-6
+        static let link = 0.55e-6
+        static let number = 0.45e-6
+        static let text = 1.0e-6
+        static let verifiedRow = 0.55e-6
+        static let verifiedLink = 0.35e-6
+        static let verifiedEntry = 0.15e-6
+        static let verifiedFound = 3e-6
+        static let quickly = 0.33
+        static let rowInPlace = 1.0e-6
+        static let rowByteInPlace = 5e-9
+        /// What a phase takes without a row.
+        static let phase = 0.02
+    }
+
+    /// What a step reads and makes, as far as it is known before it runs.
+    package struct Step: Sendable {
+        package struct Mapping: Sendable {
+            /// What its rows, and those of others that go with them, are called.
+            package var name: String
+            /// Objects read, and objects made: another number where an iteration makes them.
+            package var rows: Double
+            package var made: Double
+            /// The table whose objects are found or created, of a mapping that does.
+            package var foundIn: String?
+            package var isIterated: Bool
+            package var isInSwift: Bool
+            package var hasPolicy: Bool
+
+            package init(
+                _ name: String, rows: Double, made: Double? = nil, foundIn: String? = nil, isIterated: Bool = false,
+                isInSwift: Bool = false, hasPolicy: Bool = false
+            ) {
+                (self.name, self.rows, self.made) = (name, rows, made ?? rows)
+                (self.foundIn, self.isIterated, self.isInSwift) = (foundIn, isIterated, isInSwift)
+                self.hasPolicy = hasPolicy
+            }
+        }
+
+        /// A table or an index of the new store, or one that a table needs.
+        package struct Content: Sendable {
+            package var names: [String]
+            package var rows: Double
+            /// Of an index, whether it holds texts.
+            package var isText: Bool
+
+            package init(_ names: [String], rows: Double, isText: Bool = false) {
+                (self.names, self.rows, self.isText) = (names, rows, isText)
+            }
+        }
+
+        package var isCopy: Bool
+        /// Of the content that the step reads.
+        package var bytes: Double
+        package var mappings: [Mapping] = []
+        package var tables: [Content] = []
+        package var joins: [Content] = []
+        package var indexes: [Content] = []
+        /// Of a step in place: the rows that are written anew.
+        package var rewritten = 0.0
+
+        package init(isCopy: Bool, bytes: Double) { (self.isCopy, self.bytes) = (isCopy, bytes) }
+
+        /// Bytes of an object, with its share of what belongs to none.
+        fileprivate var width: Double {
+            let links = joins.reduce(0) { $0 + $1.rows } * 40
+            return min(4_096, max(bytes - links, bytes / 4) / max(1, mappings.reduce(0) { $0 + $1.rows }))
+        }
+    }
+
+    /// - Parameters:
+    ///   - steps: The steps that are taken in a file of their own; of a run on the store itself, all of them.
+    ///   - isOneTransaction: Whether they are one transaction on the store.
+    ///   - takesSnapshot: Whether a snapshot comes first.
+    ///   - verify: What is verified of each step.
+    ///   - swaps: Whether what was made is written into the store at the end.
+    package init(
+        steps: [Step], isOneTransaction: Bool = false, takesSnapshot: Bool = false,
+        verify: Configuration.VerifyMode = .full, swaps: Bool = false
+    ) {
+        var pieces: [Piece] = []
+        let first = steps.first?.bytes ?? 0
+        if takesSnapshot {
+            let part = Part([nil], count: first, seconds: Cost.phase + first * Cost.snapshot)
+            pieces.append(Piece(.snapshot, [part]))
+        }
+        if isOneTransaction {
+            let seconds = steps.reduce(Cost.phase) { $0 + Self.secondsInPlace($1) }
+            pieces.append(Piece(.rows, others: [.verify, .swap], [Part([], count: 0, seconds: seconds)]))
+        } else {
+            for (index, step) in steps.enumerated() { pieces += Self.pieces(of: step, index + 1, verify) }
+        }
+        if swaps {
+            // It counts pages.
+            let bytes = steps.last?.bytes ?? first
+            pieces.append(Piece(.swap, [Part([nil], count: 0, seconds: Cost.phase + bytes * Cost.swap)]))
+        }
+        self.init(pieces)
+    }
+
+    private static func secondsInPlace(_ step: Step) -> Double {
+        step.rewritten * (Cost.rowInPlace + step.width * Cost.rowByteInPlace)
+    }
+
+    private static func pieces(of step: Step, _ number: Int, _ verify: Configuration.VerifyMode) -> [Piece] {
+        let base = Part([], count: 0, seconds: Cost.phase)
+        var pieces: [Piece] = []
+        if step.isCopy {
+            pieces.append(Piece(.rows, step: number, step.mappings.map { part(of: $0, step.width) } + [base]))
+            pieces.append(
+                Piece(
+                    .relationships, step: number,
+                    step.joins.map { Part($0.names, count: 0, seconds: $0.rows * Cost.link) } + [base]))
+            pieces.append(
+                Piece(
+                    .indexes, step: number,
+                    step.indexes.map {
+                        Part($0.names, count: 0, seconds: $0.rows * ($0.isText ? Cost.text : Cost.number))
+                    } + [base]))
+        } else {
+            let copy = Part(["copy of the store"], count: 0, seconds: step.bytes * Cost.pageCopy)
+            let rest = Part([], count: 0, seconds: Cost.phase + secondsInPlace(step))
+            pieces.append(Piece(.rows, step: number, [copy, rest]))
+        }
+        let checks = verify == .none ? [] : verified(step, verify)
+        if !checks.isEmpty { pieces.append(Piece(.verify, step: number, checks + [base])) }
+        return pieces
+    }
+
+    private static func part(of mapping: Step.Mapping, _ width: Double) -> Part {
+        var cost = Cost.row + min(width, 1_000) * Cost.rowByte
+        if mapping.isInSwift { cost += Cost.rowInSwift }
+        if mapping.hasPolicy { cost += Cost.rowOfPolicy }
+        if mapping.foundIn != nil { cost = Cost.row + Cost.found }
+        let seconds = mapping.isIterated ? mapping.made * (Cost.row + Cost.iterated) : mapping.rows * cost
+        return Part([mapping.name], count: mapping.rows, seconds: seconds)
+    }
+
+    private static func verified(_ step: Step, _ verify: Configuration.VerifyMode) -> [Part] {
+        let scale = verify == .quick ? Cost.quickly : 1
+        // Links are compared while rows are: they tell nothing of themselves.
+        let links = step.joins.reduce(0) { $0 + $1.rows } * Cost.verifiedLink
+        let rows = step.tables.reduce(0) { $0 + $1.rows }
+        let row = Cost.verifiedRow + links / max(1, rows)
+        func parts(_ contents: [Step.Content], _ cost: Double) -> [Part] {
+            contents.map { content in
+                // Values are looked up for each row that was read, however few objects were made of them.
+                let found = step.mappings.reduce(0) { sum, mapping in
+                    sum + (mapping.foundIn.map(content.names.contains) == true ? mapping.rows : 0)
+                }
+                return Part(
+                    content.names, count: content.rows, seconds: content.rows * cost * scale,
+                    fixed: found * Cost.verifiedFound * scale)
+            }
+        }
+        return parts(step.indexes, Cost.verifiedEntry) + parts(step.tables, row)
+    }
+}
