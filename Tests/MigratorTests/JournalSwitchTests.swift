@@ -38,7 +38,8 @@ struct JournalSwitchTests {
         let faults = FaultPlan()
         let counts = SharedList<Int>()
         let trace: TraceHook = { event in
-            if event.text.contains("journal_mode") { counts.append(faults.count) }
+            // Setting it, not asking for it.
+            if event.text.contains("journal_mode = ") { counts.append(faults.count) }
         }
         _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration(trace))
         let found = counts.all

@@ -47,7 +47,8 @@ struct UncountedRowsTests {
         let large = try Large()
         let (report, statements) = try large.migrate(to: target)
         #expect(report.mode == .inPlace)
-        #expect(!statements.contains { $0.contains("count(*)") && $0.contains("ZBOOK") })
+        let counting = statements.filter { $0.contains("count(*)") && $0.contains("ZBOOK") }
+        #expect(counting == [])
         #expect(statements.filter { $0.contains("quick_check") }.count == 1)
         let book = try #require(report.entityMappings.first)
         #expect(book.read == Self.rows && book.written == Self.rows && book.isEstimated != true)

@@ -14,6 +14,8 @@ struct LossCounter {
     let layout: StoreLayout
     /// Rows of exactly each entity, as far as known.
     let rows: [String: Int64]
+    /// What was counted on the way over the store's pages, where they were walked over.
+    var walk: PageWalk?
 
     /// Whether rows have these, 1 or 0; what has no place in the store is left out.
     func presence(of properties: [StoredProperty]) throws -> [StoredProperty: Int64] {
@@ -57,6 +59,7 @@ struct LossCounter {
         guard let place = place(of: loss.property, in: loss.entities) else {
             return loss.count
         }
+        if change.isEmpty, let counted = countedOnTheWay(place) { return .exactly(counted) }
         let size = rowsToRead(loss)
         let condition = place.condition + change
         if all || size <= Self.fewRows {
@@ -71,6 +74,19 @@ struct LossCounter {
             """,
             place.numbers)
         return isThere == 1 ? .some : .unknown
+    }
+
+    /// Rows that have what stands in a column, or all of the entities; nil where they were not counted.
+    private func countedOnTheWay(_ place: Place) -> Int64? {
+        guard let table = place.own, let tally = walk?.tallies[table] else { return nil }
+        var count: Int64 = 0
+        for number in place.numbers.compactMap(\.integer) {
+            count += tally.rows[number] ?? 0
+            guard let column = place.column else { continue }
+            guard let empty = tally.empty(column, of: number) else { return nil }
+            count -= empty
+        }
+        return count
     }
 
     // MARK: Narrowed values
@@ -126,6 +142,10 @@ struct LossCounter {
         var table: String
         var condition: String
         var numbers: [Value]
+        /// The table's name, where the rows are the entities' own.
+        var own: String?
+        /// The column whose values they are; nil for the objects themselves.
+        var column: String?
     }
 
     private func place(of property: String?, in entities: [String]) -> Place? {
@@ -133,12 +153,13 @@ struct LossCounter {
         let numbers = entities.compactMap { layout.number(of: $0) }.map { Value.integer($0) }
         let own = "Z_ENT IN (\(numbers.map { _ in "?" }.joined(separator: ", ")))"
         guard let property else {
-            return Place(table: Connection.quoted(table.name), condition: own, numbers: numbers)
+            return Place(table: Connection.quoted(table.name), condition: own, numbers: numbers, own: table.name)
         }
         if let column = layout.column(of: property, in: first) {
             let name = Connection.quoted(column.name)
             return Place(
-                table: Connection.quoted(table.name), condition: "\(own) AND \(name) IS NOT NULL", numbers: numbers)
+                table: Connection.quoted(table.name), condition: "\(own) AND \(name) IS NOT NULL", numbers: numbers,
+                own: table.name, column: column.name)
         }
         switch layout.storage(of: property, in: first) {
         case .foreignKey(_, let column, _, _):

@@ -91,18 +91,19 @@ extension MigrationRun {
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = try makePlan(
             from: version, to: target, store, layout, rows: rows,
-            areRowsEstimated: inspection.entities.contains(where: \.isEstimated), countsAll: checksRows)
+            areRowsEstimated: inspection.entities.contains(where: \.isEstimated), countsAll: checksRows, walk: walk)
         return StorePlan(plan: plan, inspection: inspection, layout: layout, walk: walk, rows: rows)
     }
 
     /// Plans, asks the rows what the way depends on, and counts what is lost.
     func makePlan(
         from version: ModelVersion, to target: ModelVersion, _ store: OpenedStore, _ layout: StoreLayout,
-        rows: [String: Int64], areRowsEstimated: Bool, countsAll: Bool = false
+        rows: [String: Int64], areRowsEstimated: Bool, countsLosses: Bool = true, countsAll: Bool = false,
+        walk: PageWalk? = nil
     ) throws -> MigrationPlan {
         var planner = planner
         planner.endsAtQuestions = true
-        let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows)
+        let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         if !plan.questions.isEmpty {
             planner.endsAtQuestions = false
@@ -111,11 +112,19 @@ extension MigrationRun {
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         }
         plan.isStaged = configuration.hasStages
-        plan.losses = try counter.counted(plan.losses, all: countsAll)
+        if countsLosses { plan.losses = try counter.counted(plan.losses, all: countsAll) }
         if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
         // What cannot be reached needs no names.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
         return plan
+    }
+
+    /// What a plan loses of what the rows hold.
+    func losses(
+        of plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, rows: [String: Int64]
+    ) throws -> [ChainLoss] {
+        try LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows)
+            .counted(plan.losses, all: false)
     }
 
     /// Takes the models and mapping models as the store sees them.

@@ -47,32 +47,32 @@ extension MigrationRun {
         }
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
-            var planned = try planned(store, from: version, to: target, .estimated)
+            var planned = try planned(store, from: version, to: target, .estimated, countsLosses: false)
             if try writesNoRow(planned.plan, store) {
                 planned.writesRows = false
+                planned.plan.losses = try losses(of: planned.plan, store, planned.layout, rows: planned.rows)
                 return planned
             }
         }
         guard !isPastSnapshot else { return try planned(store, from: version, to: target, .estimated) }
         // The pages are checked before anything else, so what is to be counted is counted on the way.
-        var walk: PageWalk?
-        var planned = try planned(store, from: version, to: target, .exact) { layout in
-            walk = try walkPages(of: store, layout, folder)
-            return walk
-        }
-        planned.walk = walk
-        return planned
+        return try planned(store, from: version, to: target, .exact) { try walkPages(of: store, $0, folder) }
     }
 
     private func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting,
-        _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }
+        countsLosses: Bool = true, walkingBy makeWalk: (StoreLayout) throws -> PageWalk? = { _ in nil }
     ) throws -> Planned {
-        let (inspection, layout) = try store.inspect(version, counting: counting, walk)
+        var walk: PageWalk?
+        let (inspection, layout) = try store.inspect(version, counting: counting) { layout in
+            walk = try makeWalk(layout)
+            return walk
+        }
         let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
         let plan = try makePlan(
-            from: version, to: target, store, layout, rows: rows, areRowsEstimated: counting == .estimated)
-        return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables)
+            from: version, to: target, store, layout, rows: rows, areRowsEstimated: counting == .estimated,
+            countsLosses: countsLosses, walk: walk)
+        return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables, walk: walk)
     }
 
     /// Whether a plan is one step in place that writes no row and asks nothing of any.
