@@ -111,6 +111,19 @@ extension Measure {
         }
     }
 
+    /// How much more memory the last point takes than the first.
+    ///
+    /// Below a hundred thousand rows caches still fill, which is no growth with rows.
+    package static func growth(of side: String, budget: Double = 1024 * 1024) -> Measure {
+        Measure("growth of \(side)", .bytes, better: .lower, budget: budget) { round in
+            guard let first = round.points.first, let last = round.points.last, first.rows >= 100_000,
+                let small = round.sample(side, at: first)?.peakBytes,
+                let large = round.sample(side, at: last)?.peakBytes
+            else { return nil }
+            return Double(max(0, large - small))
+        }
+    }
+
     package static func statements(of side: String = "ferry") -> Measure {
         Measure("statements of \(side)", .count, better: .lower) { round in
             round.points.last.flatMap { round.counted(side, at: $0)?.statements }.map(Double.init)

@@ -28,6 +28,36 @@ enum CommandJob {
         try require(rows, in: Data(FileLayer().read(output)))
     }
 
+    /// Verifies a migrated store against the one that it was made from.
+    static func verify(_ migrated: String, from data: String, rows: Int, work: String, probe: Probe) throws {
+        guard let tool = probe.tool, !probe.isCounting else {
+            let verifier = try Subject.verifier(data, of: migrated)
+            let summary = try probe.measure(rows: rows) {
+                try verifier.verifyMigration(from: URL(fileURLWithPath: Subject.store(data)))
+            }
+            try require(rows, compared: summary.checked, summary.differences.isEmpty)
+            return
+        }
+        var words = ["verify", migrated, "--source", Subject.store(data)]
+        words += ["--models", Subject.old(data), "--models", Subject.new(data), "--progress", "none", "--json"]
+        if try FileLayer().exists(Subject.mapping(data)) { words += ["--mappings", Subject.mapping(data)] }
+        let output = "\(work)/answer.json"
+        try probe.measure(rows: rows) { try Tool.run(tool, words, output: output) }
+        probe.notePeak(ofChildren: ProcessFigures.peakBytesOfChildren())
+        struct Answer: Decodable {
+            var checked: Int64
+        }
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(FileLayer().read(output)))
+        // Differences have an exit code of their own, which the tool throws.
+        try require(rows, compared: answer.checked, true)
+    }
+
+    private static func require(_ rows: Int, compared: Int64, _ isEqual: Bool) throws {
+        guard compared >= rows, isEqual else {
+            throw FerryError(.internalError, "Verification compared \(compared) of \(rows) rows, or found differences.")
+        }
+    }
+
     /// A migration that had nothing to do measured nothing.
     private static func require(_ rows: Int, in answer: Data) throws {
         struct Answer: Decodable {

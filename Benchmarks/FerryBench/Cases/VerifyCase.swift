@@ -1,6 +1,7 @@
 internal import BenchmarkHarness
 internal import Ferry
 internal import FerryBase
+internal import Foundation
 
 /// Verification beside the rest of the migration that it belongs to.
 struct VerifyCase: BenchmarkCase {
@@ -10,11 +11,16 @@ struct VerifyCase: BenchmarkCase {
         Side("full", "the library store: rows and relationships recomputed and compared"),
         Side("quick", "the library store: everything but that"),
         Side("objects", "authors found or created, a file for each book and user: compared in full"),
+        Side("command", "the library store, migrated before: `ferry verify --source`"),
     ]
     let measures: [Measure] = [
         share(of: "full", budget: 0.4), share(of: "quick", budget: 0.15), share(of: "objects", budget: 0.6),
         endurance, .work(of: "full", against: "quick"), .peak(of: "full"), .peak(of: "quick"), .peak(of: "objects"),
+        .growth(of: "full"), .growth(of: "quick"), .growth(of: "objects"),
+        .peak(of: "command"), .growth(of: "command"),
     ]
+
+    private static let migrated = "Migrated.sqlite"
 
     func points(rows: Int) -> [BenchPoint] { BenchPoint.growing(to: rows) }
 
@@ -22,9 +28,17 @@ struct VerifyCase: BenchmarkCase {
         // Side by side: mapping models below the models of the other would be missed there.
         try Subject.booksAndUsers.write(rows: point.rows, to: "\(folder)/library")
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
+        _ = try Subject.migrator("\(folder)/library").migrate(
+            Configuration(
+                target: Subject.target, output: URL(fileURLWithPath: "\(folder)/\(Self.migrated)"), verify: .none))
     }
 
     func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
+        if side == "command" {
+            try CommandJob.verify(
+                "\(data)/\(Self.migrated)", from: "\(data)/library", rows: point.rows, work: work, probe: probe)
+            return
+        }
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
             Configuration(verify: side == "quick" ? .quick : .full), probe: probe)

@@ -80,11 +80,22 @@ struct Subject: Sendable {
     /// - Returns: The migrator.
     /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
     static func migrator(_ folder: String, store: String? = nil) throws -> Migrator {
-        let mapping = try FileLayer().exists(mapping(folder)) ? mapping(folder) : nil
-        return try Migrator(
-            store: URL(fileURLWithPath: store ?? Self.store(folder)),
-            models: [.url(URL(fileURLWithPath: old(folder))), .url(URL(fileURLWithPath: new(folder)))],
-            mappings: mapping.map { [.url(URL(fileURLWithPath: $0))] } ?? [])
+        try Migrator(
+            store: URL(fileURLWithPath: store ?? Self.store(folder)), models: models(folder),
+            mappings: mappings(folder))
+    }
+
+    /// What verifies a store that was migrated from the folder's.
+    static func verifier(_ folder: String, of migrated: String) throws -> Verifier {
+        try Verifier(store: URL(fileURLWithPath: migrated), models: models(folder), mappings: mappings(folder))
+    }
+
+    private static func models(_ folder: String) -> [ModelSource] {
+        [old(folder), new(folder)].map { .url(URL(fileURLWithPath: $0)) }
+    }
+
+    private static func mappings(_ folder: String) throws -> [MappingSource] {
+        try FileLayer().exists(mapping(folder)) ? [.url(URL(fileURLWithPath: mapping(folder)))] : []
     }
 
     /// Copies the store into the work folder, for a migration in its place.

@@ -216,7 +216,10 @@ public struct Verifier: Sendable {
 
     /// A folder for lookups, which are about as large as the store's keys, and hold values; gone afterwards.
     private func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-        try files.withWorkFolder(named: "ferry-verify", in: FileManager.default.temporaryDirectory.filePath, body)
+        // What the models and the plan took counts beside the caches of what follows.
+        releaseUnusedMemory()
+        let place = FileManager.default.temporaryDirectory.filePath
+        return try files.withWorkFolder(named: "ferry-verify", in: place, body)
     }
 }
 
