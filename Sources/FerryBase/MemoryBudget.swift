@@ -13,11 +13,20 @@ package struct MemoryBudget: Sendable, Hashable {
     package static let least = 24 << 20
     /// No machine has more; sums of shares stay far from overflow.
     package static let most = 1 << 40
+    /// What the program has more in memory while it makes a step and verifies another: code of both, statements, a thread.
+    ///
+    /// Measured as ``program``.
+    private static let programOfTwo = 7 << 20
+    /// Below this the caches of a verification hold hardly more than the way down its b-trees.
+    private static let leastBeside = 5 << 19
     /// Beyond, sorting takes more time than larger runs on disk save.
     private static let mostForDatabases = 16 << 20
 
     /// Bytes that the whole process may hold.
     package let limit: Int
+    /// What something else that is at work at the same time takes.
+    private var othersBytes = 0
+    private var mostForDatabases = MemoryBudget.mostForDatabases
 
     /// - Parameter limit: From ``least`` to ``most``.
     package init(limit: Int = MemoryBudget.defaultLimit) {
@@ -26,16 +35,28 @@ package struct MemoryBudget: Sendable, Hashable {
     }
 
     /// What is left beside the program.
-    private var spare: Int { limit - Self.program }
+    private var spare: Int { limit - Self.program - othersBytes }
 
     /// All SQLite page caches and sorters of a phase together.
-    package var databases: Int { min(spare / 15 * 8, Self.mostForDatabases) }
+    package var databases: Int { min(spare / 15 * 8, mostForDatabases) }
 
     /// The guard's part of ``databases``: it is open beside everything else, and reads each page once at most, in order.
     package var guardCache: Int { databases / 32 }
 
     /// The rest, for the connections of the phase at work.
     package var workingCaches: Int { databases - guardCache }
+
+    /// The shares of a step that is made while the one before is verified, and of this verification; nil where the limit is
+    /// too low for both.
+    package var besideEachOther: (step: MemoryBudget, verification: MemoryBudget)? {
+        let rest = spare - Self.programOfTwo
+        let caches = rest / 3
+        guard caches >= Self.leastBeside else { return nil }
+        var (step, verification) = (self, self)
+        step.othersBytes = Self.programOfTwo + caches
+        verification.mostForDatabases = caches
+        return (step, verification)
+    }
 
     /// Rows between the reading and the writing thread.
     package var queue: Int { spare / 15 * 2 }

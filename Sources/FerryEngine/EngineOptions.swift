@@ -21,6 +21,8 @@ package struct EngineOptions: Sendable {
     package var stop: StopRequest
     /// Bytes that the process may hold; a value that must be whole in memory costs twice its size of it.
     package var memoryLimit = MemoryBudget.defaultLimit
+    /// Whether a verification is at work at the same time.
+    package var isBesideVerification = false
     package var vfs: VFS?
     /// Where the files of values outside the database are; nil for the place beside the source.
     package var externalFolder: String?
@@ -33,7 +35,8 @@ package struct EngineOptions: Sendable {
 
     /// Shares of the limit; of the least one where values are held to less than that.
     package var memory: MemoryBudget {
-        MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most))
+        let whole = MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most))
+        return (isBesideVerification ? whole.besideEachOther?.step : nil) ?? whole
     }
 
     package init(

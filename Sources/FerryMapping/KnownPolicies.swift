@@ -28,7 +28,7 @@ package struct KnownPolicies: Sendable, Hashable {
 /// What a run tells of its migration policies, so that verification knows what it cannot compute again.
 ///
 /// It names properties and mappings, never values.
-package struct PolicyEvidence: Sendable, Hashable {
+package struct PolicyEvidence: Codable, Sendable, Hashable {
     /// Properties whose values a policy set, as `Entity.property`; `Entity.*` where it made whole objects itself.
     package var touched: Set<String> = []
     /// New keys that the policy of a mapping (by position) gave in the first pass, by root entity.

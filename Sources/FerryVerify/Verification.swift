@@ -12,7 +12,7 @@ internal import FerrySQLite
 ///
 /// It reads both stores by its own SQL and recomputes what should be there; what it needs to look up it keeps in a
 /// file of its own, so that memory does not grow with the store.
-package struct Verification {
+package struct Verification: Sendable {
     /// How much is checked: all, all but the recomputation of rows and relationships, or nothing.
     package enum Mode: String, Sendable { case full, quick, none }
 

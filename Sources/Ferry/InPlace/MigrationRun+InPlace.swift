@@ -22,7 +22,9 @@ extension MigrationRun {
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
         if try seen.store.usesWriteAheadLog && writesRows
-            && writesMuch(plan.steps, on: sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+            && writesMuch(
+                plan.steps, on: sourceGuard.connection, dropping: Set(configuration.dropUnknown),
+                found: statementsInPlace)
         {
             // Both want to be the only one.
             let isAlone = try sourceGuard.takeExclusively()
@@ -54,15 +56,19 @@ extension MigrationRun {
         relay.send(.warning(warning))
     }
 
-    /// Whether steps write more than a few pages of a store that is not small.
-    func writesMuch(_ steps: [StepPlan], on connection: Connection, dropping: Set<String>) throws -> Bool {
+    /// Whether steps write more than a few pages of a store that is not small; their statements are planned if they were not
+    /// found before.
+    func writesMuch(
+        _ steps: [StepPlan], on connection: Connection, dropping: Set<String>, found: InPlacePlan? = nil
+    ) throws -> Bool {
         let pages = try connection.pragma("page_count")?.integer ?? 0
         guard try pages * (connection.pragma("page_size")?.integer ?? 0) > configuration.largestLoggedStore else {
             return false
         }
         // What several steps, or a step for several, do is not worth planning twice.
         guard steps.count == 1, steps[0].parts.isEmpty else { return true }
-        return try !InPlacePlanning(steps[0], on: connection, dropping: dropping).plan().touched.isEmpty
+        let statements = try found ?? InPlacePlanning(steps[0], on: connection, dropping: dropping).plan()
+        return !statements.touched.isEmpty
     }
 
     private func migrateStore(
@@ -140,7 +146,8 @@ extension MigrationRun {
             var summary = VerificationSummary(mode: configuration.verify)
             summary.isBeforeCommit = true
             summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
-            record.add(step, index + 1, report, summary)
+            record.add(step, index + 1, report)
+            record.migration?.steps[index].verification = summary
             record.migration?.steps[index].isFinished = true
         }
     }

@@ -122,6 +122,8 @@ public struct Configuration: Sendable {
     package var largestLoggedStore: Int64 = 1 << 20
     /// Bytes of a new store that at most go into the old one through its `-wal`.
     package var largestLoggedSwap: Int64 = 1 << 30
+    /// A store of fewer bytes is not verified while the next step is made: a thread of its own would gain nothing.
+    package var leastVerifiedBeside: Int64 = 64 << 20
     /// Whether a store of the target version is copied to the output; not for a rehearsal of a migration in place.
     package var copiesUnchanged = true
     /// A check of the store's pages that takes longer is not made again by the next call, whatever stops this one.

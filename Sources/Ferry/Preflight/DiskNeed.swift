@@ -20,6 +20,7 @@ struct DiskNeed {
 
     /// - Parameters:
     ///   - contentBytes: The size of the store with what is only in its `-wal`.
+    ///   - stores: How many new stores there are at one time at most: a step reads the destination of the one before.
     ///   - scratch: What each step that will run takes beside its new store; a finished step leaves nothing of it.
     ///   - swapsStore: Whether the new store goes into the old one, which stands in the same folder.
     ///   - runFolder: Where destinations and scratch databases are made.
@@ -27,16 +28,16 @@ struct DiskNeed {
     ///   - files: The file layer.
     /// - Throws: ``FerryError`` when a folder cannot be looked at.
     init(
-        contentBytes: Int64, scratch: [Int64], swapsStore: Bool, runFolder: String, snapshotFolder: String?,
-        files: FileLayer
+        contentBytes: Int64, stores: Int = 2, scratch: [Int64], swapsStore: Bool, runFolder: String,
+        snapshotFolder: String?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
         guard let largest = scratch.max() else { return }
         let content = Double(contentBytes)
-        // A step reads the destination of the one before.
-        let destinations = content * Self.destinationShare * Double(min(scratch.count, 2))
+        let destinations = content * Self.destinationShare * Double(min(scratch.count, stores))
         let swap = swapsStore ? content * (Self.destinationShare + Self.swapShare) : 0
-        try add(max(Int64(destinations) + largest, Int64(swap)), at: runFolder)
+        // A verification beside the next step looks up beside what that keeps.
+        try add(max(Int64(destinations) + largest * Int64(stores - 1), Int64(swap)), at: runFolder)
         if let snapshotFolder { try add(Int64(content * Self.snapshotShare), at: snapshotFolder) }
     }
 

@@ -150,10 +150,12 @@ extension RunWork {
     ///   - isOneTransaction: Whether they are one transaction on the store.
     ///   - takesSnapshot: Whether a snapshot comes first.
     ///   - verify: What is verified of each step.
+    ///   - verifiedBeside: Whether a step, counted from 1, is verified while the next one is made, and takes no time of its
+    ///     own.
     ///   - swaps: Whether what was made is written into the store at the end.
     package init(
         steps: [Step], isOneTransaction: Bool = false, takesSnapshot: Bool = false,
-        verify: Configuration.VerifyMode = .full, swaps: Bool = false
+        verify: Configuration.VerifyMode = .full, verifiedBeside: (Int) -> Bool = { _ in false }, swaps: Bool = false
     ) {
         var pieces: [Piece] = []
         let first = steps.first?.bytes ?? 0
@@ -165,7 +167,9 @@ extension RunWork {
             let seconds = steps.reduce(Cost.phase) { $0 + Self.secondsInPlace($1) }
             pieces.append(Piece(.rows, others: [.verify, .swap], [Part([], count: 0, seconds: seconds)]))
         } else {
-            for (index, step) in steps.enumerated() { pieces += Self.pieces(of: step, index + 1, verify) }
+            for (number, step) in zip(1..., steps) {
+                pieces += Self.pieces(of: step, number, verifiedBeside(number) ? .none : verify)
+            }
         }
         if swaps {
             // It counts pages.

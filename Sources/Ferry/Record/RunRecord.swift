@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryMapping
 package import FerrySQLite
 
 #if canImport(FoundationEssentials)
@@ -105,7 +106,7 @@ package struct RunRecord: Codable, Sendable {
         var isInPlace = false
         /// Whether steps that could be taken in place are copies; absent in records of earlier tools.
         var copiesInferred: Bool?
-        /// The steps that are verified, in order; the next one is at work.
+        /// The steps that are made, in order, of which the last may be verified while the next one is at work.
         ///
         /// Those of a store that is changed itself are recorded before COMMIT.
         var steps: [StepRecord] = []
@@ -179,7 +180,7 @@ package struct RunRecord: Codable, Sendable {
         var inode: UInt64
     }
 
-    /// A verified step.
+    /// A step whose destination is made.
     struct StepRecord: Codable, Sendable {
         /// Whether the destination is all in its main file, and free of Ferry's own tables.
         var isFinished: Bool
@@ -193,6 +194,11 @@ package struct RunRecord: Codable, Sendable {
         /// What earlier versions had left and the step did not take along.
         var leftBehind: [String]
         var chunks: Int
-        var verification: VerificationSummary
+        /// What its policies decided; absent where none did, and in records of earlier tools.
+        var policies: PolicyEvidence?
+        /// Absent until it is verified.
+        ///
+        /// An earlier tool knows no such step, and refuses the record.
+        var verification: VerificationSummary?
     }
 }

@@ -121,10 +121,10 @@ extension MigrationRun {
         }
         report.snapshot = record.snapshot.map(Self.url)
         var verification = VerificationSummary(mode: migration.options.verify)
-        for step in migration.steps {
-            verification.checked += step.verification.checked
-            verification.isBeforeCommit = verification.isBeforeCommit || step.verification.isBeforeCommit
-            verification.notRecomputed += step.verification.notRecomputed
+        for step in migration.steps.compactMap(\.verification) {
+            verification.checked += step.checked
+            verification.isBeforeCommit = verification.isBeforeCommit || step.isBeforeCommit
+            verification.notRecomputed += step.notRecomputed
         }
         report.verification = verification
         report.phases = record.phases.map { use in

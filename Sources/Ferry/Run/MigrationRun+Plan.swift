@@ -172,9 +172,9 @@ extension MigrationRun {
         return report
     }
 
-    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> DiskNeed {
+    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64], stores: Int = 2) throws -> DiskNeed {
         try DiskNeed(
-            contentBytes: store.contentBytes(), scratch: scratch,
+            contentBytes: store.contentBytes(), stores: stores, scratch: scratch,
             swapsStore: place.output == nil && !plan.isInPlace, runFolder: FileLayer.parent(of: place.result),
             snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
     }

@@ -5,67 +5,95 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
-internal import FerryVerify
 
 extension MigrationRun {
     /// Runs, verifies and finishes every step that is not finished yet.
     func runSteps(
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
-        guard let migration = record.migration else { return }
-        for (index, step) in plan.steps.enumerated() {
-            let number = index + 1
-            try stop.check()
-            try takeBackStage(number, &record, folder)
-            if index > 0, index >= (record.migration?.steps.count ?? 0) {
-                let previous = destination(ofStep: index, in: folder)
-                // A step in place may have taken it over already.
-                if try files.exists(previous) { try checkVerified(record, previous) }
+        guard record.migration != nil else { return }
+        var beside: VerificationBeside?
+        do {
+            for number in 1...plan.steps.count {
+                try runStep(plan, number, sourceGuard, &record, folder, beside: &beside)
             }
-            if index >= (record.migration?.steps.count ?? 0) {
-                try callWillMigrate(plan, number, sourceGuard, &record, folder)
+        } catch {
+            // Neither goes on without the other.
+            stop.request(FerryError.wrapping(error, on: place.store))
+            if let beside, let found = beside.difference() {
+                try discard(after: beside.number, folder)
+                throw found
             }
-            let run = try work(plan, step, number, record.migration ?? migration, sourceGuard, folder)
-            if index >= (record.migration?.steps.count ?? 0) {
-                record.phase = .rows
-                try folder.save(record)
-                relay.begin(.rows, step: number)
-                // A step in place looks at its rows itself, before its COMMIT.
-                if index > 0, step.mode == .copy, record.migration?.checkedStep != number {
-                    try checkRows(step, run.sourcePath)
-                    record.migration?.checkedStep = number
-                    try folder.save(record)
-                    stop.unitIsDone()
-                }
-                let report = try run.run()
-                releaseUnusedMemory()
-                isResumed = isResumed || report.resumed
-                chunkTimes.add(report.chunkTimes)
-                noteTimes(&record)
-                record.phase = .verify
-                try folder.save(record)
-                let verification = try verify(run, report, number, migration.now, &record)
-                record.add(step, number, report, verification)
-                try folder.save(record)
-                stop.unitIsDone()
-                try stop.check()
-            }
-            // What is recorded as verified is not verified again: its progress table may be gone already.
-            if record.migration?.steps[index].isFinished == false {
-                try run.finish()
-                record.migration?.steps[index].isFinished = true
-                record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
-                try folder.save(record)
-                stop.unitIsDone()
-            }
-            try callDidMigrate(plan, number, &record, folder)
-            if index > 0 { try files.removeTree(folder.stepFolder(index)) }
+            throw error
         }
+    }
+
+    private func runStep(
+        _ plan: MigrationPlan, _ number: Int, _ sourceGuard: SourceGuard, _ record: inout RunRecord,
+        _ folder: RunFolder, beside: inout VerificationBeside?
+    ) throws {
+        let (index, step) = (number - 1, plan.steps[number - 1])
+        try stop.check()
+        try takeBackStage(number, &record, folder)
+        guard let migration = record.migration else { return }
+        let isRecorded = index < migration.steps.count
+        if index > 0, !isRecorded {
+            let previous = destination(ofStep: index, in: folder)
+            // A step in place may have taken it over already.
+            if try files.exists(previous) { try checkVerified(record, previous) }
+        }
+        if !isRecorded { try callWillMigrate(plan, number, sourceGuard, &record, folder) }
+        let run = try work(
+            plan, step, number, record.migration ?? migration, sourceGuard, folder, isBeside: beside != nil)
+        if !isRecorded {
+            record.phase = .rows
+            try folder.save(record)
+            relay.begin(.rows, step: number)
+            // A step in place looks at its rows itself, before its COMMIT.
+            if index > 0, step.mode == .copy, record.migration?.checkedStep != number {
+                try checkRows(step, run.sourcePath)
+                record.migration?.checkedStep = number
+                try folder.save(record)
+                stop.unitIsDone()
+            }
+            let report = try run.run()
+            releaseUnusedMemory()
+            isResumed = isResumed || report.resumed
+            chunkTimes.add(report.chunkTimes)
+            noteTimes(&record)
+            try end(&beside, &record, folder)
+            record.phase = .verify
+            try folder.save(record)
+            record.add(step, number, report)
+            if !verifiesBesideNext(plan, number) { try verify(run, number, &record) }
+            try folder.save(record)
+            stop.unitIsDone()
+            try stop.check()
+        }
+        // What is recorded as verified is not verified again: its progress table may be gone already.
+        if record.migration?.steps[index].isFinished == false {
+            try run.finish()
+            record.migration?.steps[index].isFinished = true
+            record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
+            try folder.save(record)
+            stop.unitIsDone()
+        }
+        if record.migration?.steps[index].verification == nil {
+            if verifiesBesideNext(plan, number) {
+                beside = try verifyBeside(run, number, record)
+            } else {
+                // An earlier call had more memory, or more processors.
+                try verify(run, number, &record)
+                try folder.save(record)
+            }
+        }
+        try callDidMigrate(plan, number, &record, folder)
+        if index > 0, beside == nil { try files.removeTree(folder.stepFolder(index)) }
     }
 
     private func work(
         _ plan: MigrationPlan, _ step: StepPlan, _ number: Int, _ migration: RunRecord.Migration,
-        _ sourceGuard: SourceGuard, _ folder: RunFolder
+        _ sourceGuard: SourceGuard, _ folder: RunFolder, isBeside: Bool
     ) throws -> any StepWork {
         let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
         var options = EngineOptions(
@@ -73,6 +101,7 @@ extension MigrationRun {
             progress: relay.hook(step: number),
             stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
         options.size(by: configuration)
+        options.isBesideVerification = isBeside
         options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         if try !files.exists(stepFolder) {
@@ -152,62 +181,11 @@ extension MigrationRun {
             "\(destination) was changed, or taken away, after it was verified. \(place.store) is as before.",
             remedy: "\(action: .again) with \(on: .restart), which makes the new store anew.")
     }
-
-    // MARK: Verification
-
-    private func verify(
-        _ run: any StepWork, _ report: StepReport, _ number: Int, _ now: Double, _ record: inout RunRecord
-    ) throws -> VerificationSummary {
-        guard configuration.verify != .none else { return VerificationSummary(mode: .none) }
-        relay.begin(.verify, step: number)
-        let workFolder = run.folder + "/verify"
-        try files.createDirectory(workFolder, mode: 0o700)
-        // What a step in place has deleted first is to be missed as what a copy leaves out.
-        let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
-        let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved
-        var verification = Verification(
-            mode: configuration.verify == .full ? .full : .quick, step: step, sourcePath: run.sourcePath,
-            isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
-            counts: report.counts, now: now, isInPlace: run.step.mode == .inPlace,
-            externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
-            trace: configuration.trace,
-            progress: relay.hook(step: number), stop: stop)
-        verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
-        verification.memory = configuration.memory
-        verification.jobs = configuration.jobs
-        verification.dropping = run.options.dropping
-        verification.valueLimit = run.options.valueBytes
-        verification.dropsMissingContents = run.options.damaged == .drop
-        let found = try verification.run()
-        releaseUnusedMemory()
-        try files.removeTree(workFolder)
-        noteTimes(&record)
-        var summary = VerificationSummary(mode: configuration.verify)
-        summary.checked = found.checked
-        summary.notRecomputed = found.notRecomputed
-        summary.differences = VerificationSummary(found).differences
-        guard summary.differences.isEmpty else { throw Self.differs(summary, run.step, run.folder) }
-        return summary
-    }
-
-    private static func differs(_ summary: VerificationSummary, _ step: StepPlan, _ folder: String) -> FerryError {
-        let kinds = summary.differences.prefix(5).map { difference in
-            "\(difference.check)\(difference.entity.map { " of \($0)" } ?? "") (\(difference.count))"
-        }
-        let more = summary.differences.count > 5 ? " and \(summary.differences.count - 5) more" : ""
-        return FerryError(
-            .verificationFailed,
-            "The new store of version \(step.resolved.destination.name) is not what the mapping models say: "
-                + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
-            remedy: "The new store is kept in \(folder) to be looked at; \(on: .restart) makes it anew.",
-            cause: VerificationDifferences(summary: summary))
-    }
 }
 
 extension RunRecord {
-    mutating func add(
-        _ step: StepPlan, _ number: Int, _ report: StepReport, _ verification: VerificationSummary
-    ) {
+    /// Adds a step that is made, and not verified yet.
+    mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
         let executors = Dictionary(
             step.partitions.flatMap(\.entityMappings).map {
                 ($0.mapping.name, RowExecutor(rawValue: $0.executor.rawValue))
@@ -227,7 +205,8 @@ extension RunRecord {
                 healed: report.healed.map {
                     .init(step: number, kind: DamageKind(rawValue: $0.kind), entity: $0.entity, rows: $0.rows)
                 },
-                leftBehind: report.leftBehind, chunks: report.chunks, verification: verification))
+                leftBehind: report.leftBehind, chunks: report.chunks,
+                policies: report.policies == PolicyEvidence() ? nil : report.policies))
     }
 }
 

@@ -40,15 +40,18 @@ extension MigrationRun {
 
     /// Begins to tell `status` how far the run is.
     func measure(
-        _ planned: Planned, _ steps: [RunWork.Step], _ store: OpenedStore, _ record: RunRecord, _ folder: RunFolder
+        _ planned: Planned, _ steps: [RunWork.Step], scratch: [Int64], _ store: OpenedStore, _ record: RunRecord,
+        _ folder: RunFolder
     ) throws {
         let plan = planned.plan
+        verifiesBeside = try canVerifyBeside(plan, store, scratch: scratch)
         let isOneTransaction = plan.isInPlace && place.output == nil
         var steps = steps
         if isOneTransaction, let rows = try rowsWritten(planned, store) { steps[0].rewritten = rows }
         let work = RunWork(
             steps: steps, isOneTransaction: isOneTransaction, takesSnapshot: takesSnapshot,
-            verify: configuration.verify, swaps: place.output == nil && !plan.isInPlace)
+            verify: configuration.verify, verifiedBeside: { self.verifiesBesideNext(plan, $0) },
+            swaps: place.output == nil && !plan.isInPlace)
         relay.measure(
             by: ProgressMeter(in: folder.path, .init(runID: record.id, steps: plan.steps.count, work: work)))
     }

@@ -34,6 +34,8 @@ final class MigrationRun {
     private var earlierPhases: [PhaseUse] = []
     /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
     var copiesInferred: Bool?
+    /// Whether steps are verified while the next ones are made, where their kind allows it.
+    var verifiesBeside = false
     /// What the report is to say beside what was found before the run.
     var warnings: [FerryWarning] = []
 
@@ -139,7 +141,7 @@ final class MigrationRun {
         }
         if let known, let found {
             (folder, record) = (found, try resumedRecord(known, plan, sourceGuard, found))
-            try measure(planned, work, store, record, folder)
+            try measure(planned, work, scratch: scratch, store, record, folder)
         } else if try hasOutput(of: plan, sourceGuard) {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         } else {
@@ -151,7 +153,7 @@ final class MigrationRun {
             }
             noteTimes(&record)
             stop.unitIsDone()
-            try measure(planned, work, store, record, folder)
+            try measure(planned, work, scratch: scratch, store, record, folder)
         }
         releaseUnusedMemory()
         try takeSnapshot(store, version, rows: rows, &record, folder)
