@@ -9,6 +9,11 @@ package enum SQLiteLibrary {
 
     package static var version: String { String(cString: sqlite3_libversion()) }
 
+    /// Whether a row counts with all its values against the limit of lengths, also where a small one alone is read.
+    ///
+    /// From 3.39 on the limit is held against each value that is read.
+    package static var limitsWholeRows: Bool { sqlite3_libversion_number() < 3_039_000 }
+
     /// - Parameter number: SQLite's number of its version (`sqlite3_libversion_number`).
     /// - Throws: ``DatabaseError`` that ``DatabaseError/isLibraryTooOld``.
     package static func check(_ number: Int32 = sqlite3_libversion_number()) throws(DatabaseError) {

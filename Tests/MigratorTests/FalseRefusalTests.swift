@@ -147,7 +147,7 @@ struct FalseRefusalTests {
             mappings: [.url(URL(fileURLWithPath: folder.file("Map.json")))]
         ).migrate(Configuration(target: "App 2", executor: executor, takesSnapshot: false))
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
-        let rows = try Connection(path: store, mode: .readOnly).rows("SELECT quote(ZPRICE), quote(ZCOST) FROM ZBOOK")
-        #expect(rows[0] == [.text("-1.5"), .text("-2")] && rows[1] == [.text("0.0"), .text("0")])
+        let rows = try Connection(path: store, mode: .readOnly).rows("SELECT ZPRICE, ZCOST FROM ZBOOK")
+        #expect(rows[0] == [.real(-1.5), .integer(-2)] && rows[1] == [.real(0), .integer(0)])
     }
 }

@@ -112,11 +112,14 @@ private struct LargeRows: BoundRows {
 extension FerryError {
     /// The refusal of a row that would take more memory than there is.
     init(valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int, cause: (any Error)?) {
+        let row = key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)"
+        let which =
+            SQLiteLibrary.limitsWholeRows
+            ? "SQLite \(SQLiteLibrary.version) reads every value so; from 3.39 on BLOBs go in pieces."
+            : "a text, a value that an expression reads, or a BLOB with other columns behind it."
         self.init(
             .valueTooLarge,
-            "\(key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)") has values that must be whole in memory and take more of it than "
-                + "\(memoryLimit >> 20) MiB: a text, a value that an expression reads, or a BLOB with other columns "
-                + "behind it.",
+            "\(row) has values that must be whole in memory and take more of it than \(memoryLimit >> 20) MiB: \(which)",
             remedy: "Give \(setting: .memoryLimit) at least twice their size and \(action: .again).",
             place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)
     }
@@ -138,7 +141,7 @@ struct LargeValueSearch {
     /// - Throws: ``DatabaseError``.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
-        // SQLite before 3.39 holds a value whose type alone is asked for against the limit, though it does not read it.
+        // Only types are asked for, and still some libraries hold the row against the limit (`limitsWholeRows`).
         let limitBefore = connection.limit(.length, .max)
         defer { connection.limit(.length, limitBefore) }
         let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
