@@ -70,7 +70,7 @@ package struct StoreGenerator: Sendable {
             }
             for table in layout.joinTables {
                 let maker = JoinRowMaker(table, in: layout, ranges: ranges, options: options)
-                try maker.write(to: connection) { report.add($0, of: table.name) }
+                try maker.write(to: connection) { report.addLinks($0, of: table.relationship) }
             }
             for index in layout.indexes { try StoreCreation.create(index, on: connection) }
             try StoreCreation.finish(layout, on: connection)
@@ -89,10 +89,11 @@ package struct StoreGenerator: Sendable {
     }
 
     private struct Report {
-        /// Rows of entity tables; join rows are not known beforehand.
+        /// Rows of entity tables; how many links there will be is not known beforehand.
         let total: Int64
         let hook: ProgressHook?
         private var done: Int64 = 0
+        private var links: (relationship: PropertyKey?, done: Int64) = (nil, 0)
 
         init(total: Int64, hook: ProgressHook?) {
             self.total = total
@@ -101,7 +102,13 @@ package struct StoreGenerator: Sendable {
 
         mutating func add(_ rows: Int64, of subject: String) {
             done += rows
-            hook?(ProgressUpdate(phase: .rows, subject: subject, done: done, total: max(total, done)))
+            hook?(ProgressUpdate(phase: .rows, subject: subject, done: done, total: total))
+        }
+
+        mutating func addLinks(_ rows: Int64, of relationship: PropertyKey) {
+            if links.relationship != relationship { links = (relationship, 0) }
+            links.done += rows
+            hook?(ProgressUpdate(phase: .rows, subject: "links of \(relationship.title)", done: links.done))
         }
     }
 }

@@ -37,7 +37,6 @@ struct ArgumentsTests {
             Reading(words: "S --models M --to=--3", target: "--3"),
             Reading(words: "S --models M --to=a=b", target: "a=b"),
             Reading(words: "S --models M --to -1", target: "-1"),
-            Reading(words: "S --models M --to=", target: ""),
             Reading(words: "--restart S --models M", restarts: true),
             Reading(words: "--models M -- S --restart", operands: ["S", "--restart"]),
             Reading(words: "- --models M", operands: ["-"]),
@@ -89,10 +88,18 @@ struct ArgumentsTests {
         #expect(error.remedy.description == remedy)
     }
 
-    @Test("An operand without a letter is a usage error: a variable of the shell that has no value")
-    func refusesEmptyOperands() {
-        let error = #expect(throws: FerryError.self) { _ = try Arguments(["", "--models", "M"], for: Self.syntax) }
-        #expect(error?.message == "STORE is an empty text." && error?.code == .usage)
+    @Test(
+        "An operand or a value without a letter is a usage error: a variable of the shell that has no value",
+        arguments: [
+            (["", "--models", "M"], "STORE is an empty text."),
+            (["S", "--models", ""], "The value of --models is an empty text."),
+            (["S", "--models", "M", ""], "The value of --models is an empty text."),
+            (["S", "--models="], "The value of --models is an empty text."),
+            (["S", "--models", "M", "--to="], "The value of --to is an empty text."),
+        ])
+    func refusesEmptyWords(_ words: [String], _ message: String) {
+        let error = #expect(throws: FerryError.self) { _ = try Arguments(words, for: Self.syntax) }
+        #expect(error?.message == message && error?.code == .usage)
     }
 
     @Test("Help needs nothing else", arguments: [["--help"], ["-h"], ["S", "--help"]])

@@ -8,14 +8,15 @@ struct Captured {
     var output: String
     var diagnostics: String
 
-    /// Runs a command line inside this process.
+    /// Runs a command line inside this process, as on a terminal of a width where one is given.
     static func run(
-        _ words: [String], isJSON: Bool = false, policies: [String: PolicyFactory] = [:]
+        _ words: [String], isJSON: Bool = false, width: Int? = nil, policies: [String: PolicyFactory] = [:]
     ) -> Captured {
         let texts = Texts()
         let console = Console(
             isJSON: isJSON, isTerminal: false, output: { text in texts.output.withLock { $0 += text } },
-            diagnostics: { text in texts.diagnostics.withLock { $0 += text } })
+            diagnostics: { text in texts.diagnostics.withLock { $0 += text } }, outputWidth: { width },
+            diagnosticsWidth: { width })
         let code = FerryCommand.run(words, on: console, policies: policies)
         return Captured(
             exitCode: code, output: texts.output.withLock { $0 }, diagnostics: texts.diagnostics.withLock { $0 })

@@ -60,6 +60,21 @@ struct GenerateCommandTests {
         #expect(empty.exitCode == .success && empty.output.contains("0 rows"))
     }
 
+    @Test("Without a number of rows there are a thousand, and links are told by their relationship")
+    func makesThousandRows() throws {
+        let folder = try TemporaryFolder()
+        #expect(Captured.run(["demo", folder.file("lib"), "--books", "100", "--prepare"]).exitCode == .success)
+        let model = folder.file("lib/Library.xcdatamodeld") + ":Library1"
+        let captured = Captured.run(
+            ["generate", model, "--output", folder.file("New.sqlite"), "--progress", "json"])
+        #expect(captured.exitCode == .success, "\(captured.diagnostics)")
+        let lines = captured.diagnostics.split(separator: "\n")
+        #expect(lines.contains { $0.contains("\"Book\"") && $0.contains("\"total\":2000") }, "\(lines)")
+        let links = lines.filter { $0.contains("\"links of Book.users\"") || $0.contains("\"links of User.books\"") }
+        #expect(!links.isEmpty && links.allSatisfy { $0.contains("\"total\":null") }, "\(lines)")
+        #expect(!captured.diagnostics.contains("Z_"), "\(lines)")
+    }
+
     /// Takes a minute in a debug build.
     @Test(
         "Memory does not grow with the rows",

@@ -1,4 +1,3 @@
-internal import FerryBase
 internal import FerryCommand
 internal import Testing
 
@@ -28,12 +27,9 @@ struct HelpTests {
     func fitsTerminal(_ width: Int) {
         for name in FerryCommand.commandNames {
             let words = name.split(separator: " ").map(String.init) + ["--help"]
-            let output = Locked<String>("")
-            let console = Console(
-                isJSON: false, isTerminal: true, output: { text in output.withLock { $0 += text } },
-                diagnostics: { _ in }, outputWidth: { width })
-            #expect(FerryCommand.run(words, on: console) == .success)
-            for line in output.withLock({ $0 }).split(separator: "\n") {
+            let captured = Captured.run(words, width: width)
+            #expect(captured.exitCode == .success)
+            for line in captured.output.split(separator: "\n") {
                 #expect(line.count <= width, "\(name) at \(width): \(line)")
             }
         }

@@ -15,7 +15,7 @@ struct MessageTests {
         "migrate App.sqlite --models M --budget soon", "migrate App.sqlite --models M --hold-swop",
         "migrate App.sqlite --models M --executor rows", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",
         "plan A.sqlite B.sqlite --models M", "help frobnicate",
-        "snapshot restore App.sqlite", "generate Model.xcdatamodeld --rows 10",
+        "snapshot restore App.sqlite", "generate Model.xcdatamodeld",
         "verify A.sqlite --sample 1%", "verify A.sqlite --models M --source B.sqlite --sample 200%",
         "verify A.sqlite --source B.sqlite", "verify A.sqlite --mappings M",
         "generate Model.xcdatamodeld --rows ten --output New.sqlite",

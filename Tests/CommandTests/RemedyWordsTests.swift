@@ -63,7 +63,7 @@ struct RemedyWordsTests {
             .runDiffers, "It differs.",
             remedy: "\(action: .again) with \(on: .restart), or \(action: .again).")
         #expect(
-            error.text
+            error.lines.joined(separator: "\n")
                 == "ferry: It differs.\n       Run the same command again with --restart, or run the same command again."
         )
         #expect("\(error)" == "It differs. Run it again with `restart: true`, or run it again.")

@@ -40,13 +40,19 @@ struct TerminalTests {
             $0.split(separator: " ").map(String.init) + ["--help"]
         }
 
-    @Test("No line is longer than the terminal is wide", arguments: [40, 60, 80, 120])
+    @Test(
+        "No line is longer than the terminal is wide, but for a word that is longer by itself",
+        arguments: [40, 60, 80, 120])
     func fits(_ width: Int) throws {
         for command in Self.commands {
             let screen = try Terminal.run(command, width: width, in: app.folder.path)
             let lines = screen.lines
             #expect(!lines.isEmpty, "\(command)")
-            for line in lines { #expect(line.count <= width, "\(command) at \(width): \(line)") }
+            for line in lines where line.count > width {
+                // Such as a path, which could not be copied if it were broken. The backslash continues a command.
+                let words = line.split(separator: " ").filter { $0 != "\\" }
+                #expect(words.count == 1, "\(command) at \(width): \(line)")
+            }
             for file in try FileManager.default.contentsOfDirectory(atPath: app.folder.path)
             where file.hasPrefix("New.sqlite") {
                 try FileManager.default.removeItem(atPath: app.folder.file(file))

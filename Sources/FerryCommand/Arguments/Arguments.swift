@@ -63,11 +63,18 @@ package struct Arguments {
             throw wrong("The option \(name) is given twice.")
         }
         values[name, default: []].append(value)
-        guard option.kind == .repeated, attached == nil, !takesMoreOperands else { return }
-        while let next = rest.first, !next.hasPrefix("-") {
-            values[name]?.append(next)
-            rest.removeFirst()
+        if option.kind == .repeated, attached == nil, !takesMoreOperands {
+            while let next = rest.first, !next.hasPrefix("-") {
+                values[name]?.append(next)
+                rest.removeFirst()
+            }
         }
+        // As a path it would be the current folder.
+        if values[name]?.contains("") == true { throw isEmpty("The value of \(name)") }
+    }
+
+    private func isEmpty(_ word: String) -> FerryError {
+        wrong("\(word) is an empty text.", "A variable of the shell may have no value.")
     }
 
     /// Takes from `ferry.json` what the words leave open.
@@ -99,7 +106,7 @@ package struct Arguments {
         }
         if let empty = operands.firstIndex(of: "") {
             let name = syntax.operands[min(empty, syntax.operands.count - 1)].name
-            throw wrong("\(name) is an empty text.", "A variable of the shell may have no value.")
+            throw isEmpty(name)
         }
     }
 

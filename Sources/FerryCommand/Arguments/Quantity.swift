@@ -58,6 +58,13 @@ package enum Quantity {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
     }
 
+    /// How quick a phase was, in rows where it counts them; nil for one that ended before a rate means anything.
+    static func rateText(rowsPerSecond: Double?, bytesPerSecond: Double?, seconds: Double) -> String? {
+        guard seconds >= 0.1 else { return nil }
+        if let rowsPerSecond { return "\(whole(rowsPerSecond).counting("row"))/s" }
+        return bytesPerSecond.map { "\(sizeText(whole($0)))/s" }
+    }
+
     static func durationText(_ time: Duration) -> String { durationText(seconds: time.inSeconds) }
 
     package static func durationText(seconds: Double) -> String {

@@ -48,8 +48,8 @@ struct CommandCall {
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
         guard !arguments.has("--help") else {
-            let text = HelpText.command(command.syntax).joined(separator: "\n")
-            console.result([("help", .string(text))]) { HelpText.command(command.syntax, width: $0) }
+            let syntax = command.syntax
+            console.result([("help", .string(HelpText.text([syntax])))]) { HelpText.lines([syntax], width: $0) }
             return .success
         }
         // The console has it already, so that a command line that cannot be read is told in colours, too.

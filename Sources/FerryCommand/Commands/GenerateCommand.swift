@@ -14,7 +14,7 @@ struct GenerateCommand: Command {
             + "named by --rows-of keep their number, and what cannot be is refused.",
         operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
-            .value("--rows", "N", "Rows of each entity that --rows-of does not name.", isRequired: true),
+            .value("--rows", "N", "Rows of each entity that --rows-of does not name. Default: \(usualRows)."),
             .repeated("--rows-of", "ENTITY=N", "Rows of one entity. May be repeated."),
             .value("--version", "V", "One of several versions of MODEL. Default: its current one."),
             .value("--seed", "S", "A whole number that all values follow from. Default: 1."),
@@ -23,6 +23,8 @@ struct GenerateCommand: Command {
         ],
         example: "ferry generate App.xcdatamodeld --rows 100000 --rows-of Tag=50 --output Big.sqlite")
 
+    /// Enough to see every feature of a model, and written in a moment.
+    private static let usualRows: Int64 = 1_000
     private static let counts: ClosedRange<Int64> = 0...1_000_000_000_000
 
     private let model: VersionWord
@@ -38,7 +40,7 @@ struct GenerateCommand: Command {
     init(from arguments: Arguments) throws(FerryError) {
         model = try VersionWord(arguments.operand(0))
         versionName = arguments.value("--version")
-        rows = try arguments.count("--rows", in: GenerateCommand.counts) ?? 0
+        rows = try arguments.count("--rows", in: GenerateCommand.counts) ?? GenerateCommand.usualRows
         seed = UInt64(try arguments.count("--seed", in: 0...Int64.max) ?? 1)
         output = arguments.value("--output") ?? ""
         like = arguments.value("--like")

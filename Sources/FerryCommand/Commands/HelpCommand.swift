@@ -28,10 +28,8 @@ struct HelpCommand: Command {
                 .usage, "Unknown command \(name).",
                 remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
         }
-        func text(width: Int) -> [String] {
-            Array(chosen.map { HelpText.command($0.syntax, width: width) }.joined(separator: ["", "──", ""]))
-        }
-        console.result([("help", .string(text(width: .max).joined(separator: "\n")))], text: text(width:))
+        let syntaxes = chosen.map { $0.syntax }
+        console.result([("help", .string(HelpText.text(syntaxes)))]) { HelpText.lines(syntaxes, width: $0) }
         return .success
     }
 }

@@ -5,7 +5,7 @@ enum HelpText {
     /// Names longer than this get a line of their own.
     private static let widestName = 26
 
-    static func command(_ syntax: Syntax, width: Int = .max) -> [String] {
+    private static func command(_ syntax: Syntax, width: Int) -> [String] {
         let width = min(width, widest)
         var lines =
             [syntax.summary, "", "Usage: \(usage(syntax))", ""] + TextWrap.paragraphs(syntax.discussion, width: width)
@@ -13,7 +13,16 @@ enum HelpText {
             lines += [""] + table(syntax.operands.map { ($0.notation, $0.summary) }, width)
         }
         lines += ["", "Options:"] + table(syntax.options.map { ($0.listed, $0.summary) }, width)
-        return lines + ["", "Example:", "  \(syntax.example)"]
+        return lines + ["", "Example:", Emphasis.command.mark("  " + syntax.example)]
+    }
+
+    /// The help of commands as one text, for programs.
+    static func text(_ commands: [Syntax]) -> String {
+        lines(commands).map { String(Emphasis.split($0).line) }.joined(separator: "\n")
+    }
+
+    static func lines(_ commands: [Syntax], width: Int = .max) -> [String] {
+        Array(commands.map { command($0, width: width) }.joined(separator: ["", "──", ""]))
     }
 
     static func overview(_ commands: [any Command.Type], width: Int = .max) -> [String] {

@@ -88,9 +88,7 @@ struct MappingCheckCommand: PolicyCommand {
                 ("message", .string(problem.message)), ("remedy", .string(problem.wordedRemedy)),
             ])
         }
-        var text = problems.flatMap { problem in
-            ["\(problem.code.name): \(problem.message)"] + (problem.remedy.isEmpty ? [] : ["  \(problem.wordedRemedy)"])
-        }
+        var text = problems.flatMap { ["\($0.code.name): \($0.message)"] + $0.remedyLines(indent: 2) }
         text += warnings.map { "warning: \($0)" }
         text.append(
             problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")

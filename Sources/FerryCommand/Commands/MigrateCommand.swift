@@ -17,9 +17,8 @@ struct MigrateCommand: PolicyCommand {
             A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand, \
             or gives up what takes long; a second Ctrl-C stops at once. --budget stops by itself, and each call does \
             at least one piece of work, even one that takes longer.
-            Several stores are migrated one after another, each by itself: what one is refused for does not keep the \
-            others from theirs. The exit code is the worst one: a failure before differences, these before a refusal, that \
-            before a stop. --budget then counts for all of them.
+            Several stores are migrated one after another: one that fails or is refused keeps no other from being \
+            migrated. The exit code is the worst one, in the order 1, 3, 2, 75. --budget then counts for all of them.
             """,
         operands: [.init("STORE", .several, "The store's main file (not its -wal), or several stores.")],
         options: MigrationInput.options + [

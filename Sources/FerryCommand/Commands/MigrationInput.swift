@@ -46,7 +46,7 @@ struct MigrationInput {
             "--drop-unknown", "NAME",
             "Leave out an object that is not Core Data's, such as a view that cannot be carried. May be repeated."),
         .choice(
-            "--executor", "WHO", of: Configuration.Executor.allCases,
+            "--executor", "KIND", of: Configuration.Executor.allCases,
             "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
         ConfigFile.option,
     ]
@@ -89,8 +89,8 @@ struct MigrationInput {
     func worded(_ error: any Error) -> FerryError {
         var error = FerryError.from(error)
         guard let candidates = error.cause as? TargetCandidates else { return error }
-        let calls = candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "  or  ")
-        error.remedy = "Name the one that is meant: \(calls)"
+        let calls = candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "\n")
+        error.remedy = "Name the one that is meant:\n\(calls)"
         return error
     }
 

@@ -250,9 +250,9 @@ struct MigrationRendering {
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
-        if let rows = phase.rowsPerSecond { return " (\(Quantity.grouped(Quantity.whole(rows))) rows/s)" }
-        if let bytes = phase.bytesPerSecond { return " (\(Quantity.sizeText(Quantity.whole(bytes)))/s)" }
-        return ""
+        let rate = Quantity.rateText(
+            rowsPerSecond: phase.rowsPerSecond, bytesPerSecond: phase.bytesPerSecond, seconds: phase.time.inSeconds)
+        return rate.map { " (\($0))" } ?? ""
     }
 
     private var verification: String {

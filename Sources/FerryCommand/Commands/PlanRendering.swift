@@ -103,8 +103,7 @@ struct PlanRendering {
         if !plan.refusals.isEmpty {
             lines += ["", Emphasis.heading.mark("This cannot run:")]
             for refusal in plan.refusals {
-                lines.append("  \(refusal.message)")
-                if !refusal.remedy.isEmpty { lines.append("    \(refusal.wordedRemedy)") }
+                lines += ["  \(refusal.message)"] + refusal.remedyLines(indent: 4)
             }
         }
         return lines

@@ -66,6 +66,6 @@ struct SnapshotRendering {
                 Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
             ])
         }
-        return table.lines(width: width) + entries.compactMap { $0.problem?.text }
+        return table.lines(width: width) + entries.flatMap { $0.problem?.lines ?? [] }
     }
 }

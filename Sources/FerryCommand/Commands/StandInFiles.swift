@@ -73,7 +73,8 @@ struct StandInFiles {
             ],
             text: [
                 "\(folder): \(Int64(package.files.count).counting("file")), \(Int64(package.openCount).counting("place")) to be written.",
-                "Build and test: swift test --package-path \(ShellWord.quoted(folder))",
+                "Build and test:",
+                Emphasis.command.mark("  swift test --package-path \(ShellWord.quoted(folder))"),
             ])
         if !console.isJSON { for note in standIn.notes { console.note("ferry: \(note)") } }
     }

@@ -67,7 +67,7 @@ struct StatusCommand: Command {
         }
         if let step = status.step, let steps = status.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
         if let fraction = status.fraction { parts.append("\(Quantity.decimal(fraction * 100, places: 1)) %") }
-        if let rate = status.rowsPerSecond { parts.append("\(Quantity.grouped(Quantity.whole(rate))) rows/s") }
+        if let rate = status.rowsPerSecond { parts.append("\(Quantity.whole(rate).counting("row"))/s") }
         if let left = status.timeLeft { parts.append("\(Quantity.durationText(left)) left") }
         return parts.isEmpty ? "." : ": \(parts.joined(separator: ", "))."
     }

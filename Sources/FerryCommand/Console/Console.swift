@@ -84,7 +84,8 @@ package struct Console: Sendable {
         // Within a terminal's width each line is written whole; elsewhere a line stays one, for programs that read it.
         let lines = width.map { width in
             line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
-                TextWrap.lines(String($0), width: width)
+                emphasis == .command
+                    ? TextWrap.command(String($0), width: width) : TextWrap.lines(String($0), width: width)
             }
         }
         sink((lines ?? [line]).map { (colors ? emphasis?.painted($0) ?? $0 : $0) + "\n" }.joined())
@@ -144,9 +145,9 @@ package struct Console: Sendable {
 
     /// An error on standard error; what failed stands out, what to do next does not.
     func note(_ error: FerryError) {
-        let lines = error.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = error.lines
         note(Emphasis.bad.mark(lines[0]))
-        if lines.count > 1 { note(lines.dropFirst().joined(separator: "\n")) }
+        for line in lines.dropFirst() { note(line) }
     }
 }
 
@@ -155,17 +156,30 @@ extension FerryError {
         .object([("code", .string(code.name)), ("message", .string(message)), ("remedy", .string(wordedRemedy))])
     }
 
-    /// `ferry: what failed` with what to do next on a line of its own.
-    var text: String { "ferry: " + message + (remedy.isEmpty ? "" : "\n       " + wordedRemedy) }
+    /// `ferry: what failed`, with what to do next on lines of their own.
+    var lines: [String] {
+        ("ferry: " + message).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            + remedyLines(indent: 7)
+    }
 
-    /// The remedy in the words of a command line, with the command that begins it.
+    /// What to do next, on lines of their own; commands among them can be pasted.
+    func remedyLines(indent: Int) -> [String] {
+        guard !remedy.isEmpty else { return [] }
+        let margin = String(repeating: " ", count: indent)
+        return wordedRemedy.split(separator: "\n").map { line in
+            line.hasPrefix("ferry ") ? Emphasis.command.mark("\(margin)  \(line)") : margin + line
+        }
+    }
+
+    /// The remedy in the words of a command line, with the command that begins it; a command has a line of its own.
     var wordedRemedy: String {
         guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else {
             return remedy.commandLine
         }
         let models = place.models.isEmpty ? ["PATH"] : place.models.map(ShellWord.quoted)
-        return remedy.commandLine + " To begin one: ferry mapping init --extends \(ShellWord.quoted(file)) --models "
-            + models.joined(separator: " ") + " --output stand-in.json, or --swift --output FOLDER for a Swift package."
+        return remedy.commandLine + " To begin one:\nferry mapping init --extends \(ShellWord.quoted(file)) --models "
+            + models.joined(separator: " ") + " --output stand-in.json\n"
+            + "With --swift --output FOLDER in the place of --output stand-in.json it is a Swift package."
     }
 
     /// Any error as the one that users meet.

@@ -1,4 +1,4 @@
-/// How a line stands out on a terminal with colours; elsewhere it is the same line without them.
+/// How a line stands out on a terminal with colours, and what kind it is; elsewhere it is the same line without them.
 ///
 /// A line carries its emphasis as a mark in front, which the console takes away before it writes: so lines stay texts, and
 /// are broken at the width of the terminal before any sign for colours is in them.
@@ -8,6 +8,8 @@ enum Emphasis: Character, CaseIterable {
     case good = "\u{F8F1}"
     case caution = "\u{F8F2}"
     case bad = "\u{F8F3}"
+    /// A command to paste, which is broken as a shell reads it.
+    case command = "\u{F8F4}"
 
     /// The line with the mark.
     func mark(_ line: String) -> String { String(rawValue) + line }
@@ -19,15 +21,18 @@ enum Emphasis: Character, CaseIterable {
     }
 
     /// The text in this emphasis, by the signs of ECMA-48 that every terminal with colours knows.
-    func painted(_ text: some StringProtocol) -> String { "\u{1b}[\(code)m\(text)\u{1b}[0m" }
+    func painted(_ text: some StringProtocol) -> String {
+        code.map { "\u{1b}[\($0)m\(text)\u{1b}[0m" } ?? String(text)
+    }
 
     /// Basic colours alone: a terminal's own theme decides how they look, so that they can be read on any ground.
-    private var code: String {
+    private var code: String? {
         switch self {
         case .heading: "1"
         case .good: "32"
         case .caution: "33"
         case .bad: "31"
+        case .command: nil
         }
     }
 }

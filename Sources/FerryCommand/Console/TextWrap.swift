@@ -1,16 +1,28 @@
 /// Breaks lines of text for a terminal.
 enum TextWrap {
-    /// A line as one or more of at most `width` characters, broken between words where there is one that fits.
+    /// A line as one or more of at most `width` characters, broken between words.
     ///
+    /// A word that is longer, such as a path, stands on a line of its own and stays whole: the terminal folds it, and what
+    /// is copied from there can be pasted. So does what stands between backticks or quotes.
     /// What follows is indented below the text of the first line: behind its label (two spaces or more after it), else
     /// by two spaces more than the line itself.
     static func lines(_ line: String, width: Int) -> [String] {
         guard line.count > width, width > 0 else { return [line] }
         let margin = String(repeating: " ", count: margin(of: line, width: width))
-        return broken(line, width: width, margin: margin)
+        return broken(line, width: width, margin: margin, keepsLongWords: true)
     }
 
-    /// The words of a text on lines of at most `width` characters; a line end in the text ends a line.
+    /// A command as lines that a shell reads as one: each but the last ends with a backslash.
+    static func command(_ line: String, width: Int) -> [String] {
+        let end = " \\"
+        guard line.count > width, width > end.count else { return [line] }
+        let margin = String(repeating: " ", count: min(line.prefix { $0 == " " }.count + 4, width / 2))
+        let lines = broken(line, width: width - end.count, margin: margin, keepsLongWords: true)
+        return lines.dropLast().map { $0 + end } + lines.suffix(1)
+    }
+
+    /// The words of a text on lines of at most `width` characters, within which a longer word is broken, too; a line end
+    /// in the text ends a line.
     ///
     /// - Parameters:
     ///   - text: The text.
@@ -18,10 +30,12 @@ enum TextWrap {
     ///   - margin: What every line begins with, counted in its width.
     /// - Returns: The lines.
     static func paragraphs(_ text: String, width: Int, margin: String = "") -> [String] {
-        text.split(separator: "\n").flatMap { broken(margin + $0, width: width, margin: margin) }
+        text.split(separator: "\n").flatMap {
+            broken(margin + $0, width: width, margin: margin, keepsLongWords: false)
+        }
     }
 
-    private static func broken(_ text: String, width: Int, margin: String) -> [String] {
+    private static func broken(_ text: String, width: Int, margin: String, keepsLongWords: Bool) -> [String] {
         var lines: [String] = []
         var rest = Substring(text)
         while rest.count > width {
@@ -29,8 +43,10 @@ enum TextWrap {
             let from = lines.isEmpty ? text.prefix { $0 == " " }.count : margin.count
             let end = rest.index(rest.startIndex, offsetBy: width)
             let start = rest.index(rest.startIndex, offsetBy: min(from + 1, width))
+            let places = breaks(in: rest, from: start, keepsQuoted: keepsLongWords)
             // A space just behind the last place is a break, too.
-            let cut = rest[start...end].lastIndex(of: " ") ?? end
+            let fitting = places.last { $0 <= end }
+            guard let cut = fitting ?? (keepsLongWords ? places.first : end) else { break }
             var line = rest[..<cut]
             while line.last == " " { line.removeLast() }
             lines.append(String(line))
@@ -38,6 +54,31 @@ enum TextWrap {
         }
         if rest.contains(where: { $0 != " " }) || lines.isEmpty { lines.append(String(rest)) }
         return lines
+    }
+
+    /// The spaces where a text may be broken; with `keepsQuoted` none between backticks or quotes, where a command or a
+    /// word for a shell stands.
+    private static func breaks(
+        in text: Substring, from start: Substring.Index, keepsQuoted: Bool
+    ) -> [Substring.Index] {
+        var places: [Substring.Index] = []
+        var place = text.startIndex
+        var last: Character = " "
+        while place < text.endIndex {
+            let character = text[place]
+            // An apostrophe within a word opens nothing.
+            let opens = character == "`" || "'\"".contains(character) && " (=\\".contains(last)
+            let next = text.index(after: place)
+            if keepsQuoted, opens, let end = text[next...].firstIndex(of: character) {
+                last = character
+                place = text.index(after: end)
+                continue
+            }
+            if character == " ", place >= start { places.append(place) }
+            last = character
+            place = next
+        }
+        return places
     }
 
     private static func margin(of line: String, width: Int) -> Int {

@@ -35,7 +35,8 @@ struct Demo {
     }
 
     func endPrepared() -> ExitCode {
-        console.say("\nTo migrate it:\n  \(shown(migrateWords))")
+        console.say("\nTo migrate it:")
+        show("  ", migrateWords)
         console.result(
             [
                 ("store", .string(folder.store)), ("models", .string(folder.models)),
@@ -91,7 +92,7 @@ struct Demo {
 
     /// Starts the migration in a process of its own and ends that as a crash would, in the middle of the authors.
     private func killHalfWay() throws {
-        console.say("$ \(shown(migrateWords))")
+        show("$ ", migrateWords)
         var child = try ChildProcess(
             ChildProcess.ownPath(), migrateWords + ["--progress", "json"], reading: .diagnostics)
         var last: DemoProgress?
@@ -124,7 +125,7 @@ struct Demo {
     ///
     /// - Returns: The lines of its JSON object; empty where its text went to standard output.
     private func migrate() throws -> [String] {
-        console.say("$ \(shown(migrateWords))")
+        show("$ ", migrateWords)
         var lines: [String] = []
         var child = try ChildProcess(
             ChildProcess.ownPath(), migrateWords + (console.isJSON ? ["--json"] : []),
@@ -144,11 +145,11 @@ struct Demo {
 
     private func tellTheEnd() {
         heading("The folder is yours to look at: \(folder.path)")
-        console.say("  \(shown(migrateWords + ["--output", folder.path + "/Migrated.sqlite"]))")
-        console.say("  ferry inspect \(folder.store)")
-        console.say("  ferry snapshot list \(folder.store)")
-        console.say("  sqlite3 \(folder.store) .schema")
-        console.say("  cat \(folder.mappings)/2-authors.json")
+        show("  ", migrateWords + ["--output", folder.path + "/Migrated.sqlite"])
+        show("  ", ["inspect", folder.store])
+        show("  ", ["snapshot", "list", folder.store])
+        show("  ", ["sqlite3", folder.store, ".schema"], of: nil)
+        show("  ", ["cat", "\(folder.mappings)/2-authors.json"], of: nil)
     }
 
     // MARK: Commands
@@ -161,7 +162,7 @@ struct Demo {
     }
 
     private func command(_ words: [String]) throws {
-        console.say("$ \(shown(words))")
+        show("$ ", words)
         let code = FerryCommand.run(words, on: console)
         if code != .success { throw stopped(words, code) }
     }
@@ -178,8 +179,10 @@ struct Demo {
             remedy: "The folder \(folder.path) is left as it is.")
     }
 
-    private func shown(_ words: [String]) -> String {
-        (["ferry"] + words).map { $0.contains(" ") ? "'\($0)'" : $0 }.joined(separator: " ")
+    /// A command that can be pasted.
+    private func show(_ prompt: String, _ words: [String], of program: String? = "ferry") {
+        let line = ([program].compactMap { $0 } + words).map(ShellWord.quoted).joined(separator: " ")
+        console.say(Emphasis.command.mark(prompt + line))
     }
 
     private func heading(_ text: String) { console.say("\n── \(text)") }

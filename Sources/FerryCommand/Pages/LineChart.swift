@@ -18,6 +18,8 @@ struct LineChart {
 
     private static let (width, height, left, right, top, bottom) = (400.0, 240.0, 68.0, 388.0, 44.0, 192.0)
 
+    private static let unitLine = 30.0
+
     var markup: Markup {
         let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit?.value ?? 0), steps: steps)
         func place(_ x: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, max(0, x)) }
@@ -27,7 +29,7 @@ struct LineChart {
         var parts: [Markup] = [
             .element("title", [], title), .element("desc", [], "\(up), over \(across)."),
             Self.label(title, Self.left - 60, 14, "start", style: "font-weight:600"),
-            Self.label(up, Self.left - 60, 30, "start", isSoft: true),
+            Self.label(up, Self.left - 60, Self.unitLine, "start", isSoft: true),
         ]
         for y in scale.ticks {
             parts.append(Self.line(Self.left, rise(y), Self.right, rise(y), "grid"))
@@ -61,7 +63,8 @@ struct LineChart {
         parts.append(Self.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
         if let limit {
             parts.append(Self.line(Self.left, rise(limit.value), Self.right, rise(limit.value), "limit"))
-            parts.append(Self.label(limit.name, Self.right, rise(limit.value) - 4, "end"))
+            // Beside the unit, where neither a sign above the chart nor a curve comes.
+            parts.append(Self.label(limit.name, Self.right, Self.unitLine, "end"))
         }
         return .element(
             "svg",

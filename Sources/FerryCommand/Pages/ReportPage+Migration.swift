@@ -5,7 +5,7 @@ extension ReportPage {
     func addMigration(to page: inout Page) {
         let (verdict, words) = outcome
         page.verdict(verdict, words)
-        if let remedy = report["error"]["remedy"].text, !remedy.isEmpty { page.paragraph(remedy) }
+        addRemedy(of: report["error"], to: &page)
         page.facts([
             ("Reason", report["error"]["code"].text), ("From", report["from"].text), ("To", report["to"].text),
             ("How", report["mode"].text.map { Self.mode($0) }), ("Time", seconds(report["wallSeconds"])),
@@ -27,7 +27,7 @@ extension ReportPage {
         addPhases(to: &page)
         addTime(to: &page)
         addBesides(to: &page)
-        page.list("Warnings", texts(report["warnings"]))
+        addWarnings(to: &page)
     }
 
     private var outcome: (Page.Verdict, String) {
@@ -142,9 +142,9 @@ extension ReportPage {
     }
 
     private func speed(_ phase: JSON) -> String {
-        if let rows = phase["rowsPerSecond"].number { return "\(Quantity.grouped(Quantity.whole(rows))) rows/s" }
-        if let bytes = phase["bytesPerSecond"].number { return "\(Quantity.sizeText(Quantity.whole(bytes)))/s" }
-        return ""
+        Quantity.rateText(
+            rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,
+            seconds: phase["seconds"].number ?? 0) ?? ""
     }
 
     private func label(_ phase: String?) -> String {

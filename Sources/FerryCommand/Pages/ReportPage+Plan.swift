@@ -46,7 +46,7 @@ extension ReportPage {
                 add(first.step, number: first.number, to: &page)
             }
         }
-        page.list("Warnings", texts(report["warnings"]))
+        addWarnings(to: &page)
     }
 
     /// Steps that differ in their versions and rows alone.

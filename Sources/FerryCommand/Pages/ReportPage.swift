@@ -38,8 +38,12 @@ package struct ReportPage: Sendable {
     private func addError(to page: inout Page) {
         let error = report["error"]
         page.verdict(.bad, error["message"].text ?? "")
-        if let remedy = error["remedy"].text, !remedy.isEmpty { page.paragraph(remedy) }
+        addRemedy(of: error, to: &page)
         page.facts([("Reason", error["code"].text)])
+    }
+
+    func addRemedy(of error: JSON, to page: inout Page) {
+        for line in (error["remedy"].text ?? "").split(separator: "\n") { page.paragraph(String(line)) }
     }
 
     // MARK: What several pages show
@@ -123,15 +127,22 @@ package struct ReportPage: Sendable {
         page.table(table)
     }
 
+    /// The table of losses has said those.
+    func addWarnings(to page: inout Page) {
+        let losses = report["warningDetails"].elements.filter { $0["code"].text == "loss" }.map { $0["message"].text }
+        page.list("Warnings", texts(report["warnings"]).filter { !losses.contains($0) })
+    }
+
     func addRefusals(to page: inout Page) {
         let refusals = report["refusals"].elements
         guard !refusals.isEmpty else { return }
         page.heading("This cannot run")
-        var table = PageTable([.text("Reason"), .text("What"), .text("What to do")])
+        // Sentences with paths: the columns of a table would be cut off on a narrow page.
         for refusal in refusals {
-            table.add([refusal["code"].text ?? "", refusal["message"].text ?? "", refusal["remedy"].text ?? ""])
+            page.paragraph(refusal["message"].text ?? "")
+            addRemedy(of: refusal, to: &page)
+            page.facts([("Reason", refusal["code"].text)])
         }
-        page.table(table)
     }
 
     func addDifferences(_ found: [JSON], to page: inout Page) {

@@ -40,7 +40,7 @@ struct ProgressRate {
         parts.append(update.phase.label(inRehearsal: outline?.isRehearsal == true))
         let countsBytes = update.phase == .snapshot
         if let rate = perSecond(update).map(Quantity.whole) {
-            parts.append((countsBytes ? Quantity.sizeText(rate) : "\(Quantity.grouped(rate)) rows") + "/s")
+            parts.append((countsBytes ? Quantity.sizeText(rate) : rate.counting("row")) + "/s")
         }
         if let left = secondsLeft { parts.append("\(Quantity.durationText(seconds: left)) left") }
         if let resident = ResidentMemory.bytes() {

@@ -25,7 +25,7 @@ extension ReportPage {
         page.heading("Measured")
         var table = PageTable([
             .number("Chunk rows"), .number("Rows"), .number("Rows/s"), .number("Peak memory"), .number("Longest chunk"),
-            .number("Done again after a kill"),
+            .number("Redone after a kill"),
         ])
         for run in runs {
             table.add(

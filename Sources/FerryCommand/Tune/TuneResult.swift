@@ -125,7 +125,7 @@ package struct TuneResult {
         return table.lines(width: width) + ["", advice]
     }
 
-    static let header = ["Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Done again after a kill"]
+    static let header = ["Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Redone after a kill"]
 
     static func cells(_ run: Run) -> [String] {
         [

@@ -24,7 +24,9 @@ struct InPlaceLargeValueTests {
             ])
     }
 
-    @Test("A step that writes no row passes whatever the memory limit")
+    @Test(
+        "A step that writes no row passes whatever the memory limit",
+        .enabled(if: !SQLiteLibrary.limitsWholeRows, "SQLite before 3.39 counts a row with all its values."))
     func untouched() throws {
         let step = try step(addingMandatory: false)
         var options = step.options
