@@ -1,5 +1,5 @@
 internal import FerryModel
-internal import FerrySQLite
+package import FerrySQLite
 internal import FerryStore
 
 /// Makes the values of one attribute and binds them, without an allocation per plain value.
@@ -110,4 +110,29 @@ struct AttributeMaker {
     }
 
     private static let address = Array("https://example.org/".utf8)
+}
+
+/// How the values of one attribute are made.
+package enum ValueMaker: Sendable {
+    /// By the attribute's type.
+    case plausible
+    /// The prefix and the row's primary key: another text for each row.
+    case numbered(prefix: String)
+    /// The prefix and one of `count` numbers, each as likely as the others.
+    case distinct(prefix: String, count: Int64)
+    case oneOf([String])
+    case integers(ClosedRange<Int64>)
+    case constant(Value)
+    /// Whatever the closure makes of the row's primary key and its random numbers.
+    case computed(@Sendable (_ primaryKey: Int64, _ random: inout SeededRandom) -> Value)
+}
+
+/// A keyed archive of one text, as a transformable attribute without a transformer of its own would hold it.
+enum ArchivedText {
+    static func bytes(_ text: String) -> [UInt8] {
+        PropertyTree.dictionary([
+            "$archiver": .string("NSKeyedArchiver"), "$version": .integer(100_000),
+            "$objects": .array([.string("$null"), .string(text)]), "$top": .dictionary(["root": .uid(1)]),
+        ]).binary
+    }
 }

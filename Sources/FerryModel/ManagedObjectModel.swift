@@ -156,3 +156,96 @@ package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
     if case .some(.some(.some(let precedes))) = precedes { return precedes }
     return left.utf16.lexicographicallyPrecedes(right.utf16)
 }
+
+extension ManagedObjectModel {
+    /// All attributes of an entity, inherited ones included, with composites unfolded to what is stored of them.
+    ///
+    /// An element is called `composite.element`. It is optional where it or a composite around it is.
+    package func leaves(of entity: String) -> [Attribute] { attributes(of: entity).flatMap(leaves) }
+
+    /// The attribute itself, or the stored elements of a composite in their declared order, nested ones in their place.
+    package func leaves(of attribute: Attribute) -> [Attribute] {
+        attribute.type == .composite ? elements(of: attribute).flatMap(leaves) : [attribute]
+    }
+
+    /// The stored elements of a composite, under their full names.
+    func elements(of composite: Attribute) -> [Attribute] {
+        guard !composite.isTransient else { return [] }
+        return (composite.compositeName.flatMap { composites[$0] } ?? []).filter { !$0.isTransient }.map { element in
+            var element = element
+            element.name = "\(composite.name).\(element.name)"
+            element.isOptional = element.isOptional || composite.isOptional
+            return element
+        }
+    }
+
+    /// An element of a composite by its full name, a composite itself among them; nil when there is none.
+    func element(_ path: String, of entity: String) -> Attribute? {
+        let names = path.split(separator: ".", omittingEmptySubsequences: false)
+        guard names.count > 1, var attribute = attribute(String(names[0]), of: entity) else { return nil }
+        for name in names.dropFirst() {
+            guard let element = elements(of: attribute).first(where: { $0.name == "\(attribute.name).\(name)" }) else {
+                return nil
+            }
+            attribute = element
+        }
+        return attribute
+    }
+}
+
+extension ManagedObjectModel {
+    /// Whether an attribute's value follows from the rows of a store in a way that is known, so that it is computed and
+    /// not carried over.
+    ///
+    /// The time of saving (`now()`) says something that no row says. What a function makes of a text, and what stands at
+    /// the end of several relationships, only Core Data computes: such values are carried over as they were found.
+    package func isComputedByStore(_ attribute: Attribute, of entity: String) -> Bool {
+        attribute.isDerived && attribute.derivation != .now && !isCarriedAsFound(attribute, of: entity)
+    }
+
+    /// Whether an attribute is derived in a documented form for which only Core Data can write triggers.
+    package func isCarriedAsFound(_ attribute: Attribute, of entity: String) -> Bool {
+        switch attribute.derivation {
+        case .function: true
+        case .value(let path) where path.count > 2:
+            relationship(path[0], of: entity).map { relationship(path[1], of: $0.destinationEntity) != nil } ?? false
+        case .value, .count, .sum, .now, nil: false
+        }
+    }
+}
+
+extension ManagedObjectModel {
+    /// What keeps a derived attribute from being the same in another version, its path under the same names included.
+    ///
+    /// - Parameters:
+    ///   - entity: The entity that declares it.
+    ///   - name: Its name.
+    ///   - other: The newer version, which has it.
+    /// - Returns: The reason in words that follow "and"; nil when nothing does.
+    package func changeOfDerivation(entity: String, attribute name: String, in other: ManagedObjectModel) -> String? {
+        let before = entities[entity]?.attributes.first { $0.name == name }
+        guard let before, before.isDerived, let after = other.attribute(name, of: entity) else {
+            return "the store has no derived attribute of this name"
+        }
+        guard before.derivation == after.derivation, before.type == after.type, let path = before.derivation?.path
+        else { return "it is derived otherwise than in the store" }
+        guard let old = ends(of: path, from: entity), let new = other.ends(of: path, from: entity), old == new else {
+            return "what it is derived from is not what it is in the store"
+        }
+        return nil
+    }
+
+    /// What the properties of a path are, one after the other; nil where one is not there.
+    private func ends(of path: [String], from entity: String) -> [String]? {
+        var (entity, path, ends) = (entity, path[...], [String]())
+        while let name = path.first, let relationship = relationship(name, of: entity) {
+            guard !relationship.isToMany, !relationship.isTransient else { return nil }
+            ends.append("\(declaringEntity(of: name, in: entity) ?? "").\(name) to \(relationship.destinationEntity)")
+            entity = relationship.destinationEntity
+            path = path.dropFirst()
+        }
+        let name = path.joined(separator: ".")
+        guard let attribute = attribute(name, of: entity), !attribute.isTransient else { return nil }
+        return ends + ["\(entity).\(name) of type \(attribute.type)"]
+    }
+}

@@ -1,3 +1,4 @@
+internal import CSQLite
 package import FerryBase
 
 /// The files of a database: the main file and what SQLite puts beside it.
@@ -112,5 +113,153 @@ package struct DatabaseFiles: Sendable, Hashable {
         let most = Dictionary(grouping: start, by: { $0 }).values.map(\.count).max() ?? 0
         return start.count == DatabaseHeader.byteCount && most <= 5
             ? "encrypted, or of a format that Ferry does not know" : "of a format that Ferry does not know"
+    }
+}
+
+/// The fields of the first 100 bytes of a database file that Ferry looks at.
+package struct DatabaseHeader: Sendable, Hashable {
+    package static let byteCount = 100
+
+    package var pageSize: Int
+    /// 1 for a rollback journal, 2 for a write-ahead log.
+    package var writeVersion: UInt8
+    package var readVersion: UInt8
+    package var changeCounter: UInt32
+    /// Pages by the header; right only while ``changeCounter`` equals ``versionValidFor``.
+    package var pageCount: UInt32
+    package var schemaCookie: UInt32
+    /// Not zero with `auto_vacuum`.
+    package var largestRootPage: UInt32
+    package var incrementalVacuum: Bool
+    package var userVersion: UInt32
+    package var applicationID: UInt32
+    package var versionValidFor: UInt32
+
+    package var usesWriteAheadLog: Bool { writeVersion == 2 }
+
+    /// Reads the header; nil when the bytes are not those of an SQLite database.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.byteCount, bytes.starts(with: Array("SQLite format 3\0".utf8)) else { return nil }
+        let size = Int(bytes[16]) << 8 | Int(bytes[17])
+        pageSize = size == 1 ? 65536 : size
+        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return nil }
+        func number(_ offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        writeVersion = bytes[18]
+        readVersion = bytes[19]
+        changeCounter = number(24)
+        pageCount = number(28)
+        schemaCookie = number(40)
+        largestRootPage = number(52)
+        userVersion = number(60)
+        incrementalVacuum = number(64) != 0
+        applicationID = number(68)
+        versionValidFor = number(92)
+    }
+}
+
+extension DatabaseHeader {
+    /// Takes out of a file's first bytes what every commit counts on: the change counter, the schema's number, and the
+    /// version of SQLite with the counter that it is valid for.
+    ///
+    /// Nothing of it says anything of the content, and no commit may set it back: by it other clients see that what they
+    /// keep in memory is old.
+    package static func blankCounters(_ bytes: inout [UInt8]) {
+        guard bytes.count >= byteCount else { return }
+        for range in [24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }
+    }
+}
+
+/// What names one state of a database's files: equal fingerprints mean that nothing was written in between.
+package struct DatabaseFingerprint: Sendable, Hashable, Codable {
+    package var device: UInt64
+    package var inode: UInt64
+    /// Size and last change of the main file, which a checkpoint changes though no content does.
+    package var bytes: Int64
+    package var modified: Int64
+    /// Last change of the file, its attributes and names included.
+    ///
+    /// No program can set it back. Absent in records of earlier tools.
+    package var changed: Int64?
+    /// The first 100 bytes of the main file, in hexadecimal.
+    package var header: String
+    package var walBytes: Int64
+    /// The header of a `-wal` with committed content, and the frame header of its last commit; both hold its salts.
+    package var walHeader: String?
+    package var walLastFrame: String?
+    package var walFrames: UInt32?
+
+    /// Takes over the times of a file whose content is known to be the same.
+    package mutating func takeTimes(from file: FileAttributes) { (modified, changed) = (file.modified, file.changed) }
+
+    /// What can be said of a file, or of none, that is not read as a database.
+    package init(unread file: FileAttributes?) {
+        device = file?.device ?? 0
+        inode = file?.inode ?? 0
+        bytes = file?.size ?? 0
+        modified = file?.modified ?? 0
+        changed = file?.changed
+        header = ""
+        walBytes = 0
+    }
+
+    init(
+        file: FileAttributes, header: String, walBytes: Int64, walHeader: String?, walLastFrame: String?,
+        walFrames: UInt32?
+    ) {
+        self.init(unread: file)
+        self.header = header
+        self.walBytes = walBytes
+        self.walHeader = walHeader
+        self.walLastFrame = walLastFrame
+        self.walFrames = walFrames
+    }
+}
+
+extension DatabaseFingerprint {
+    private var headerBytes: [UInt8] {
+        let digits = Array(header.utf8).map { $0 > 0x39 ? $0 - 0x57 : $0 - 0x30 }
+        return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    /// Whether the database's own header says that it has a write-ahead log.
+    package var usesWriteAheadLog: Bool { DatabaseHeader(headerBytes)?.usesWriteAheadLog == true }
+
+    /// What it is when the `-wal` is gone that is all written back by now.
+    package var withoutLog: DatabaseFingerprint {
+        var other = self
+        (other.walBytes, other.walHeader, other.walLastFrame, other.walFrames) = (0, nil, nil, nil)
+        return other
+    }
+
+    /// What it is when this SQLite has taken the database, whose `-wal` is gone, to a rollback journal
+    /// (`PRAGMA journal_mode`); when that happens is not known beforehand.
+    ///
+    /// The header is all that changes. What writes after that, by such a journal, counts the change there.
+    package var withRollbackJournal: DatabaseFingerprint {
+        var bytes = headerBytes
+        guard let header = DatabaseHeader(bytes) else { return self }
+        func put(_ number: UInt32, at offset: Int) {
+            for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * index)) }
+        }
+        let counter = header.changeCounter &+ 1
+        bytes[18] = 1
+        bytes[19] = 1
+        put(counter, at: 24)
+        if header.changeCounter != header.versionValidFor || header.pageCount == 0 {
+            put(UInt32(truncatingIfNeeded: self.bytes / Int64(header.pageSize)), at: 28)
+        }
+        put(counter, at: 92)
+        put(UInt32(sqlite3_libversion_number()), at: 96)
+        var other = withoutLog
+        other.header = bytes.hexadecimal
+        (other.modified, other.changed) = (0, nil)
+        return other
+    }
+
+    /// Whether it is another one but for the time of the last change.
+    package func isSame(butForTime other: DatabaseFingerprint) -> Bool {
+        var other = other
+        (other.modified, other.changed) = (modified, changed)
+        return self == other
     }
 }

@@ -89,3 +89,150 @@ extension MigrationRun {
         return settled
     }
 }
+
+/// How the join tables that a model leaves open are named, from whatever tells it.
+struct JoinNames {
+    private let open: [OpenJoin]
+    /// The version's name, for messages.
+    private let version: String
+    private(set) var known: [KnownJoin] = []
+    /// Those that nothing has told yet.
+    private(set) var unknown: [OpenJoin]
+
+    init(_ open: [OpenJoin], version: String) {
+        self.open = open
+        self.version = version
+        unknown = open
+    }
+
+    private mutating func settle(_ join: OpenJoin, _ name: KnownJoin) {
+        known.append(name)
+        unknown.removeAll { $0.table.relationship == join.table.relationship }
+    }
+
+    /// Takes what is said outright: `Entity.relationship`, or `Entity.relationship=TABLE`.
+    ///
+    /// - Throws: ``FerryError`` `.layoutUnknown` for what names no open join table.
+    mutating func take(_ said: [String]) throws(FerryError) {
+        for text in said {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard let name = parts.first,
+                let join = open.first(where: { $0.isSideOpen && Self.sides(of: $0).contains(name) })
+            else {
+                let names = open.filter(\.isSideOpen).flatMap(Self.sides)
+                throw FerryError(
+                    .layoutUnknown,
+                    "\(text) names no relationship of \(version) between an entity and itself whose table has an open name.",
+                    remedy: names.isEmpty
+                        ? "Leave \(setting: .joinTables) out." : "There are: \(names.joined(separator: ", ")).")
+            }
+            let pair = [join.table.relationship, join.table.inverse]
+            var side = pair.first { "\($0.entity).\($0.property)" == name } ?? pair[0]
+            if parts.count == 2 {
+                guard let place = join.names.firstIndex(of: parts[1].uppercased()) else {
+                    throw FerryError(
+                        .layoutUnknown, "The table of \(name) cannot be named \(parts[1]) in a store of \(version).",
+                        remedy: "It is one of: \(join.names.joined(separator: ", ")).")
+                }
+                side = pair[place]
+            }
+            guard unknown.contains(where: { $0.table.relationship == join.table.relationship }) else { continue }
+            // The name of the table says nothing of the columns'.
+            guard !join.areSuffixesOpen else { continue }
+            settle(join, KnownJoin(entity: side.entity, relationship: side.property))
+        }
+    }
+
+    /// Looks whether what was said is what a store of the very version has.
+    ///
+    /// - Throws: ``FerryError`` `.layoutUnknown`.
+    func check(against layout: StoreLayout, of store: String) throws(FerryError) {
+        for join in open where join.isSideOpen {
+            guard let said = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
+                let found = layout.knownJoin(join, in: join.table.relationship.entity),
+                found.relationship != said.relationship
+            else { continue }
+            throw FerryError(
+                .layoutUnknown,
+                "\(said.entity).\(said.relationship) is said to name its table, but in \(store) "
+                    + "\(found.entity).\(found.relationship) does.",
+                remedy: "Leave \(setting: .joinTables) out: \(setting: .like) tells it.")
+        }
+    }
+
+    /// Takes the names of a store of the very version.
+    mutating func take(_ layout: StoreLayout) {
+        for join in unknown {
+            if let name = layout.knownJoin(join, in: join.table.relationship.entity) { settle(join, name) }
+        }
+    }
+
+    /// Takes the names of a store of another version, for entities that declare the same properties there: on that
+    /// alone the choice depends.
+    mutating func takeUnchanged(from layout: StoreLayout, for model: ManagedObjectModel) {
+        let matching = ModelMatching(source: layout.model, destination: model)
+        for join in unknown {
+            let entities = Set([join.table.relationship.entity, join.table.inverse.entity])
+            let isUnchanged = entities.allSatisfy { entity in
+                guard let old = matching.sourceEntities[entity] else { return false }
+                return Self.properties(of: old, in: layout.model) == Self.properties(of: entity, in: model)
+            }
+            guard isUnchanged, let old = matching.sourceEntities[join.table.relationship.entity],
+                let name = layout.knownJoin(join, in: old)
+            else { continue }
+            settle(join, name)
+        }
+    }
+
+    /// Takes the names that the rules give, which real stores bear out more often than not.
+    mutating func takeComputed() {
+        for join in unknown where join.isSideOpen && !join.areSuffixesOpen {
+            let side = join.table.relationship
+            settle(join, KnownJoin(entity: side.entity, relationship: side.property))
+        }
+    }
+
+    var refusals: [FerryError] {
+        unknown.map { join in
+            let sides = Self.sides(of: join)
+            guard !join.areSuffixesOpen else {
+                return FerryError(
+                    .layoutUnknown,
+                    "No rule tells how Core Data names the columns of the join table of \(sides[0]) in a store of "
+                        + "\(version): another join table of its entity has columns of the same name, and the entity "
+                        + "has changed.",
+                    // A relationship that is named names tables only.
+                    remedy:
+                        "Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one will do.",
+                    place: .init(
+                        entity: join.table.relationship.entity, property: join.table.relationship.property))
+            }
+            return FerryError(
+                .layoutUnknown,
+                "No rule tells whether \(sides[0]) or \(sides[1]) names their join table in a store of \(version), as "
+                    + "the entity's properties are others than before: Core Data looks for exactly one of the two.",
+                remedy: """
+                    Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one \
+                    will do; or name the table: \
+                    \(setting: .joinTables, each: zip(sides, join.names).map { .element("\($0)=\($1)") }, separator: " or ").
+                    """,
+                place: .init(entity: join.table.relationship.entity, property: join.table.relationship.property))
+        }
+    }
+
+    private static func sides(of join: OpenJoin) -> [String] {
+        [join.table.relationship, join.table.inverse].map { "\($0.entity).\($0.property)" }
+    }
+
+    private static func properties(of entity: String, in model: ManagedObjectModel) -> Set<String> {
+        guard let entity = model.entities[entity] else { return [] }
+        return Set(entity.attributes.map(\.name) + entity.relationships.map(\.name))
+    }
+}
+
+extension OpenJoin {
+    /// Whether a known name is one of this table.
+    fileprivate func names(_ known: KnownJoin) -> Bool {
+        [table.relationship, table.inverse].contains { $0.entity == known.entity && $0.property == known.relationship }
+    }
+}

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryPlan
 internal import FerrySnapshot
 
 #if canImport(FoundationEssentials)
@@ -182,4 +183,113 @@ public struct Configuration: Sendable {
         try MemoryBudget.check(memoryLimit)
         if takesSnapshot, output == nil { try SnapshotMemory.check(level: snapshotLevel, within: memory) }
     }
+}
+
+/// Which versions a migration passes through.
+public enum ChainChoice: Sendable {
+    /// Along mapping models; where none leads on, from each version to the next one in version order by inference.
+    case automatic
+    /// Through these versions, by name and in this order, from the store's own on.
+    ///
+    /// Without a target of its own the migration leads to the last of them.
+    case versions([String])
+    /// Through those that the closure names, which is called for each version of the chain; nil leaves the rest of the
+    /// way to Ferry.
+    ///
+    /// It is asked when a plan is made, so once by a call that plans and again by each call that runs or goes on, and
+    /// must answer the same each time.
+    case next(@Sendable (VersionQuestion) throws -> String?)
+}
+
+/// What is asked for each version of a chain.
+public struct VersionQuestion: Sendable, Hashable {
+    /// The version that the chain has come to.
+    public var version: String
+    /// The version that the migration leads to.
+    public var target: String
+    /// Versions to which a mapping model leads from here, and the next one in version order; others may be named too.
+    public var candidates: [String]
+}
+
+extension Configuration {
+    /// The same for the planner.
+    var route: ChainRoute {
+        let choice: ChainRoute.Choice =
+            switch chain {
+            case .automatic: .search
+            case .versions(let names): .list(names, origin: "the list of versions")
+            case .next(let next):
+                .ask { question in
+                    try next(
+                        VersionQuestion(
+                            version: question.version, target: question.target, candidates: question.candidates))
+                }
+            }
+        return ChainRoute(choice: choice, infers: infersMappings, allowsDowngrade: allowsDowngrade)
+    }
+}
+
+/// A step of a migration as ``Configuration/willMigrate`` and ``Configuration/didMigrate`` see it.
+public struct MigrationStage: Sendable, Hashable {
+    /// The step, from 1, and how many there are.
+    public var number: Int
+    public var count: Int
+    /// The version that the step begins with, and the one that it leads to.
+    public var from: String
+    public var to: String
+    /// The store as it is now, of version ``from`` before the step and of version ``to`` after it.
+    ///
+    /// Open it with SQLite or Core Data, and close it before the hook returns. Values that Core Data keeps in files of
+    /// their own are beside the app's store, and not beside this one.
+    public var store: URL
+}
+
+extension Configuration {
+    /// Looks at a store before or after a step, on the migration's thread; what it throws ends the run.
+    public typealias StageHook = @Sendable (MigrationStage) throws -> Void
+
+    /// Whether steps are told apart for hooks.
+    var hasStages: Bool { willMigrate != nil || didMigrate != nil }
+}
+
+/// What carries the rows of an entity mapping; there may be more in a later version.
+public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// Statements of SQL.
+    public static let set = Self(rawValue: "set")
+    /// Swift, one row after another.
+    public static let row = Self(rawValue: "row")
+}
+
+/// What was wrong with a store before it was migrated; there may be more kinds in a later version.
+public struct DamageKind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// A key that leads to no object, or to one of another entity than is declared.
+    public static let danglingKey = Self(rawValue: "danglingKey")
+    /// A one-to-one relationship whose other side does not lead back.
+    public static let oneSidedInverse = Self(rawValue: "oneSidedInverse")
+    /// The number of an entity beside a key that is not the one of the object to which the key leads.
+    public static let wrongEntity = Self(rawValue: "wrongEntity")
+    /// No position in an ordered relationship.
+    public static let missingOrder = Self(rawValue: "missingOrder")
+    /// No value in a mandatory attribute.
+    public static let missingValue = Self(rawValue: "missingValue")
+    /// An object of an entity that is none of its table.
+    ///
+    /// `Z_ENT`
+    public static let unknownEntity = Self(rawValue: "unknownEntity")
+    /// A highest key that is below the highest one in use.
+    ///
+    /// `Z_MAX`
+    public static let lowMaximumKey = Self(rawValue: "lowMaximumKey")
+    /// A value that names an external file which is not there.
+    public static let missingFile = Self(rawValue: "missingFile")
+    /// Persistent history of entities that have no heir.
+    public static let droppedHistory = Self(rawValue: "droppedHistory")
 }

@@ -39,3 +39,75 @@ extension Migrator {
         MigrationEvents(self, configuration)
     }
 }
+
+/// Keeps a `Progress` of Foundation's up to date, and stops the run when that is cancelled.
+final class ProgressFollower: Sendable {
+    /// Into how many parts the work is divided: finer than any bar on a screen.
+    private static let units: Int64 = 10_000
+
+    private let progress: Progress
+    private let stop: StopRequest
+
+    init(_ progress: Progress, stop: StopRequest) {
+        self.progress = progress
+        self.stop = stop
+        progress.totalUnitCount = Self.units
+        progress.completedUnitCount = 0
+        progress.isCancellable = true
+        progress.isPausable = false
+        progress.cancellationHandler = { stop.request(.cancelled) }
+        heedCancellation()
+    }
+
+    /// The handler is not called for what was before it, and where Foundation calls it on another thread, late.
+    private func heedCancellation() { if progress.isCancelled { stop.request(.cancelled) } }
+
+    func take(_ event: MigrationEvent) {
+        heedCancellation()
+        switch event {
+        case .progress(let update):
+            guard let fraction = update.fraction else { return }
+            let done = Int64(fraction * Double(Self.units))
+            // The last one is the end's: what waits for it finds the migrated store.
+            progress.completedUnitCount = min(max(done, progress.completedUnitCount), Self.units - 1)
+            progress.setUserInfoObject(update.timeLeft?.inSeconds, forKey: .estimatedTimeRemainingKey)
+        case .finished: progress.completedUnitCount = Self.units
+        case .planned, .phase, .warning: break
+        }
+    }
+
+    /// Lets go of the run.
+    func end() { progress.cancellationHandler = nil }
+}
+
+/// The threads on which migrations run that are not to block the caller's.
+///
+/// Not the threads of tasks: there are only as many as processors, and none may wait for a disk.
+enum MigrationThread {
+    /// Runs a body on a thread of its own while the task waits.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            start({ try body() }, then: { continuation.resume(with: $0) })
+        }
+    }
+
+    /// Runs a body on a thread of its own, and tells how it ended, also where the system makes no thread.
+    static func start<Value>(
+        _ body: @escaping @Sendable () throws -> Value, then end: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        do throws(FerryError) {
+            try WorkThread.start("ferry.migration") { end(Result(catching: body)) }
+        } catch {
+            end(.failure(error))
+        }
+    }
+}
+
+extension FerryError {
+    /// What a cancelled task, or a `Progress` that was cancelled, stops a run with.
+    static var cancelled: FerryError {
+        FerryError(
+            .interrupted, "The migration was cancelled; what is done so far is kept.",
+            remedy: "\(action: .again) to go on, or with \(on: .restart) to begin again.", cause: CancellationError())
+    }
+}

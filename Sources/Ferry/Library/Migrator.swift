@@ -2,6 +2,7 @@ public import FerryBase
 internal import FerryEngine
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 
 #if canImport(FoundationEssentials)
@@ -128,4 +129,45 @@ public struct Migrator: Sendable {
 extension FileLayer {
     /// The same layer with the hook of one call.
     fileprivate func traced(by trace: TraceHook?) -> FileLayer { FileLayer(faults: faults, trace: trace ?? self.trace) }
+}
+
+extension Migrator {
+    /// The statements that ``migrate(_:stop:onEvent:)`` would run, step by step; nothing is changed.
+    ///
+    /// They are those of the run itself: each step is taken on a store with this one's schema and without rows, in a
+    /// temporary folder. No migration policy is called.
+    ///
+    /// - Parameter configuration: How the migration would run.
+    /// - Returns: One list for each step; none where the store is of the target's version.
+    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does, and the first refusal of a plan that cannot run.
+    public func statements(_ configuration: Configuration = Configuration()) throws -> [PlannedStatements] {
+        try looking(configuration) { try $0.statements($1) }
+    }
+}
+
+/// Looks whether the linked SQLite has what Ferry needs.
+enum SQLiteCheck {
+    static func require() throws {
+        do {
+            let connection = try Connection(path: ":memory:", mode: .create)
+            try probe("SELECT json('[]')", "JSON functions", connection)
+            try probe("CREATE VIRTUAL TABLE temp.probe USING rtree(id, low, high)", "R-Trees", connection)
+        } catch {
+            throw FerryError.wrapping(error, on: "an empty database")
+        }
+    }
+
+    private static func probe(_ sql: String, _ feature: String, _ connection: Connection) throws {
+        do {
+            try connection.execute(sql)
+        } catch {
+            throw missing(feature, cause: error)
+        }
+    }
+
+    private static func missing(_ what: String, cause: (any Error)? = nil) -> FerryError {
+        FerryError(
+            .unsupported, "The SQLite library that Ferry is linked with lacks \(what).",
+            remedy: "Install a current SQLite and build Ferry against it.", cause: cause)
+    }
 }

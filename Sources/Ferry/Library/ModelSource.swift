@@ -1,8 +1,6 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+internal import FerryBase
+// `Bundle` stands in no smaller part of Foundation.
+public import Foundation
 
 /// Where model versions are read from: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, or a folder of them.
 public struct ModelSource: Sendable, Hashable {
@@ -24,5 +22,54 @@ extension URL {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path
+    }
+}
+
+extension Migrator {
+    /// Reads the models and mapping models that lie in bundles, as Xcode or SwiftPM has put them there.
+    ///
+    /// - Parameters:
+    ///   - store: The store's main file.
+    ///   - bundles: `.main`, a framework's, or a package's `.module`; what does not concern the store is no harm.
+    ///   - mappings: Further mapping models, such as Ferry's own in JSON, which no name tells from other JSON.
+    ///   - policies: As in ``init(store:models:mappings:policies:)``.
+    /// - Throws: ``FerryError`` as ``init(store:models:mappings:policies:)`` does; `.notFound` when no bundle has a model.
+    public init(
+        store: URL, bundles: [Bundle], mappings: [MappingSource] = [], policies: [String: PolicyFactory] = [:]
+    ) throws {
+        let models = bundles.flatMap(ModelSource.all(in:))
+        guard !models.isEmpty else {
+            throw FerryError(
+                .notFound, "No model lies in \(bundles.map(\.bundlePath).joined(separator: ", ")).",
+                remedy: "Add the model to the resources of the target, or give its URL.")
+        }
+        try self.init(
+            store: store, models: models, mappings: bundles.flatMap(MappingSource.all(in:)) + mappings,
+            policies: policies)
+    }
+}
+
+extension ModelSource {
+    /// The models in a bundle: compiled ones (`.momd`, and `.mom` beside them), and source models where nothing compiles
+    /// them, as on Linux.
+    public static func all(in bundle: Bundle) -> [ModelSource] {
+        bundle.resources(["momd", "mom", "xcdatamodeld", "xcdatamodel"]).map { .url($0) }
+    }
+}
+
+extension MappingSource {
+    /// The mapping models in a bundle: compiled ones (`.cdm`), and their sources where nothing compiles them.
+    public static func all(in bundle: Bundle) -> [MappingSource] {
+        bundle.resources(["cdm", "xcmappingmodel"]).map { .url($0) }
+    }
+}
+
+extension Bundle {
+    /// The bundle's own resources with these endings, in an order that does not depend on the file system.
+    fileprivate func resources(_ endings: [String]) -> [URL] {
+        endings.flatMap { ending in
+            paths(forResourcesOfType: ending, inDirectory: nil)
+                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { URL(fileURLWithPath: $0) }
+        }
     }
 }

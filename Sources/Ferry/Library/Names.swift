@@ -2,6 +2,12 @@ public import FerryBase
 public import FerryEngine
 package import FerryMapping
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 // What a caller of the library meets by name, so that `import Ferry` is enough.
 public typealias FerryError = FerryBase.FerryError
 public typealias FerryWarning = FerryBase.FerryWarning
@@ -29,4 +35,14 @@ public typealias SourceObject = FerryEngine.SourceObject
 extension KnownPolicies {
     /// What registered policies offer to mapping models.
     package init(registered policies: [String: PolicyFactory]) { self = PolicyRegistry(policies).known }
+}
+
+// What Foundation, and the alerts of AppKit and UIKit, ask an error for. The texts are English.
+extension FerryBase.FerryError: LocalizedError {
+    public var errorDescription: String? { message }
+
+    public var recoverySuggestion: String? { remedy.isEmpty ? nil : remedy.description }
+
+    /// The message of the layer below, where it is one of Ferry's own; others may hold values of rows.
+    public var failureReason: String? { (cause as? FerryBase.FerryError)?.message }
 }

@@ -1,4 +1,5 @@
 public import FerryBase
+internal import FerryPlan
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -123,4 +124,85 @@ public struct PlanReport: Sendable, Codable {
 /// The cause of a refused run's error: all refusals, the thrown one first.
 public struct PlanRefusals: Error, Sendable {
     public var refusals: [FerryError]
+}
+
+/// Something that a store's rows hold and that a migration does not take along.
+public struct Loss: Sendable, Hashable, Codable {
+    public var entity: String
+    /// Nil when whole objects go.
+    public var property: String?
+    /// The version that the losing step leads to.
+    public var version: String
+    /// The place of that step in the chain of versions, from 1.
+    public var step: Int
+    /// Objects that lose it; nil where that is not known beforehand.
+    public var rows: Int64?
+    public var isEstimated: Bool
+    /// Why it goes.
+    public var because: String
+    /// What and how much, as a sentence.
+    public var text: String
+    /// Whether only a filter leaves objects out: then the run counts them.
+    var isByFilter: Bool
+
+    /// `Entity.property`, or the entity's name: what ``Configuration/allowedLosses`` takes.
+    public var name: String { property.map { "\(entity).\($0)" } ?? entity }
+
+    init(_ loss: ChainLoss) {
+        entity = loss.entity
+        property = loss.property
+        version = loss.version
+        step = loss.step
+        rows = loss.count.number
+        isEstimated = loss.count.isEstimated
+        because = loss.because
+        text = loss.sentence
+        isByFilter = loss.cause == .filtered
+    }
+
+    /// The same with what the run counted, where one entity mapping alone carries the entity.
+    func counted(by mappings: [MigrationReport.EntityMappingReport]) -> Loss {
+        let own = mappings.filter { $0.source == entity && $0.step == step }
+        guard isByFilter, own.count == 1, own[0].isEstimated != true else { return self }
+        var loss = self
+        loss.rows = own[0].dropped
+        loss.isEstimated = false
+        return loss
+    }
+}
+
+/// The statements that a step of a migration will run, in their order.
+///
+/// What only rows ask for (a value that is too large for its chunk, a row that is damaged, what a migration policy does
+/// by itself) is not among them.
+public struct PlannedStatements: Sendable, Hashable, Codable {
+    /// Counted from 1.
+    public var step: Int
+    public var from: String
+    public var to: String
+    /// Whether they run on the store itself, in one transaction; else `main` is the new store, `source` the old one, and
+    /// `scratch` holds associations and lookups.
+    public var isInPlace: Bool
+    public var groups: [Group]
+
+    /// Statements that serve one purpose.
+    public struct Group: Sendable, Hashable, Codable {
+        /// Nil for what makes the tables of a new store.
+        public var phase: Phase?
+        /// Why a step in place runs them.
+        public var reason: String?
+        public var statements: [Statement]
+    }
+
+    public struct Statement: Sendable, Hashable, Codable {
+        public var sql: String
+        /// Named parameters that the models and mapping models give a value; chunks give `:low`, `:high` and `:last`.
+        public var parameters: [Parameter]
+    }
+
+    public struct Parameter: Sendable, Hashable, Codable {
+        public var name: String
+        /// As SQL writes it.
+        public var value: String
+    }
 }

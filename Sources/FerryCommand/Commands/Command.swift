@@ -20,3 +20,63 @@ protocol PolicyCommand: Command {
 extension PolicyCommand {
     func run(on console: Console) throws -> ExitCode { try run(on: console, policies: [:]) }
 }
+
+/// A command and the words that follow its name.
+struct CommandCall {
+    private let command: any Command.Type
+    private let words: [String]
+
+    /// Finds the command that a command line names; names may be two words (`snapshot create`).
+    ///
+    /// - Returns: Nil when there is no word at all.
+    init?(_ words: [String], among commands: [any Command.Type]) throws(FerryError) {
+        // What people type where other programs want it.
+        let spellings = ["--help": "help", "-h": "help", "--version": "version"]
+        let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
+        guard let first = words.first, words != ["--json"] else { return nil }
+        let name = spellings[first] ?? first
+        if let command = commands.first(where: { $0.syntax.name == name }) {
+            self.command = command
+            self.words = Array(words.dropFirst())
+            return
+        }
+        let group = commands.filter { $0.syntax.name.hasPrefix(name + " ") }
+        guard group.isEmpty else {
+            let second = words.dropFirst().first ?? ""
+            if let command = group.first(where: { $0.syntax.name == "\(name) \(second)" }) {
+                self.command = command
+                self.words = Array(words.dropFirst(2))
+                return
+            }
+            if second == "--help" || second == "-h" {
+                command = HelpCommand.self
+                self.words = [name] + words.dropFirst(2)
+                return
+            }
+            let known = group.map { $0.syntax.name }.joined(separator: ", ")
+            throw FerryError(
+                .usage, second.isEmpty ? "\(name) what?" : "Unknown command \(name) \(second).",
+                remedy: "There are: \(known).")
+        }
+        let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
+        let nearest = NearNames.near(to: name, among: firsts).first
+        throw FerryError(
+            .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name.isEmpty ? "\"\"" : name).",
+            remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "The commands are listed by: ferry help")
+    }
+
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+        let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
+        guard !arguments.has("--help") else {
+            let syntax = command.syntax
+            console.result([("help", .string(HelpText.text([syntax])))]) { HelpText.lines([syntax], width: $0) }
+            return .success
+        }
+        // The console has it already, so that a command line that cannot be read is told in colours, too.
+        _ = try arguments.choice(ColorChoice.option.name, among: ColorChoice.allCases)
+        let console = arguments.has("--quiet") ? console.quiet : console
+        let instance = try command.init(from: arguments)
+        if let migrating = instance as? any PolicyCommand { return try migrating.run(on: console, policies: policies) }
+        return try instance.run(on: console)
+    }
+}

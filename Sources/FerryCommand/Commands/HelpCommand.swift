@@ -62,3 +62,62 @@ extension Syntax.Option {
         ])
     }
 }
+
+/// Writes the help of a command from its syntax, and the list of all commands; in lines.
+enum HelpText {
+    /// Lines of text that are longer are hard to read.
+    private static let widest = 100
+    /// Names longer than this get a line of their own.
+    private static let widestName = 26
+
+    private static func command(_ syntax: Syntax, width: Int) -> [String] {
+        let width = min(width, widest)
+        var lines =
+            [syntax.summary, "", "Usage: \(usage(syntax))", ""] + TextWrap.paragraphs(syntax.discussion, width: width)
+        if !syntax.operands.isEmpty {
+            lines += [""] + table(syntax.operands.map { ($0.notation, $0.summary) }, width)
+        }
+        lines += ["", "Options:"] + table(syntax.options.map { ($0.listed, $0.summary) }, width)
+        return lines + ["", "Example:", Emphasis.command.mark("  " + syntax.example)]
+    }
+
+    /// The help of commands as one text, for programs.
+    static func text(_ commands: [Syntax]) -> String {
+        lines(commands).map { String(Emphasis.split($0).line) }.joined(separator: "\n")
+    }
+
+    static func lines(_ commands: [Syntax], width: Int = .max) -> [String] {
+        Array(commands.map { command($0, width: width) }.joined(separator: ["", "──", ""]))
+    }
+
+    static func overview(_ commands: [any Command.Type], width: Int = .max) -> [String] {
+        let width = min(width, widest)
+        let list = table(commands.map { ($0.syntax.name, $0.syntax.summary) }, width)
+        return ["Ferry migrates Core Data stores that are too large for memory.", ""]
+            + ["Usage: ferry <command> [options]", "", "Commands:"] + list + [""]
+            + ["Each command explains itself: ferry <command> --help", "Start with: ferry demo", ""]
+            + TextWrap.paragraphs(
+                """
+                Exit codes: 0 done, 1 failed (store as before), 2 refused before anything changed, 3 differences or \
+                damage found, 64 wrong command line, 75 stopped early and resumable.
+                """, width: width)
+    }
+
+    private static func usage(_ syntax: Syntax) -> String {
+        let required = syntax.options.filter(\.isRequired)
+            .map { $0.kind == .repeated ? "\($0.notation)…" : $0.notation }
+        return (["ferry", syntax.name] + syntax.operands.map(\.notation) + required + ["[options]"])
+            .joined(separator: " ")
+    }
+
+    private static func table(_ rows: [(name: String, summary: String)], _ width: Int) -> [String] {
+        let widest = rows.map(\.name.count).filter { $0 <= min(widestName, width / 3) }.max() ?? 4
+        let margin = String(repeating: " ", count: widest + 4)
+        return rows.flatMap { name, summary -> [String] in
+            let lines = TextWrap.paragraphs(summary, width: width, margin: margin)
+            guard name.count <= widest else { return TextWrap.lines("  " + name, width: width) + lines }
+            let head = "  " + name + margin.dropFirst(name.count + 2)
+            return [head + (lines.first?.dropFirst(margin.count) ?? "")] + lines.dropFirst()
+        }
+    }
+}

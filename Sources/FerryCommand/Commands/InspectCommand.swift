@@ -57,3 +57,169 @@ struct InspectCommand: Command {
         return .success
     }
 }
+
+/// What `inspect` found, as text and as JSON.
+struct InspectRendering {
+    let path: String
+    let contents: StoreContents
+    let size: StoreSize
+    /// Whether models were given to look for the store's version among.
+    let hasModels: Bool
+
+    // MARK: JSON
+
+    var json: [(String, JSON)] {
+        var members: [(String, JSON)] = [
+            ("store", .string(path)), ("uuid", .string(contents.metadata.uuid)),
+            ("version", .string(contents.versions.first)), ("model", .string(contents.model)),
+        ]
+        if let nearest = contents.nearest { members.append(("nearest", json(nearest))) }
+        let objects = contents.objects
+        members += [
+            ("frameworkVersion", .integer(contents.metadata.frameworkVersion)), ("bytes", .integer(size.bytes)),
+            ("walBytes", .integer(size.logBytes)), ("externalFiles", .integer(size.externalFiles)),
+            ("entities", .array(contents.entities.map(json))), ("features", .strings(contents.features)),
+            ("unknownTables", .strings(objects?.unknownObjects ?? [])),
+            ("problems", .array(contents.problems.map(json))), ("modelCached", .bool(contents.isModelCached)),
+            ("look", .string(contents.isFull ? "full" : "quick")),
+            ("versionIdentifiers", .strings(contents.metadata.versionIdentifiers)),
+            ("joinTables", .array(contents.joinTables.map(json))),
+            (
+                "sideFiles",
+                .array(size.sideFiles.map { .object([("path", .string($0.path)), ("bytes", .integer($0.bytes))]) })
+            ), ("externalBytes", .integer(size.externalBytes)),
+            ("historyTables", .strings(objects?.historyTables ?? [])),
+            ("cloudKitTables", .strings(objects?.cloudKitTables ?? [])),
+            (
+                "leftovers",
+                .object([
+                    ("tables", .strings(objects?.leftoverTables ?? [])),
+                    ("columns", .strings(contents.deadColumns.map { "\($0.table).\($0.column)" })),
+                ])
+            ),
+        ]
+        return members
+    }
+
+    private func json(_ nearest: StoreContents.Nearest) -> JSON {
+        let reasons = nearest.reasons.map { reason in
+            JSON.object([
+                ("entity", .string(reason.entity)), ("property", .string(reason.property)),
+                ("reason", .string(reason.text)),
+            ])
+        }
+        return .object([
+            ("version", .string(nearest.version)), ("differs", .strings(nearest.differs)), ("reasons", .array(reasons)),
+        ])
+    }
+
+    private func json(_ entity: StoreContents.EntityRows) -> JSON {
+        .object([
+            ("name", .string(entity.name)), ("number", .integer(entity.number)), ("table", .string(entity.table)),
+            ("rows", .integer(entity.rows)), ("estimated", .bool(entity.isEstimated)),
+            ("bytes", .integer(entity.bytes)),
+        ])
+    }
+
+    private func json(_ table: StoreContents.JoinRows) -> JSON {
+        .object([
+            ("table", .string(table.table)), ("rows", .integer(table.rows)), ("estimated", .bool(table.isEstimated)),
+            ("bytes", .integer(table.bytes)),
+        ])
+    }
+
+    private func json(_ problem: StoreContents.Problem) -> JSON {
+        .object([
+            ("kind", .string(problem.kind)), ("entity", .string(problem.entity)),
+            ("property", .string(problem.property)), ("rows", .integer(problem.rows)),
+            ("message", .string(problem.message)),
+        ])
+    }
+
+    // MARK: Text
+
+    private static let features = [
+        "manyToMany": "many-to-many relationships", "orderedRelationships": "ordered relationships",
+        "inverselessRelationships": "relationships without an inverse", "externalStorage": "external binary data",
+        "transformable": "transformable attributes", "composite": "composite attributes",
+        "derivedAttributes": "derived attributes", "uniqueness": "uniqueness constraints",
+        "fetchIndexes": "fetch indexes", "rTree": "R-tree indexes", "history": "persistent history",
+        "cloudKit": "CloudKit", "modelCache": "model cache",
+    ]
+
+    func text(width: Int) -> [String] {
+        var lines = ["Store      \(path)", "UUID       \(contents.metadata.uuid)", "Version    \(version)"]
+        if let nearest = contents.nearest { lines += text(nearest) }
+        if let framework = contents.metadata.frameworkVersion { lines.append("Framework  \(framework)") }
+        lines.append("Size       \(files)")
+        let lists = [
+            ("Features   ", contents.features.map { Self.features[$0] ?? $0 }),
+            ("History    ", contents.objects?.historyTables ?? []),
+            ("CloudKit   ", contents.objects?.cloudKitTables ?? []),
+            ("Unknown    ", contents.objects?.unknownObjects ?? []),
+            (
+                "Leftovers  ",
+                (contents.objects?.leftoverTables ?? []) + contents.deadColumns.map { "\($0.table).\($0.column)" }
+            ),
+        ]
+        for (label, names) in lists where !names.isEmpty { lines.append(label + names.joined(separator: ", ")) }
+        lines += [""] + tables(width: width)
+        if !contents.problems.isEmpty { lines += ["", "Problems"] + contents.problems.map { "  " + text($0) } }
+        if !contents.isFull {
+            lines += ["", "Looked at only: rows are estimated, damage was not looked for. --full reads it all."]
+        }
+        return lines
+    }
+
+    private func tables(width: Int) -> [String] {
+        var table = TextTable(
+            ["Entity", "Number", "Table", "Rows", "Bytes"], [.left, .right, .left, .right, .right])
+        for entity in contents.entities {
+            table.add([
+                entity.name, "\(entity.number)", entity.table ?? "?", rows(entity.rows, entity.isEstimated),
+                entity.bytes.map(Quantity.sizeText) ?? "",
+            ])
+        }
+        for join in contents.joinTables {
+            table.add([
+                "", "", join.table, rows(join.rows, join.isEstimated), join.bytes.map(Quantity.sizeText) ?? "",
+            ])
+        }
+        return table.lines(width: width)
+    }
+
+    private func rows(_ count: Int64?, _ isEstimated: Bool) -> String {
+        count.map { (isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
+    }
+
+    private func text(_ nearest: StoreContents.Nearest) -> [String] {
+        ["Nearest    \(nearest.version), which differs in \(nearest.differs.joined(separator: ", "))"]
+            + nearest.reasons.map { reason in
+                "           " + [reason.entity, reason.property].compactMap { $0 }.joined(separator: ".")
+                    + ": \(reason.text)"
+            }
+    }
+
+    private func text(_ problem: StoreContents.Problem) -> String {
+        let place = [problem.entity, problem.property].compactMap { $0 }.joined(separator: ".")
+        if let message = problem.message { return "\(problem.kind): \(message)" }
+        return "\(problem.kind): \(Quantity.grouped(problem.rows ?? 0)) in \(place)"
+    }
+
+    private var version: String {
+        if !contents.versions.isEmpty { return contents.versions.joined(separator: ", also called ") }
+        if contents.isModelCached { return "that of the model cached in the store" }
+        return hasModels
+            ? "none of the models given" : "unknown: no model was given (--models), and the store holds none"
+    }
+
+    private var files: String {
+        var parts = [Quantity.sizeText(size.bytes)]
+        if size.logBytes > 0 { parts.append("\(Quantity.sizeText(size.logBytes)) in the -wal") }
+        if size.externalFiles > 0 {
+            parts.append(
+                "\(size.externalFiles.counting("external file")) of \(Quantity.sizeText(size.externalBytes))")
+        }
+        return parts.joined(separator: ", ")
+    }
+}

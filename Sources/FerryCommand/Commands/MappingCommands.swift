@@ -101,3 +101,112 @@ struct MappingCheckCommand: PolicyCommand {
         return parts.isEmpty ? nil : parts.joined(separator: ": ")
     }
 }
+
+/// A mapping model in the form of Ferry's mapping file.
+struct MappingRendering {
+    let model: MappingModel
+    /// Places that no rule is known for yet, with what stands there instead: no expression, so that a file with it is
+    /// refused by line and path.
+    var marks: [Mark] = []
+    /// The mapping model whose entity mappings these replace, as the file names it.
+    var extends: String?
+    /// What readers of the file are told beside an entity mapping, by its name.
+    var notes: [String: [String]] = [:]
+
+    struct Mark {
+        var entity: String
+        var property: String
+        var isRelationship: Bool
+        var text: String
+        /// The one entity mapping that is meant; nil for all that make the entity.
+        var entityMapping: String?
+    }
+
+    var json: JSON {
+        var members: [(String, JSON)] =
+            extends.map { [("extends", .string($0))] } ?? [
+                ("source", .string(model.sourceVersion)), ("destination", .string(model.destinationVersion)),
+            ]
+        members.append(("entityMappings", .array(shown.map(json))))
+        if let partitions = model.partitions {
+            members.append(("partitions", .array(partitions.map(JSON.strings))))
+        }
+        return .object(members)
+    }
+
+    /// What the file says that this form cannot hold, one line each.
+    var losses: [String] {
+        var losses = model.entityMappings.filter { !isShown($0) }.map {
+            "The entity mapping \($0.name) has neither source nor policy: it makes no objects and is left out."
+        }
+        for mapping in shown {
+            losses += mapping.unreadable.map { "\(mapping.name): \($0.part) is not shown: \($0.reason)" }
+            if !mapping.userInfo.isEmpty { losses.append("\(mapping.name): its user info is not shown.") }
+        }
+        return losses
+    }
+
+    private var shown: [EntityMapping] { model.entityMappings.filter(isShown) }
+
+    private func isShown(_ mapping: EntityMapping) -> Bool {
+        mapping.source != nil || (mapping.policyClassName != nil && mapping.destination != nil)
+    }
+
+    private func json(_ mapping: EntityMapping) -> JSON {
+        var members: [(String, JSON)] = [
+            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
+            ("destination", .string(mapping.destination)),
+        ]
+        // Not the last line, so that it can be removed without a comma being left over.
+        if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
+        if let note = notes[mapping.name] { members.append(("note", .strings(note))) }
+        if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {
+            members.append(("where", .string("? \(filter.part) cannot be read: \(filter.reason)")))
+        }
+        if let filter = mapping.filter { members.append(("where", .string("\(filter)"))) }
+        if let iteration = mapping.iteration {
+            members.append(("forEach", .object([(iteration.variable, .string("\(iteration.elements)"))])))
+            if iteration.skipsInvalid { members.append(("onInvalid", .string("skip"))) }
+        }
+        if !mapping.unique.isEmpty { members.append(("unique", .strings(mapping.unique))) }
+        if !mapping.isAutomatic { members.append(("automatic", .bool(false))) }
+        let attributes = attributes(of: mapping)
+        if !attributes.isEmpty { members.append(("attributes", .object(attributes))) }
+        let relationships = relationships(of: mapping)
+        if !relationships.isEmpty { members.append(("relationships", .object(relationships))) }
+        return .object(members)
+    }
+
+    private func attributes(of mapping: EntityMapping) -> [(String, JSON)] {
+        var members = mapping.attributes.compactMap { name, rule -> (String, JSON)? in
+            switch rule {
+            case .automatic: mapping.isAutomatic ? nil : (name, .string("$source.\(name)"))
+            case .empty: (name, .null)
+            case .value(let expression): (name, .string("\(expression)"))
+            }
+        }
+        members += marks(of: mapping, isRelationship: false).map { ($0.property, .string($0.text)) }
+        return members.sorted { $0.0 < $1.0 }
+    }
+
+    private func relationships(of mapping: EntityMapping) -> [(String, JSON)] {
+        func rule(_ name: JSON, from: String) -> JSON { .object([("mapping", name), ("from", .string(from))]) }
+        var members = mapping.relationships.compactMap { name, value -> (String, JSON)? in
+            switch value {
+            case .automatic: mapping.isAutomatic ? nil : (name, rule(.null, from: "$source.\(name)"))
+            case .empty: (name, .null)
+            case .destinations(let mapping, let from): (name, rule(.string(mapping), from: "\(from)"))
+            case .destinationsOfAnyMapping(let from): (name, rule(.null, from: "\(from)"))
+            }
+        }
+        members += marks(of: mapping, isRelationship: true).map { ($0.property, rule(.null, from: $0.text)) }
+        return members.sorted { $0.0 < $1.0 }
+    }
+
+    private func marks(of mapping: EntityMapping, isRelationship: Bool) -> [Mark] {
+        marks.filter {
+            $0.entity == mapping.destination && $0.isRelationship == isRelationship
+                && ($0.entityMapping == nil || $0.entityMapping == mapping.name)
+        }
+    }
+}

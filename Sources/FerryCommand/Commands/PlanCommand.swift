@@ -48,3 +48,222 @@ struct PlanCommand: PolicyCommand {
         }
     }
 }
+
+/// A plan as text and as JSON.
+struct PlanRendering {
+    let plan: PlanReport
+    /// Whether steps that are alike are told one by one.
+    var isVerbose = false
+    /// The file that has values for options, if one was read.
+    var config: String?
+
+    static let verbose = Syntax.Option.flag(
+        "--verbose", "Tell each step and each entity mapping, also where many are alike.")
+
+    /// A plan with refusals is no error, but nothing that could run either.
+    var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
+
+    var json: [(String, JSON)] {
+        [
+            ("store", .string(plan.store.filePath)), ("chain", .strings(plan.chain)),
+            ("steps", .array(plan.steps.map(json))), ("rows", .integer(plan.rows)),
+            (
+                "peakDiskBytes",
+                .object(plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
+            ),
+            ("longestUnit", plan.longestUnit.map(json) ?? .null), ("refusals", .array(plan.refusals.map(\.json))),
+            ("warnings", .strings(plan.warnings.map(\.message))),
+            ("warningDetails", WarningDetails.json(plan.warnings)), ("links", .array(plan.links.map(json))),
+            ("notes", .strings(plan.notes)), ("losses", LossTable(losses: plan.losses).json),
+        ]
+    }
+
+    private func json(_ unit: PlanReport.LongestUnit) -> JSON {
+        .object([
+            ("kind", .string(unit.kind.rawValue)), ("name", .string(unit.name)), ("step", .integer(unit.step)),
+            ("rows", .integer(unit.rows)), ("seconds", .number(unit.seconds)),
+        ])
+    }
+
+    private func json(_ link: PlanReport.Link) -> JSON {
+        .object([
+            ("from", .string(link.from)), ("to", .string(link.to)), ("inferred", .bool(link.isInferred)),
+            ("reason", .string(link.reason)),
+        ])
+    }
+
+    private func json(_ step: PlanReport.Step) -> JSON {
+        .object([
+            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings(step.versions)),
+            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode.rawValue)),
+            ("reason", .string(step.reason)), ("mappingModels", .strings(step.mappingModels)),
+            (
+                "partitions",
+                .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
+            ), ("scratchBytes", .integer(step.scratchBytes)),
+        ])
+    }
+
+    private func json(_ mapping: PlanReport.EntityMappingPlan) -> JSON {
+        .object([
+            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
+            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor.rawValue)),
+            ("reason", .string(mapping.reason)), ("rows", .integer(mapping.rows)),
+            ("estimated", .bool(mapping.isEstimated)),
+        ])
+    }
+
+    func text(width: Int) -> [String] {
+        var lines = [verdict, "", "Store    \(plan.store.filePath)"]
+        if let config { lines.append("Config   \(config)") }
+        if plan.isUpToDate {
+            lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
+        } else if !plan.chain.isEmpty {
+            lines.append("Chain    " + plan.chain.joined(separator: " → "))
+            lines.append("Rows     " + Quantity.grouped(plan.rows))
+        }
+        for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
+            lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
+        }
+        // Below a second it is not waited for.
+        if let unit = plan.longestUnit, unit.seconds >= 1 {
+            lines.append(
+                "Longest  \(unit.kind == .joinTable ? "join table" : unit.kind.rawValue) \(unit.name) of step \(unit.step), about "
+                    + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
+        }
+        if !plan.losses.isEmpty {
+            lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: plan.losses).lines(width: width)
+        }
+        if !plan.links.isEmpty {
+            lines += ["", Emphasis.heading.mark("Why this chain")] + links + plan.notes.map { "  " + $0 }
+        }
+        let areAlike = { (one: PlanReport.Step, next: PlanReport.Step) in !isVerbose && Self.areAlike(one, next) }
+        for run in LikeRuns.of(plan.steps, areAlike: areAlike) {
+            lines +=
+                run.count > 1 ? text(run) : text(plan.steps[run.startIndex], number: run.startIndex + 1, width: width)
+        }
+        if !tellsReasonsApart {
+            lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
+        }
+        // The table has said the losses.
+        let warnings = plan.warnings.map(\.message).filter { warning in !plan.losses.contains { $0.text == warning } }
+        if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
+        if !plan.refusals.isEmpty {
+            lines += ["", Emphasis.heading.mark("This cannot run:")]
+            for refusal in plan.refusals {
+                lines += ["  \(refusal.message)"] + refusal.remedyLines(indent: 4)
+            }
+        }
+        return lines
+    }
+
+    private var links: [String] {
+        LikeRuns.of(plan.links) { !isVerbose && $0.reason == $1.reason && $0.to == $1.from }.map { run in
+            guard let first = run.first, let last = run.last, run.count > 1 else {
+                return run.map { "  \($0.from) → \($0.to)  \($0.reason)" }.joined()
+            }
+            return "  \(first.from) → … → \(last.to)  \(run.count) steps, each \(first.reason)"
+        }
+    }
+
+    /// Steps that differ in their versions and rows alone.
+    private static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
+        one.mappingModels == ["inferred"] && next.mappingModels == ["inferred"] && one.mode == next.mode
+            && one.reason == next.reason && one.versions.count == 2 && next.versions.count == 2
+    }
+
+    /// A run of inferred steps, told as one.
+    private func text(_ run: ArraySlice<PlanReport.Step>) -> [String] {
+        guard let first = run.first, let last = run.last else { return [] }
+        var lines = [
+            "",
+            Emphasis.heading.mark(
+                "Steps \(run.startIndex + 1) to \(run.endIndex)   \(first.from) → … → \(last.to)  "
+                    + "(\(run.count) inferred steps)"),
+            "  \(modeWord(first)): \(first.reason).",
+        ]
+        let reasons = Set(run.dropFirst().compactMap(\.isApartBecause))
+        if let reason = reasons.first, reasons.count == 1 { lines.append("  Not one step, because \(reason).") }
+        let most = run.map(\.scratchBytes).max() ?? 0
+        if first.mode == .copy, most > 0 {
+            lines.append("  Each at most \(Quantity.sizeText(most)) beside the new store while it runs.")
+        }
+        let mappings = run.map { $0.partitions.joined().count }.reduce(0, +)
+        return lines + ["  \(Int64(mappings).counting("entity mapping")); --verbose lists them."]
+    }
+
+    private func text(_ step: PlanReport.Step, number: Int, width: Int) -> [String] {
+        var lines = [
+            "", Emphasis.heading.mark("Step \(number)   \(step.from) → \(step.to)  (\(modeText(step)))"),
+            "  \(modeWord(step)): \(step.reason).",
+        ]
+        if let passed = passed(step) { lines.append("  " + passed) }
+        if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
+        if step.mode == .copy, step.scratchBytes > 0 {
+            lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
+        }
+        return lines + text(step, width: width)
+    }
+
+    /// Executor to the different reasons for it.
+    private var reasons: [String: Set<String>] {
+        let mappings = plan.steps.flatMap { $0.partitions.joined() }
+        return Dictionary(grouping: mappings, by: \.executor.rawValue).mapValues { Set($0.map(\.reason)) }
+    }
+
+    /// Whether each mapping must show its own reason: an executor with one reason for all needs only one line.
+    private var tellsReasonsApart: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
+
+    /// What comes of it, in one line.
+    private var verdict: String {
+        if plan.isUpToDate { return Emphasis.good.mark("Nothing to do.") }
+        let losses = plan.losses.isEmpty ? "Loses nothing." : LossTable(losses: plan.losses).sentence
+        guard plan.refusals.isEmpty else {
+            return Emphasis.bad.mark(
+                "Refused, for \(plan.refusals.count) reason\(plan.refusals.count == 1 ? "" : "s")."
+                    + (plan.losses.isEmpty ? "" : " \(losses)"))
+        }
+        return (plan.losses.isEmpty ? Emphasis.good : .caution).mark("Runs. \(losses)")
+    }
+
+    private func modeWord(_ step: PlanReport.Step) -> String {
+        switch step.mode {
+        case .inPlace: "In place"
+        case .refused: "Refused"
+        case .copy, .nothing: "Copied"
+        }
+    }
+
+    private func modeText(_ step: PlanReport.Step) -> String {
+        if step.mode == .refused { return "refused" }
+        if step.mappingModels == ["inferred"] { return "inferred mapping" }
+        let names = step.mappingModels.joined(separator: ", ")
+        return "mapping model\(step.mappingModels.count == 1 ? "" : "s") \(names)"
+    }
+
+    /// The versions that a step goes through without a store of their own.
+    private func passed(_ step: PlanReport.Step) -> String? {
+        let versions = step.versions.dropFirst().dropLast()
+        guard !versions.isEmpty else { return nil }
+        let names =
+            versions.count > 4 ? "the \(versions.count) versions between them" : versions.joined(separator: ", ")
+        return "Goes through \(names) in the same pass over the rows."
+    }
+
+    private func text(_ step: PlanReport.Step, width: Int) -> [String] {
+        let showsReason = tellsReasonsApart
+        var table = TextTable(
+            ["Partition", "Entity mapping", "From", "To", "Rows", "Executor"] + (showsReason ? ["Why"] : []),
+            [.right, .left, .left, .left, .right, .left] + (showsReason ? [.left] : []))
+        for (index, partition) in step.partitions.enumerated() {
+            for mapping in partition {
+                let rows = mapping.rows.map { (mapping.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
+                let cells = [
+                    "\(index + 1)", mapping.name, mapping.source, mapping.destination, rows, mapping.executor.rawValue,
+                ]
+                table.add(cells + (showsReason ? [mapping.reason] : []))
+            }
+        }
+        return table.isEmpty ? [] : table.lines(width: width)
+    }
+}

@@ -1,5 +1,6 @@
 internal import Ferry
 internal import FerryBase
+internal import FerrySnapshot
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -124,5 +125,111 @@ struct SnapshotRestoreCommand: Command {
         console.result(
             rendering.json, text: ["Restored version \(entry.version ?? "unknown") to \(output.filePath)."])
         return .success
+    }
+}
+
+struct SnapshotPruneCommand: Command {
+    static let syntax = Syntax(
+        "snapshot prune", summary: "Removes old snapshots of a store.",
+        discussion:
+            "Removes those that are neither among the newest nor younger than --min-age. Three are never removed, "
+            + "whatever is asked for: the last one that can be read, the one that the store's ferry-log.json names as the "
+            + "way back, and the one of an unfinished run. One whose manifest is damaged stays, too.",
+        operands: [MigrationInput.store],
+        options: [
+            .value("--keep", "N", "How many of the newest stay, whatever their age.", isRequired: true),
+            .value("--min-age", "TIME", "What is younger stays (12h, 7d). Default: 7d."), SnapshotOptions.folder,
+        ], example: "ferry snapshot prune App.sqlite --keep 3 --min-age 30d")
+
+    private let store: URL
+    private let folder: URL?
+    private let keep: Int
+    private let minimumAge: Duration
+
+    init(from arguments: Arguments) throws(FerryError) {
+        store = URL(filePath: arguments.operand(0))
+        folder = SnapshotOptions.folder(arguments)
+        keep = Int(try arguments.count("--keep", in: 1...1_000_000) ?? 1)
+        let text = arguments.value("--min-age") ?? "7d"
+        guard let nanoseconds = Quantity.nanoseconds(text) else {
+            throw arguments.wrong("--min-age cannot be \"\(text)\".", "It is a time such as 12h or 7d.")
+        }
+        minimumAge = .nanoseconds(nanoseconds)
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        let stop = StopRequest()
+        InterruptWatch.start(stop, on: console)
+        let report = try StoreFiles(store).pruneSnapshots(in: folder, keep: keep, minimumAge: minimumAge, stop: stop)
+        if report.removed.isEmpty, report.kept.isEmpty { try store.checkStoreExists() }
+        let (removed, kept) = (SnapshotRendering(entries: report.removed), SnapshotRendering(entries: report.kept))
+        func text(width: Int) -> [String] {
+            (report.removed.isEmpty ? ["Nothing was removed."] : ["Removed:"] + removed.text(width: width))
+                + (report.kept.isEmpty ? [] : ["Kept:"] + kept.text(width: width))
+        }
+        console.result([("removed", removed.list), ("kept", kept.list)], text: text(width:))
+        return .success
+    }
+}
+
+/// The words that the commands about snapshots share; they tell the form that this build writes.
+enum SnapshotOptions {
+    private static let form = SnapshotForm.preferred
+    /// What is said of the words that name an archive.
+    private static let archive = "The archive (…\(form.ending))."
+
+    static let snapshot = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: the newest in the folder.")
+    static let snapshotAmongAll = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: all of the folder.")
+    static let folder = Syntax.Option.value(
+        "--snapshot-dir", "DIR", "The folder of the snapshots. Default: STORE.snapshots.")
+
+    static let levelOption = Syntax.Option.value(
+        "--snapshot-level", "N",
+        "The level of \(form.name), \(form.levels.lowerBound) (default, quick) to \(form.levels.upperBound) (small).")
+    /// How an archive becomes a database without Ferry.
+    static let restoring = "Stock \(form.program) -d restores the database."
+
+    static func folder(_ arguments: Arguments) -> URL? { arguments.value("--snapshot-dir").map { URL(filePath: $0) } }
+
+    static func level(_ arguments: Arguments) throws(FerryError) -> Int {
+        let levels = Int64(form.levels.lowerBound)...Int64(form.levels.upperBound)
+        guard let level = try arguments.count("--snapshot-level", in: levels) else { return form.levels.lowerBound }
+        return Int(level)
+    }
+}
+
+/// Snapshots as text and as JSON.
+struct SnapshotRendering {
+    let entries: [SnapshotEntry]
+
+    var json: [(String, JSON)] { [("snapshots", list)] }
+
+    var list: JSON {
+        let snapshots = entries.map { entry in
+            var members: [(String, JSON)] = [
+                ("path", .string(entry.url.filePath)), ("created", .string(entry.created.formatted(.iso8601))),
+                ("version", .string(entry.version)), ("bytes", .integer(entry.bytes)),
+                ("compressedBytes", .integer(entry.compressedBytes)),
+                ("verified", entry.verified.map { .bool($0) } ?? .null), ("sequence", .integer(entry.sequence)),
+            ]
+            if let problem = entry.problem { members.append(("problem", problem.json)) }
+            return JSON.object(members)
+        }
+        return .array(snapshots)
+    }
+
+    func text(width: Int) -> [String] {
+        var table = TextTable(
+            ["No.", "Created", "Version", "Size", "Archive", "State", "Path"],
+            [.right, .left, .left, .right, .right, .left, .left])
+        for entry in entries {
+            let state = entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read"
+            table.add([
+                entry.sequence.map(String.init) ?? "", entry.created.formatted(.iso8601), entry.version ?? "?",
+                Quantity.sizeText(entry.bytes),
+                Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
+            ])
+        }
+        return table.lines(width: width) + entries.flatMap { $0.problem?.lines ?? [] }
     }
 }

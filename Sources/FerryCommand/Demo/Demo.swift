@@ -2,6 +2,48 @@ internal import FerryBase
 internal import FerryModel
 internal import FerryStore
 
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+struct DemoCommand: Command {
+    static let syntax = Syntax(
+        "demo", summary: "Shows the whole way on a generated library.",
+        discussion: """
+            Writes a library store with its model versions and mapping files, migrates it over three steps, is killed \
+            half way and goes on, shows what came out, and rolls back. The folder stays for you to look at. \
+            With --json: the object of the finished migrate.
+            """,
+        operands: [.init("DIR", .optional, "An empty or new folder. Default: ferry-demo, or the next free number.")],
+        options: [
+            .value("--books", "N", "How many books. Default: 200000."),
+            .value("--authors", "N", "How many different authors' names. Default: a tenth of the books."),
+            .flag("--prepare", "Only write the store, the models and the mapping files."),
+        ],
+        example: "ferry demo /tmp/library --books 1000000")
+
+    private let folder: String?
+    private let books: Int64
+    private let authors: Int64
+    private let onlyPrepares: Bool
+
+    init(from arguments: Arguments) throws(FerryError) {
+        folder = arguments.optionalOperand(0)
+        books = try arguments.count("--books", in: 1...1_000_000_000) ?? 200_000
+        authors = try arguments.count("--authors", in: 1...1_000_000_000) ?? max(1, books / 10)
+        onlyPrepares = arguments.has("--prepare")
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        let demo = Demo(
+            folder: try DemoFolder(folder), library: LibraryStore(books: books, authors: authors), console: console)
+        try demo.prepare()
+        return onlyPrepares ? demo.endPrepared() : try demo.play()
+    }
+}
+
 /// The demo's play: what it does, and what it tells while doing it.
 struct Demo {
     let folder: DemoFolder
@@ -186,4 +228,32 @@ struct Demo {
     }
 
     private func heading(_ text: String) { console.say("\n── \(text)") }
+}
+
+/// A line of `--progress json`, as the demo reads it from its own migration.
+struct DemoProgress: Decodable {
+    private let phase: String?
+    private let subject: String?
+    private let done: Int64?
+    private let step: Int?
+    /// What the line warns of, instead of telling progress.
+    let warning: String?
+
+    /// Nil for a line that is something else.
+    init?(_ line: String) {
+        guard line.hasPrefix("{") else { return nil }
+        do { self = try JSONDecoder().decode(DemoProgress.self, from: Data(line.utf8)) } catch { return nil }
+    }
+
+    /// Whether this is the middle of making the books' authors, or already beyond it.
+    func isHalfWay(of books: Int64) -> Bool {
+        guard let step, step >= 2 else { return false }
+        let isMakingAuthors = step == 2 && phase == "rows"
+        return !isMakingAuthors || (subject == "BookAuthor" && (done ?? 0) * 2 >= books)
+    }
+
+    var text: String {
+        let rows = done.map { $0 > 0 ? ", after \($0.counting("row"))" : "" } ?? ""
+        return "step \(step ?? 0), \(phase ?? "")" + (subject.map { " of \($0)" } ?? "") + rows
+    }
 }

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 struct ReportCommand: Command {
@@ -41,5 +42,57 @@ struct ReportCommand: Command {
         console.result(sum.json, text: sum.text(width:))
         try report?.write(.fleet, sum.json)
         return sum.exitCode
+    }
+}
+
+/// A folder with the reports of many migrations, read file by file.
+struct ReportFolder {
+    let path: String
+    var files = FileLayer()
+
+    /// GNU parallel's folders are four deep; no symbolic link is followed, so that a circle ends by itself.
+    private static let mostDepth = 16
+    /// A report is as large as its models, not as its store.
+    private static let mostBytes: Int64 = 16 << 20
+
+    /// Adds what lies in the folder and in those below it; what cannot be read is told in the sum.
+    func add(to sum: inout FleetSum) {
+        reading(path, &sum) { sum in
+            if try !files.attributes(path).isDirectory { return try add(path, to: &sum) }
+            try add(folder: path, depth: 0, to: &sum)
+        }
+    }
+
+    /// A file or a folder that cannot be read keeps none of the others from being read.
+    private func reading(_ path: String, _ sum: inout FleetSum, _ body: (inout FleetSum) throws -> Void) {
+        do { try body(&sum) } catch { sum.takeUnreadable(path, FerryError.wrapping(error, on: path)) }
+    }
+
+    private func add(folder: String, depth: Int, to sum: inout FleetSum) throws {
+        try files.forEachEntry(in: folder) { entry in
+            let child = folder + "/" + entry.name
+            reading(child, &sum) { sum in
+                if !entry.isDirectory {
+                    try add(child, to: &sum)
+                } else if depth < Self.mostDepth {
+                    try add(folder: child, depth: depth + 1, to: &sum)
+                }
+            }
+        }
+    }
+
+    private func add(_ path: String, to sum: inout FleetSum) throws {
+        guard try !files.isSymbolicLink(path), let there = try files.attributesIfPresent(path), there.isRegularFile
+        else { return sum.takeOther() }
+        // GNU parallel and Slurm name a process's output so; an empty one was killed before it could tell.
+        let isNamedSo = path.hasSuffix(".json") || path.hasSuffix("/stdout") || path.hasSuffix(".out")
+        let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
+        guard begin.starts(with: Array("{\n  \"ferry\": 1".utf8)) else {
+            if isNamedSo, there.size == 0 { sum.takeBroken(path) } else { sum.takeOther() }
+            return
+        }
+        guard there.size <= Self.mostBytes, let report = JSON.read(try files.read(path, limit: Int(Self.mostBytes)))
+        else { return sum.takeBroken(path) }
+        if !sum.take(report) { sum.takeOther() }
     }
 }

@@ -123,3 +123,124 @@ package struct VersionDrawing {
         return (lines + ["}"]).joined(separator: "\n")
     }
 }
+
+/// Versions below each other, in as many columns as make a picture that a page or a screen can show.
+extension VersionDrawing {
+    /// Where everything stands; no two boxes touch.
+    package struct Layout {
+        package var versions: [Rect] = []
+        /// By the place of the link.
+        package var mappings: [Int: Rect] = [:]
+        package var columns = 1
+        package var width = 0.0
+        package var height = 0.0
+    }
+
+    private static let (top, pitch, boxHeight, gutter) = (56.0, 62.0, 32.0, 150.0)
+    /// Between what belongs to two columns; the way from one to the next goes through it.
+    private static let channel = 48.0
+    /// As many stand in one column, which reads best; about two screens.
+    private static let mostInOne = 20
+
+    /// How many versions stand in a column: the picture is to be about four by three.
+    private func rowsPerColumn(width: Double) -> Int {
+        guard versions.count > Self.mostInOne else { return max(1, versions.count) }
+        let area = Double(versions.count) * width * Self.pitch
+        let rows = max(Self.mostInOne / 2, Int(((area * 3 / 4).squareRoot() / Self.pitch).rounded(.up)))
+        // As many in the last column as in the others, but for what does not go up.
+        let columns = (versions.count + rows - 1) / rows
+        return (versions.count + columns - 1) / columns
+    }
+
+    package var layout: Layout {
+        var layout = Layout()
+        let width = Rect.width(of: versions.map { $0.name + ($0.isCurrent ? " (current)" : "") }, most: 340)
+        let mapped = links.indices.filter { links[$0].kind == .mappingModel }
+        let labelWidth = mapped.isEmpty ? 0 : Rect.width(of: mapped.map { links[$0].label }, most: 340)
+        let rows = rowsPerColumn(width: width + Self.gutter + labelWidth + Self.channel)
+        layout.columns = max(1, (versions.count + rows - 1) / rows)
+        var left = 16.0
+        var bottom = Self.top
+        for column in 0..<layout.columns {
+            let members = column * rows..<min(versions.count, (column + 1) * rows)
+            for index in members {
+                let y = Self.top + Double(index - members.lowerBound) * Self.pitch
+                layout.versions.append(Rect(x: left, y: y, width: width, height: Self.boxHeight))
+            }
+            left += width + Self.gutter + Self.channel
+            // A mapping model stands beside the version that it leads from.
+            let own = mapped.filter { members.contains(links[$0].from) }
+            if !own.isEmpty { left += labelWidth }
+            bottom = max(bottom, Self.top + Double(members.count) * Self.pitch)
+        }
+        let middles = mapped.map { index in
+            let (from, to) = (links[index].from, links[index].to)
+            let isBeside = from / rows == to / rows
+            let places = isBeside ? [from, to] : [from]
+            return (index, places.map { layout.versions[$0].middle }.reduce(0, +) / Double(places.count))
+        }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+        var next = Array(repeating: Self.top, count: layout.columns)
+        for (index, middle) in middles {
+            let column = links[index].from / rows
+            let y = max(next[column], middle - Self.boxHeight / 2)
+            layout.mappings[index] = Rect(
+                x: layout.versions[column * rows].right + Self.gutter, y: y, width: labelWidth,
+                height: Self.boxHeight)
+            next[column] = y + Self.boxHeight + 10
+        }
+        layout.width = left - Self.channel + 16
+        layout.height = max(next.max() ?? 0, bottom) + 8
+        return layout
+    }
+
+    package var svg: String {
+        let layout = layout
+        var parts = [
+            Markup.element("title", [], "Model versions and mapping models"),
+            SVGText.label("Model versions", 16, 22, style: "font-weight:600;font-size:15px"),
+            SVGText.label("solid: inferred · dotted: needs a mapping model · dashed: equal", 16, 42, isSoft: true),
+        ]
+        for link in links where link.kind != .mappingModel {
+            parts += way(link, from: layout.versions[link.from], to: layout.versions[link.to])
+        }
+        for (index, box) in layout.mappings.sorted(by: { $0.key < $1.key }) {
+            let (from, to) = (layout.versions[links[index].from], layout.versions[links[index].to])
+            parts.append(SVGText.curve(from.right, from.middle + 4, box.x, box.middle - 5))
+            if to.x > box.x {
+                parts.append(SVGText.curve(box.right, box.middle + 5, to.x - 7, to.middle - 4))
+                parts.append(SVGText.arrowRight(to.x, to.middle - 4))
+            } else {
+                parts.append(SVGText.curve(to.right + 7, to.middle - 4, box.x, box.middle + 5))
+                parts.append(SVGText.arrowLeft(to.right, to.middle - 4))
+            }
+            parts += SVGText.box(box, links[index].label, style: "mapping")
+        }
+        for (version, box) in zip(versions, layout.versions) {
+            let name = version.name + (version.isCurrent ? " (current)" : "")
+            parts += SVGText.box(box, name, style: version.isCurrent ? "current" : "version")
+        }
+        return SVGText.document(width: layout.width, height: layout.height, parts)
+    }
+
+    /// The way from a version to the one below it, or from the foot of a column to the head of the next one.
+    private func way(_ link: Link, from: Rect, to: Rect) -> [Markup] {
+        let style = link.kind == .inferred ? "way" : "\(link.kind.rawValue)way"
+        let x = from.x + 24
+        let isBelow = from.x == to.x
+        let foot = from.bottom + (Self.pitch - Self.boxHeight) / 2
+        let head = to.y - 16
+        var parts = [
+            isBelow
+                ? SVGText.line(x, from.bottom, x, to.y, style)
+                : SVGText.path(
+                    [
+                        (x, from.bottom), (x, foot + 8), (to.x - Self.channel / 2, foot + 8),
+                        (to.x - Self.channel / 2, head), (to.x + 24, head), (to.x + 24, to.y),
+                    ], style)
+        ]
+        if link.kind == .inferred { parts.append(SVGText.arrowDown(to.x + 24, to.y)) }
+        parts.append(
+            SVGText.label(link.label, x + 10, isBelow ? (from.bottom + to.y) / 2 + 4 : foot + 2, isSoft: true))
+        return parts
+    }
+}

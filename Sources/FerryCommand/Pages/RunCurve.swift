@@ -89,3 +89,140 @@ struct RunCurve {
     /// In the axis's unit.
     private var total: Double { seconds * Double(intervals.count - 1) / unit.seconds }
 }
+
+/// One measure over another one: a line with both axes, from zero up, and the limit where there is one.
+struct LineChart {
+    var title: String
+    /// What goes from left to right, and what goes up, with their units.
+    var across: String
+    var up: String
+    /// Places from 0 to 1 and values; a value that is not known leaves a gap.
+    var points: [(x: Double, y: Double?)]
+    /// Places from 0 to 1 and words below the axis.
+    var ticks: [(x: Double, text: String)]
+    var limit: (value: Double, name: String)?
+    /// Places from 0 to 1 where something begins, with a short sign.
+    var marks: [(x: Double, sign: String)] = []
+    /// Whether each point is a measurement of its own, to be seen as one.
+    var showsDots = false
+    var steps = ChartScale.decimal
+    var words: (Double) -> String
+
+    private static let (width, height, left, right, top, bottom) = (400.0, 240.0, 68.0, 388.0, 44.0, 192.0)
+
+    private static let unitLine = 30.0
+
+    var markup: Markup {
+        let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit?.value ?? 0), steps: steps)
+        func place(_ x: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, max(0, x)) }
+        func rise(_ y: Double) -> Double {
+            Self.bottom - (Self.bottom - Self.top) * min(1, max(0, y / scale.end))
+        }
+        var parts: [Markup] = [
+            .element("title", [], title), .element("desc", [], "\(up), over \(across)."),
+            Self.label(title, Self.left - 60, 14, "start", style: "font-weight:600"),
+            Self.label(up, Self.left - 60, Self.unitLine, "start", isSoft: true),
+        ]
+        for y in scale.ticks {
+            parts.append(Self.line(Self.left, rise(y), Self.right, rise(y), "grid"))
+            parts.append(Self.label(words(y), Self.left - 6, rise(y) + 4, "end"))
+        }
+        for tick in ticks {
+            parts.append(Self.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
+            parts.append(Self.label(tick.text, place(tick.x), Self.bottom + 17, "middle"))
+        }
+        parts.append(Self.label(across, (Self.left + Self.right) / 2, Self.bottom + 36, "middle", isSoft: true))
+        for mark in marks {
+            parts.append(Self.line(place(mark.x), Self.top, place(mark.x), Self.bottom, "mark"))
+            parts.append(Self.label(mark.sign, place(mark.x), Self.top - 3, "middle", isSoft: true))
+        }
+        for run in runs {
+            let dots = run.map { "\(short(place($0.x))),\(short(rise($0.y)))" }
+            if let first = run.first, let last = run.last, !showsDots {
+                let ends =
+                    "\(short(place(last.x))),\(short(Self.bottom)) \(short(place(first.x))),\(short(Self.bottom))"
+                parts.append(
+                    .element("polygon", [("class", "area"), ("points", dots.joined(separator: " ") + " " + ends)]))
+            }
+            parts.append(.element("polyline", [("class", "curve"), ("points", dots.joined(separator: " "))]))
+            for point in run where showsDots || run.count == 1 {
+                parts.append(
+                    .element(
+                        "circle",
+                        [("class", "dot"), ("cx", short(place(point.x))), ("cy", short(rise(point.y))), ("r", "3.5")]))
+            }
+        }
+        parts.append(Self.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
+        if let limit {
+            parts.append(Self.line(Self.left, rise(limit.value), Self.right, rise(limit.value), "limit"))
+            // Beside the unit, where neither a sign above the chart nor a curve comes.
+            parts.append(Self.label(limit.name, Self.right, Self.unitLine, "end"))
+        }
+        return .element(
+            "svg",
+            [("viewBox", "0 0 \(short(Self.width)) \(short(Self.height))"), ("role", "img"), ("aria-label", title)],
+            parts)
+    }
+
+    /// The points without gaps between them.
+    private var runs: [[(x: Double, y: Double)]] {
+        var runs: [[(x: Double, y: Double)]] = [[]]
+        for point in points {
+            if let y = point.y {
+                runs[runs.count - 1].append((point.x, y))
+            } else if !runs[runs.count - 1].isEmpty {
+                runs.append([])
+            }
+        }
+        return runs.filter { !$0.isEmpty }
+    }
+
+    private func short(_ number: Double) -> String { Quantity.decimal(number, places: 1) }
+
+    private static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ style: String) -> Markup {
+        let numbers = [x1, y1, x2, y2].map { Quantity.decimal($0, places: 1) }
+        return .element(
+            "line",
+            [("class", style), ("x1", numbers[0]), ("y1", numbers[1]), ("x2", numbers[2]), ("y2", numbers[3])])
+    }
+
+    private static func label(
+        _ text: String, _ x: Double, _ y: Double, _ anchor: String, isSoft: Bool = false, style: String? = nil
+    ) -> Markup {
+        .element(
+            "text",
+            [("x", Quantity.decimal(x, places: 1)), ("y", Quantity.decimal(y, places: 1)), ("text-anchor", anchor)]
+                + (isSoft ? [("class", "soft")] : []) + (style.map { [("style", $0)] } ?? []), text)
+    }
+}
+
+/// Round numbers on an axis from zero up.
+struct ChartScale {
+    /// What the steps between two numbers may be, within a power of the base.
+    struct Steps {
+        var base: Double
+        var within: [Double]
+    }
+
+    static let decimal = Steps(base: 10, within: [1, 2, 5])
+    /// Bytes, in powers of two.
+    static let binary = Steps(base: 1_024, within: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+
+    let end: Double
+    let ticks: [Double]
+
+    init(highest: Double, steps: Steps = decimal, most: Int = 5) {
+        let highest = highest.isFinite && highest > 0 ? highest : 1
+        var power = 1.0
+        while power > highest { power /= steps.base }
+        while power * steps.base <= highest { power *= steps.base }
+        // One power lower too: a few steps must lie below the highest value.
+        let candidates = [power / steps.base, power, power * steps.base].flatMap { power in
+            steps.within.map { $0 * power }
+        }
+        let step = candidates.first { highest / $0 <= Double(most) } ?? highest
+        let count = max(1, Int((highest / step).rounded(.up)))
+        end = Double(count) * step
+        ticks = (0...count).map { Double($0) * step }
+    }
+}

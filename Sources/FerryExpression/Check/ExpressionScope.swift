@@ -1,3 +1,4 @@
+package import FerryBase
 package import FerryModel
 
 /// What the names in an expression mean: the model, the source entity, and what an iteration binds.
@@ -44,5 +45,269 @@ package struct ExpressionScope: Sendable {
         self.model = model
         self.entity = entity
         self.iteration = iteration
+    }
+}
+
+/// A key path followed through a model: relationships, then what the path ends at.
+package struct ResolvedPath: Sendable, Hashable {
+    package enum Start: Sendable, Hashable {
+        /// The source object: `$source`, `SELF`.
+        case source
+        /// The element of the iteration that is bound to its variable.
+        case element
+        /// A member of a collection, by how many collections stand around it.
+        case member(Int)
+    }
+
+    /// A collection operator that makes one value of the objects, or values, that the path leads to.
+    package struct Aggregate: Sendable, Hashable {
+        package var name: String
+        /// The relationships followed before the operator.
+        package var hopCount: Int
+        /// Whether an attribute stands before the operator, not behind it.
+        package var isOfValues: Bool
+    }
+
+    /// One relationship followed.
+    package struct Hop: Sendable, Hashable {
+        /// The entity from which the relationship leads away.
+        package var entity: String
+        package var relationship: Relationship
+
+        package init(entity: String, relationship: Relationship) {
+            self.entity = entity
+            self.relationship = relationship
+        }
+    }
+
+    package enum End: Sendable, Hashable {
+        /// An object of this entity or one below it, or a collection of them.
+        case object(entity: String)
+        /// An attribute; `path` has its name, after those of the composites that hold it.
+        case attribute(Attribute, path: [String])
+        /// A value in a JSON element, under these keys; without keys the element itself.
+        case json(keys: [String])
+    }
+
+    package var start: Start
+    package var hops: [Hop]
+    package var end: End
+    /// Keys of the attribute's value, such as `length`, in order.
+    package var valueKeys: [String]
+    /// Whether a collection operator made the objects distinct (`@distinctUnionOfSets`).
+    package var isDistinct: Bool
+    package var aggregate: Aggregate?
+
+    package init(
+        start: Start, hops: [Hop] = [], end: End, valueKeys: [String] = [], isDistinct: Bool = false
+    ) {
+        self.start = start
+        self.hops = hops
+        self.end = end
+        self.valueKeys = valueKeys
+        self.isDistinct = isDistinct
+    }
+
+    /// Whether the path yields a collection.
+    package var isToMany: Bool { hops.contains { $0.relationship.isToMany } }
+}
+
+extension ExpressionScope {
+    /// Follows a key path through the model.
+    ///
+    /// - Parameters:
+    ///   - base: `$source`, `SELF`, or the iteration's variable.
+    ///   - steps: The path's steps; none for the object itself.
+    /// - Returns: The relationships followed, and what the path ends at.
+    /// - Throws: ``FerryError`` `.badExpression` naming the path, the entity and the property, with names that are near;
+    ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
+    package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {
+        let path = Expression.keyPath(base, steps)
+        if let member = member(base) {
+            return try follow(steps, from: member.entity, .member(member.level), path)
+        }
+        switch try start(base, path) {
+        case .json: return try json(steps, path)
+        case .object(let entity): return try follow(steps, from: entity, isIteration(base) ? .element : .source, path)
+        }
+    }
+
+    /// Follows an expression that is to yield objects: `$source`, a variable, or a path that ends at a relationship.
+    package func resolveObjects(_ expression: Expression) throws(FerryError) -> ResolvedPath {
+        let resolved: ResolvedPath
+        if case .keyPath(let base, let steps) = expression {
+            resolved = try resolve(base, steps)
+        } else {
+            resolved = try resolve(expression)
+        }
+        guard case .object = resolved.end, resolved.aggregate == nil else {
+            throw FerryError(
+                .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
+                remedy: "Name a relationship, or `$source` itself.")
+        }
+        return resolved
+    }
+
+    /// The member of a collection that a base means.
+    private func member(_ base: Expression) -> Member? {
+        switch base {
+        case .evaluatedObject: members.last { $0.variable == nil }
+        case .variable(let name): members.last { $0.variable == name }
+        default: nil
+        }
+    }
+
+    private func isIteration(_ base: Expression) -> Bool {
+        if case .variable(let name) = base, let iteration { name == iteration.variable } else { false }
+    }
+
+    private func start(_ base: Expression, _ path: Expression) throws(FerryError) -> Element {
+        switch base {
+        case .evaluatedObject, .variable("source"): return .object(entity: entity)
+        case .variable(let name):
+            if let iteration, iteration.variable == name { return iteration.element }
+            throw unknownVariable(name, in: path)
+        default:
+            throw FerryError(
+                .badExpression, "`\(path)` follows keys from something that is no object.",
+                remedy: "A key path begins at `$source` or at the variable of `forEach`.")
+        }
+    }
+
+    private func unknownVariable(_ name: String, in path: Expression) -> FerryError {
+        switch name {
+        case "entityPolicy":
+            FerryError(
+                .missingPolicy, "`\(path)` asks the migration policy, which is code and not in the mapping model.",
+                remedy: "Give the attribute an expression of its own in a mapping file, or register the policy.")
+        case "manager", "destination", "entityMapping", "propertyMapping":
+            FerryError(
+                .unsupported, "`\(path)` uses $\(name), which has no meaning in this place.",
+                remedy: "Use `$source`, or the variable of `forEach`.")
+        default:
+            FerryError(
+                .badExpression, "`\(path)` uses the unknown variable $\(name).",
+                remedy: NearNames.remedy(for: name, among: ["source"] + (iteration.map { [$0.variable] } ?? []), "$"))
+        }
+    }
+
+    private func json(_ steps: [KeyPathStep], _ path: Expression) throws(FerryError) -> ResolvedPath {
+        var keys: [String] = []
+        for step in steps {
+            guard case .key(let key) = step else { throw noOperator(step, path) }
+            keys.append(key)
+        }
+        return ResolvedPath(start: .element, end: .json(keys: keys))
+    }
+
+    private func follow(
+        _ steps: [KeyPathStep], from entity: String, _ start: ResolvedPath.Start, _ path: Expression
+    ) throws(FerryError) -> ResolvedPath {
+        var resolved = ResolvedPath(start: start, end: .object(entity: entity))
+        for (index, step) in steps.enumerated() {
+            if case .collectionOperator(let name) = step, Self.aggregates.contains(name), resolved.isToMany,
+                resolved.aggregate == nil, resolved.valueKeys.isEmpty
+            {
+                try aggregate(name, Array(steps[(index + 1)...]), &resolved, path)
+                return resolved
+            }
+            switch (step, resolved.end) {
+            case (.key(let key), .object(let entity)): try property(key, of: entity, &resolved, path)
+            case (.key(let key), .attribute(let attribute, let names)):
+                try continuation(key, of: attribute, names, &resolved, path)
+            case (.collectionOperator(let name), .object):
+                guard resolved.isToMany, let isDistinct = Self.flattening[name] else { throw noOperator(step, path) }
+                resolved.isDistinct = resolved.isDistinct || isDistinct
+            default: throw noOperator(step, path)
+            }
+        }
+        return resolved
+    }
+
+    /// Collection operators that make one value of many.
+    private static let aggregates: Set = ["count", "sum", "avg", "min", "max"]
+
+    private func aggregate(
+        _ name: String, _ rest: [KeyPathStep], _ resolved: inout ResolvedPath, _ path: Expression
+    ) throws(FerryError) {
+        let hopCount = resolved.hops.count
+        let isOfValues = if case .attribute = resolved.end { true } else { false }
+        for step in rest {
+            guard case .key(let key) = step, name != "count" else { throw noOperator(step, path) }
+            switch resolved.end {
+            case .object(let entity): try property(key, of: entity, &resolved, path)
+            // The values themselves: `@max.self`.
+            case .attribute where key.lowercased() == "self": break
+            case .attribute(let attribute, let names): try continuation(key, of: attribute, names, &resolved, path)
+            case .json: throw noOperator(step, path)
+            }
+        }
+        guard !resolved.hops.dropFirst(hopCount).contains(where: { $0.relationship.isToMany }) else {
+            throw FerryError(
+                .badExpression, "`\(path)` follows a to-many relationship behind @\(name).",
+                remedy: "Put the relationship before the operator.")
+        }
+        resolved.aggregate = .init(name: name, hopCount: hopCount, isOfValues: isOfValues)
+        if name != "count", case .object = resolved.end {
+            throw FerryError(
+                .badExpression, "`\(path)` computes @\(name) of objects.",
+                remedy: "Name one of their attributes behind it.")
+        }
+    }
+
+    /// Collection operators that only flatten what the rest of the path yields, and whether they drop duplicates.
+    static let flattening = [
+        "unionOfObjects": false, "unionOfArrays": false, "unionOfSets": false,
+        "distinctUnionOfObjects": true, "distinctUnionOfArrays": true, "distinctUnionOfSets": true,
+    ]
+
+    private func property(
+        _ key: String, of entity: String, _ resolved: inout ResolvedPath, _ path: Expression
+    ) throws(FerryError) {
+        if let relationship = model.relationship(key, of: entity) {
+            resolved.hops.append(ResolvedPath.Hop(entity: entity, relationship: relationship))
+            resolved.end = .object(entity: relationship.destinationEntity)
+        } else if let attribute = model.attribute(key, of: entity) {
+            if attribute.isTransient {
+                throw FerryError(
+                    .badExpression, "`\(path)` reads \(entity).\(key), which is transient and in no store.",
+                    remedy: "Use an attribute that is stored.")
+            }
+            resolved.end = .attribute(attribute, path: [key])
+        } else {
+            let names = model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
+            var remedy = NearNames.remedy(for: key, among: names)
+            if case .keyPath(.evaluatedObject, let steps) = path, steps.count == 1 {
+                remedy += " If a text is meant, put it in quotes."
+            }
+            throw FerryError(
+                .badExpression, "`\(path)` names \(key), but the entity \(entity) has no property of that name.",
+                remedy: remedy, place: FerryError.Place(entity: entity, property: key))
+        }
+    }
+
+    /// A key after an attribute: an element of a composite, or a key of a string.
+    private func continuation(
+        _ key: String, of attribute: Attribute, _ names: [String], _ resolved: inout ResolvedPath, _ path: Expression
+    ) throws(FerryError) {
+        if attribute.type == .composite, let elements = attribute.compositeName.flatMap({ model.composites[$0] }) {
+            guard let element = elements.first(where: { $0.name == key }) else {
+                throw FerryError(
+                    .badExpression,
+                    "`\(path)` names \(key), but the composite \(names.joined(separator: ".")) has no such element.",
+                    remedy: NearNames.remedy(for: key, among: elements.map(\.name)))
+            }
+            resolved.end = .attribute(element, path: names + [key])
+        } else {
+            // Whether the value has such a key is said where its type is known.
+            resolved.valueKeys.append(key)
+        }
+    }
+
+    private func noOperator(_ step: KeyPathStep, _ path: Expression) -> FerryError {
+        FerryError(
+            .badExpression, "`\(path)` cannot be evaluated: \(step) does not apply to what stands before it.",
+            remedy: "Ferry knows @count, @sum, @avg, @min, @max, @distinctUnionOfSets and its kin, after a to-many "
+                + "relationship.")
     }
 }

@@ -1,3 +1,5 @@
+package import FerryBase
+
 /// One JSON value that was checked before: its text, and how to read it.
 struct JSONValue {
     let text: UnsafeRawBufferPointer
@@ -63,6 +65,179 @@ struct JSONValue {
             } else {
                 result.set(borrowedText: string.raw)
             }
+        }
+    }
+}
+
+/// The content of a JSON string, between its quotes and already checked.
+struct JSONString {
+    let raw: UnsafeRawBufferPointer
+
+    init(_ raw: UnsafeRawBufferPointer) { self.raw = raw }
+
+    var hasEscapes: Bool { raw.contains(UInt8(ascii: "\\")) }
+
+    /// Appends the text that the string stands for.
+    func unescape(into bytes: inout [UInt8]) {
+        var index = 0
+        while index < raw.count {
+            let byte = raw[index]
+            guard byte == UInt8(ascii: "\\"), index + 1 < raw.count else {
+                bytes.append(byte)
+                index += 1
+                continue
+            }
+            switch raw[index + 1] {
+            case UInt8(ascii: "b"): bytes.append(0x08)
+            case UInt8(ascii: "f"): bytes.append(0x0C)
+            case UInt8(ascii: "n"): bytes.append(0x0A)
+            case UInt8(ascii: "r"): bytes.append(0x0D)
+            case UInt8(ascii: "t"): bytes.append(0x09)
+            case UInt8(ascii: "u"):
+                index += appendCharacter(at: index, to: &bytes)
+                continue
+            case let other: bytes.append(other)
+            }
+            index += 2
+        }
+    }
+
+    /// Whether the string stands for exactly these bytes.
+    func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // No escape is shorter than what it stands for.
+        if raw.count < bytes.count { return false }
+        if raw.count == bytes.count { return !hasEscapes && raw.elementsEqual(bytes) }
+        guard hasEscapes else { return false }
+        var unescaped: [UInt8] = []
+        unescape(into: &unescaped)
+        return bytes.elementsEqual(unescaped)
+    }
+
+    /// Appends the character of a `\u` escape, or of two that form a surrogate pair.
+    ///
+    /// - Returns: The bytes that it took.
+    private func appendCharacter(at index: Int, to bytes: inout [UInt8]) -> Int {
+        guard let unit = Self.codeUnit(in: raw, at: index) else { return 2 }
+        var value = UInt32(unit)
+        var length = 6
+        if UTF16.isLeadSurrogate(unit), let trail = Self.codeUnit(in: raw, at: index + 6) {
+            value = 0x10000 + ((value & 0x3FF) << 10 | UInt32(trail) & 0x3FF)
+            length = 12
+        }
+        if let scalar = Unicode.Scalar(value) { bytes.append(contentsOf: UTF8.encode(scalar)!) }
+        return length
+    }
+
+    /// The code unit of the escape `\uXXXX` that begins at `index`, if one does.
+    static func codeUnit(in text: UnsafeRawBufferPointer, at index: Int) -> UInt16? {
+        guard index + 6 <= text.count, text[index] == UInt8(ascii: "\\"), text[index + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
+        var unit: UInt16 = 0
+        for digit in text[(index + 2)..<(index + 6)] {
+            guard let value = hexadecimalValue(digit) else { return nil }
+            unit = unit << 4 | UInt16(value)
+        }
+        return unit
+    }
+}
+
+/// The elements of an array in a JSON text, one after another, read in place.
+///
+/// The whole document is checked before the first element is given, so a text is taken as a whole or not at all.
+package struct JSONArrayScanner {
+    /// One element; what it points to is valid as long as the text.
+    package struct Element {
+        /// The place in the array, from 0.
+        package var index: Int64
+        /// The element as it stands in the text: what `ferry_json_get` reads.
+        package var json: UnsafeRawBufferPointer
+
+        /// The element's own value: a scalar, or the text of an object or array.
+        package func read(into result: inout FunctionResult) { JSONValue(json).read(into: &result) }
+
+        /// The value at the end of a path of keys, as `ferry_json_get` reads it.
+        package func read(_ path: [[UInt8]], into result: inout FunctionResult) {
+            guard let value = JSONValue(json).member(at: path) else { return result.setNull() }
+            value.read(into: &result)
+        }
+    }
+
+    private enum Location {
+        case nothing
+        case array(Int)
+        case somethingElse
+    }
+
+    private var cursor: JSONCursor
+    private var index: Int64 = 0
+    /// Whether elements may follow.
+    private var isInside: Bool
+
+    /// Checks a document and finds the array.
+    ///
+    /// - Parameters:
+    ///   - text: UTF-8. Empty text, a JSON `null`, a missing key and a `null` under the key give no elements.
+    ///   - key: The key of the array in the document's object; empty for a document that is the array itself. Where a
+    ///     key occurs twice the last one counts.
+    /// - Throws: ``FerryError`` `.rowFailed` when the text is no JSON or the value is no array.
+    package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
+        cursor = JSONCursor(text)
+        isInside = false
+        let location: Location
+        do throws(JSONCursor.Problem) {
+            location = try Self.locate(key, in: &cursor)
+        } catch {
+            throw .json(error, at: cursor.position)
+        }
+        switch location {
+        case .nothing: break
+        case .array(let position):
+            cursor = JSONCursor(text, at: position + 1)
+            isInside = true
+        case .somethingElse:
+            throw .row(
+                "JSON", key.isEmpty ? "was given a document that is no array" : "found something else than an array")
+        }
+    }
+
+    /// The next element, or nil after the last.
+    package mutating func next() -> Element? {
+        guard isInside else { return nil }
+        if cursor.pass(UInt8(ascii: "]")) || (index > 0 && !cursor.pass(UInt8(ascii: ","))) {
+            isInside = false
+            return nil
+        }
+        defer { index += 1 }
+        return Element(index: index, json: cursor.checkedValue())
+    }
+
+    private static func locate(
+        _ key: UnsafeRawBufferPointer, in cursor: inout JSONCursor
+    ) throws(JSONCursor.Problem) -> Location {
+        cursor.skipSpace()
+        if cursor.isAtEnd { return .nothing }
+        let kind = try cursor.kind()
+        var found: JSONValue?
+        if !key.isEmpty, kind == .object {
+            found = try cursor.object(member: key).map(JSONValue.init)
+        } else {
+            found = JSONValue(try cursor.value())
+        }
+        cursor.skipSpace()
+        guard cursor.isAtEnd else { throw .invalid }
+        if !key.isEmpty, kind != .object, kind != .null { return .somethingElse }
+        guard let found, found.kind != .null else { return .nothing }
+        guard found.kind == .array else { return .somethingElse }
+        return .array(cursor.offset(of: found.text))
+    }
+}
+
+extension FerryError {
+    static func json(_ problem: JSONCursor.Problem, at position: Int) -> FerryError {
+        switch problem {
+        case .invalid: .row("JSON", "was given text that is no valid JSON (at byte \(position))")
+        case .tooDeep: .row("JSON", "was given a document nested more than \(JSONCursor.depthLimit) deep")
         }
     }
 }

@@ -72,3 +72,103 @@ extension Computation {
         }
     }
 }
+
+/// What the members of a collection come to: how many they are, whether there is one, or a value of theirs.
+///
+/// In SQL it is a subquery, which both executors read as they read a column.
+package struct CollectionComputation: Sendable, Hashable {
+    package indirect enum Start: Sendable, Hashable {
+        /// From the object at the end of a path of to-one relationships.
+        case object(ResolvedPath)
+        /// All objects of exactly one entity.
+        case entity(String)
+        /// The objects of several collections, each once; their ``CollectionComputation/value`` is the object's key.
+        case objects(of: String, [CollectionComputation])
+        /// The values of several collections, each once; nil is none.
+        case values([CollectionComputation])
+    }
+
+    package enum Aggregate: Sendable, Hashable {
+        case exists
+        case count
+        /// An aggregate function of ours (``AggregateFunction``).
+        case function(String)
+        /// The same, given the values in their own order, each with how many there are.
+        case sorted(String)
+        /// The value of the member at a place, counted from the end where negative.
+        case element(Int64)
+    }
+
+    package var start: Start
+    /// The relationships to the members; none from an entity.
+    package var hops: [ResolvedPath.Hop]
+    /// What ``ResolvedPath/Start/member(_:)`` in its parts is called.
+    package var level: Int
+    /// What all members that count must fulfil.
+    package var filters: [Computation]
+    /// The value of a member.
+    package var value: Computation?
+    package var aggregate: Aggregate
+    /// Whether equal values count once, and nil not at all.
+    package var isDistinct = false
+
+    package var parts: [Computation] {
+        filters + (value.map { [$0] } ?? []) + united.flatMap(\.parts)
+    }
+
+    /// The collections that it unites.
+    package var united: [CollectionComputation] {
+        switch start {
+        case .object, .entity: []
+        case .objects(_, let collections), .values(let collections): collections
+        }
+    }
+
+    /// How many unions stand within each other; each is a subquery of its own.
+    var unionDepth: Int { united.isEmpty ? 0 : 1 + (united.map(\.unionDepth).max() ?? 0) }
+}
+
+extension Computation {
+    /// Of the 100 symbols that SQLite's parser has room for while it reads a statement, what a computation may take.
+    ///
+    /// The rest is the statement's own, with its subqueries. (A newer SQLite has no such bound, the one of the run counts.)
+    /// What is deeper becomes one call of `ferry_evaluate`.
+    package static let depthLimit = 60
+
+    /// How many symbols SQLite's parser holds at once while it reads the computation's text.
+    ///
+    /// In a call these are name, parenthesis, an empty DISTINCT and, but for the first argument, what stands before it
+    /// with a comma; beside an operator its left side and itself.
+    package var depth: Int {
+        switch self {
+        // A column with the name of its table, or what the scope has instead of one.
+        case .column, .elementText, .parameter, .argument: 5
+        case .call(_, let parts), .policy(_, let parts): Self.depth(parts, first: 3, others: 5)
+        case .ifNull(let value, let substitute): Self.depth([value, substitute], first: 3, others: 5)
+        case .real(_, let left, let right), .precedes(let left, let right, _):
+            Self.depth([left, right], first: 1, others: 3)
+        case .same(let left, let right): Self.depth([left, right], first: 0, others: 2)
+        case .isNull(let part, _): part.depth
+        // In groups, each of them in parentheses.
+        case .all(let parts), .any(let parts): Self.depth(parts, first: 1, others: 3) + (parts.count > 32 ? 6 : 0)
+        case .not(let part): part.depth + 2
+        case .choose(let condition, let value, let other):
+            max(condition.depth + 3, value.depth + 5, other.depth + 5)
+        // What stands inside of it is never deeper than the room that it is given.
+        case .collection(let collection):
+            Self.collectionDepth * (1 + collection.unionDepth)
+                + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionRoom)
+        }
+    }
+
+    /// What a subquery takes around the computations in it.
+    static let collectionDepth = 20
+    /// What the computations in it may take.
+    static let collectionRoom = 25
+
+    private static func depth(_ parts: [Computation], first: Int, others: Int) -> Int {
+        var depth = 1
+        for (place, part) in parts.enumerated() { depth = max(depth, part.depth + (place == 0 ? first : others)) }
+        return depth
+    }
+}

@@ -87,3 +87,229 @@ extension ExpressionTranslation {
         return Typed(computation: .call("ferry_join", operands), type: .attribute(.string))
     }
 }
+
+/// Numbers that are drawn, and values of property lists.
+extension ExpressionTranslation {
+    /// `random()`, `random:(n)` and `randomn:(n)`; the last argument is the place in the mapping, where it is known.
+    func drawn(
+        _ arguments: [Expression], _ selector: String, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        var operands = arguments
+        let limit = selector == "random" ? nil : operands.removeFirst()
+        let place: Expression.Constant =
+            if case .constant(.string(let text))? = operands.first { .string(text) } else { .string("") }
+        let key = Computation.column(ResolvedPath(start: .source, end: .object(entity: scope.entity)))
+        let element: Computation =
+            switch scope.iteration?.element {
+            case nil: .parameter(.constant(.null))
+            case .object(let entity): .column(ResolvedPath(start: .element, end: .object(entity: entity)))
+            case .json: .column(ResolvedPath(start: .element, end: .json(keys: [])))
+            }
+        let parts = [.parameter(.now), key, element, .parameter(.constant(place))]
+        guard let limit else {
+            return Typed(computation: .call("ferry_random", parts), type: .attribute(.double))
+        }
+        let count = try number(limit, expression)
+        guard count.type.isInteger || count.type == .dynamic || count.type == .null else {
+            throw mismatch("a whole number", count, expression)
+        }
+        return Typed(
+            computation: .call("ferry_random_below", parts + [count.computation]), type: .attribute(.integer64))
+    }
+
+    /// `plist:(data)` and `plist:key:(data, 'a.b')`: a value of a property list, of whatever type.
+    func propertyList(
+        _ list: Expression, _ key: Expression?, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let operand = try value(list)
+        let isFit =
+            operand.type.isText || operand.type == .null || operand.type == .dynamic
+            || operand.type == .attribute(.binary) || operand.type == .attribute(.transformable)
+        guard isFit, !(try isExternal(list)) else {
+            throw FerryError(
+                .badExpression, "`\(expression)` reads a property list from \(operand.type.title).",
+                remedy: "Name a Binary Data, Transformable or String attribute that is stored in the row.")
+        }
+        var keys: [Computation] = []
+        switch key {
+        case nil: break
+        case .constant(.string(let path))?:
+            keys = path.split(separator: ".").map { .parameter(.constant(.string(String($0)))) }
+        default:
+            throw FerryError(
+                .badExpression, "`\(expression)` has keys that are no text.",
+                remedy: "Write them in quotes, with dots between them: 'a.b'.")
+        }
+        return Typed(computation: .call("ferry_plist_value", [operand.computation] + keys), type: .dynamic)
+    }
+}
+
+/// Methods of values, choices and lists.
+extension ExpressionTranslation {
+    /// What a method of a value yields.
+    func method(
+        _ selector: String, of receiver: Typed, _ arguments: [Expression], _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let known = ValueMethod.all.filter { $0.selector == selector && $0.arguments.count == arguments.count }
+        // What is read of JSON is taken for what the method is for; another value fails its row.
+        let isOpen = receiver.type == .dynamic || receiver.type == .null
+        let kind = isOpen ? known.first?.receivers.first : ValueMethod.Kind(receiver.type)
+        guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
+            let offered = ValueMethod.all.filter { method in kind.map { method.receivers.contains($0) } ?? false }
+            throw FerryError(
+                known.isEmpty && !arguments.isEmpty ? .unsupported : .badExpression,
+                "`\(expression)` asks \(receiver.type.title) for \(selector), which Ferry does not evaluate.",
+                remedy: offered.isEmpty
+                    ? "Compute the value in a migration policy, or by a predefined function."
+                    : "Such a value has \(Set(offered.map(\.selector)).sorted().joined(separator: ", ")).")
+        }
+        var operands = [receiver.computation]
+        for (argument, wanted) in zip(arguments, method.arguments) {
+            let operand = try value(argument)
+            guard operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted else {
+                throw mismatch("\(wanted)", operand, expression).at(.expression(argument))
+            }
+            operands.append(operand.computation)
+        }
+        let type = ValueType.attribute(method.result)
+        guard let function = method.function else { return Typed(computation: operands[0], type: type) }
+        return Typed(computation: .call(function, operands), type: type)
+    }
+
+    /// Keys behind something that is no object of the model: a collection, or a value.
+    func keyed(_ base: Expression, _ steps: [KeyPathStep], _ expression: Expression) throws(FerryError) -> Typed {
+        if let members = try members(of: base) { return try aggregate(members, steps, expression) }
+        if case .element(let list, let index) = base, index != .size, let members = try members(of: list),
+            members.value == nil
+        {
+            return try element(index, of: members, steps, expression)
+        }
+        if steps.count == 1, case .collectionOperator(let name) = steps[0], AggregateFunction.isOperator(name),
+            try listElements(base) != nil
+        {
+            return try aggregate(name == "avg" ? "average:" : "\(name):", of: base, expression)
+        }
+        if let parts = try textParts(base), let step = steps.first {
+            let typed: Typed
+            switch step {
+            case .collectionOperator("count"), .key("count"): typed = part(.size, of: parts)
+            case .key("firstObject"): typed = part(.first, of: parts)
+            case .key("lastObject"): typed = part(.last, of: parts)
+            default:
+                throw FerryError(
+                    .badExpression, "`\(expression)` asks a list of texts for \(step).",
+                    remedy: "Such a list has @count, firstObject and lastObject, and [index].")
+            }
+            return try methods(steps.dropFirst(), of: typed, expression)
+        }
+        return try methods(steps[...], of: try value(base), expression)
+    }
+
+    private func methods(
+        _ steps: ArraySlice<KeyPathStep>, of receiver: Typed, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        var typed = receiver
+        for step in steps {
+            guard case .key(let key) = step else {
+                throw FerryError(
+                    .badExpression, "`\(expression)` has \(step) behind a single value.",
+                    remedy: "Collection operators belong behind a to-many relationship or SUBQUERY.")
+            }
+            typed = try method(key, of: typed, [], expression)
+        }
+        return typed
+    }
+
+    // MARK: Lists
+
+    /// A text and what separates its parts.
+    struct TextParts {
+        var text: Computation
+        var separator: Computation
+    }
+
+    /// The parts of a text, where the expression is `FUNCTION(text, 'componentsSeparatedByString:', separator)`.
+    func textParts(_ expression: Expression) throws(FerryError) -> TextParts? {
+        guard case .function(let receiver, "componentsSeparatedByString:", let arguments) = expression,
+            arguments.count == 1
+        else { return nil }
+        let operands = [try value(receiver), try value(arguments[0])]
+        for operand in operands where !operand.type.isText && operand.type != .dynamic && operand.type != .null {
+            throw mismatch("text", operand, expression)
+        }
+        return TextParts(text: operands[0].computation, separator: operands[1].computation)
+    }
+
+    func element(
+        _ index: ElementIndex, of list: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        if let parts = try textParts(list) { return part(index, of: parts) }
+        if case .predefined("mode:", let operands) = list, operands.count == 1, index == .first || index == .at(0) {
+            // The values that are there most often; the first of them is the one that stands for them anyway.
+            return try value(list)
+        }
+        if let members = try members(of: list) { return try element(index, of: members, [], expression) }
+        guard case .list(let elements) = list else {
+            throw FerryError(
+                .badExpression, "`\(expression)` takes one of something that has no places.",
+                remedy: "Take it of a to-many relationship, a {list} or the parts of a text.")
+        }
+        let place: Int
+        switch index {
+        case .at(let number): place = Int(clamping: number)
+        case .first: place = 0
+        case .last: place = elements.count - 1
+        case .size:
+            return Typed(
+                computation: .parameter(.constant(.integer(Int64(elements.count)))), type: .attribute(.integer64))
+        }
+        guard elements.indices.contains(place) else {
+            throw FerryError(.badExpression, "`\(expression)` has no such element.", remedy: "The first one is 0.")
+        }
+        return try value(elements[place])
+    }
+
+    private func part(_ index: ElementIndex, of parts: TextParts) -> Typed {
+        let place: Int64
+        switch index {
+        case .at(let number): place = number
+        case .first: place = 0
+        case .last: place = -1
+        case .size:
+            return Typed(
+                computation: .call("ferry_part_count", [parts.text, parts.separator]), type: .attribute(.integer64))
+        }
+        let number = Computation.parameter(.constant(.integer(place)))
+        return Typed(
+            computation: .call("ferry_part", [parts.text, parts.separator, number]), type: .attribute(.string))
+    }
+
+    // MARK: Choices
+
+    func choice(
+        _ condition: Predicate, _ value: Expression, _ other: Expression, _ expression: Expression
+    ) throws(FerryError) -> Typed {
+        let (typed, type) = try alike(value, other, expression)
+        return Typed(
+            computation: .choose(try self.condition(condition), typed[0].computation, typed[1].computation), type: type)
+    }
+
+    /// Two values of one type, of which a row gets either.
+    func alike(
+        _ value: Expression, _ other: Expression, _ expression: Expression
+    ) throws(FerryError) -> ([Typed], ValueType) {
+        var typed = [try self.value(value), try self.value(other)]
+        let types = typed.map(\.type).filter { $0 != .null }
+        if types.count == 2, types[0] != types[1] {
+            if types.allSatisfy({ $0.isText }) { return (typed, .attribute(.string)) }
+            typed = [try number(value, expression), try number(other, expression)]
+            // A whole number in the place of a fraction would be divided as a whole number.
+            let isWhole = typed.allSatisfy { $0.type.isInteger }
+            guard isWhole || typed.allSatisfy({ $0.type.isReal }) else {
+                throw mismatch(typed[0].type.title, typed[1], expression)
+            }
+            return (typed, .attribute(isWhole ? .integer64 : .double))
+        }
+        return (typed, typed.first { $0.type != .null }?.type ?? .null)
+    }
+}

@@ -123,3 +123,171 @@ extension Entity {
         attributes.contains { $0.name == property } || relationships.contains { $0.name == property }
     }
 }
+
+extension ModelDifference {
+    mutating func compareAttributes(of old: Entity, _ new: Entity) {
+        for attribute in matching.destination.attributes(of: new.name) {
+            if let before = matching.sourceAttribute(of: attribute.name, in: new.name) {
+                guard !isInheritedAlike(before.name, old, attribute.name, new) else { continue }
+                compare(before, of: old, attribute, of: new)
+            } else if !isInheritedAlike(nil, old, attribute.name, new) {
+                add(.attributeAdded, new.name, attribute.name)
+            }
+        }
+        let continued = matching.continuedAttributes(in: new.name)
+        for attribute in matching.source.attributes(of: old.name)
+        where continued[attribute.name] == nil && !isInheritedAlike(attribute.name, old, nil, new) {
+            add(.attributeRemoved, new.name, attribute.name)
+        }
+    }
+
+    private mutating func compare(_ old: Attribute, of oldEntity: Entity, _ new: Attribute, of newEntity: Entity) {
+        var kinds: [Kind] = []
+        if old.name != new.name { kinds.append(.attributeRenamed) }
+        if isMoved(old.name, oldEntity, new.name, newEntity) { kinds.append(.attributeMoved) }
+        if old.isTransient != new.isTransient {
+            kinds.append(new.isTransient ? .attributeMadeTransient : .attributeMadePersistent)
+        }
+        if old.type != new.type { kinds.append(.attributeTypeChanged) }
+        if old.isOptional != new.isOptional {
+            kinds.append(new.isOptional ? .attributeMadeOptional : .attributeMadeMandatory)
+        }
+        if old.defaultValue != new.defaultValue { kinds.append(.defaultValueChanged) }
+        if old.allowsExternalStorage != new.allowsExternalStorage {
+            kinds.append(new.allowsExternalStorage ? .externalStorageAllowed : .externalStorageDisallowed)
+        }
+        if old.preservesValueAfterDeletion != new.preservesValueAfterDeletion { kinds.append(.preservationChanged) }
+        if old.derivationExpression.map(VersionHash.printed(derivation:))
+            != new.derivationExpression.map(VersionHash.printed(derivation:))
+        {
+            kinds.append(.derivationChanged)
+        }
+        if old.type == .composite, new.type == .composite, !matching.haveEqualElements(old, new) {
+            kinds.append(.compositeChanged)
+        }
+        if old.versionHashModifier != new.versionHashModifier { kinds.append(.hashModifierChanged) }
+        for kind in kinds { add(kind, newEntity.name, new.name, oldName: old.name) }
+    }
+}
+
+extension ModelMatching {
+    /// Whether two composite attributes unfold to the same stored elements.
+    package func haveEqualElements(_ old: Attribute, _ new: Attribute) -> Bool {
+        let before = elements(of: old, in: source)
+        let after = elements(of: new, in: destination)
+        guard before.count == after.count else { return false }
+        return zip(before, after).allSatisfy { before, after in
+            before.name == after.name && before.type == after.type && before.isOptional == after.isOptional
+                && (before.type != .composite || haveEqualElements(before, after))
+        }
+    }
+
+    private func elements(of attribute: Attribute, in model: ManagedObjectModel) -> [Attribute] {
+        (attribute.compositeName.flatMap { model.composites[$0] } ?? []).filter { !$0.isTransient }
+            .sorted { codeUnitOrder($0.name, $1.name) }
+    }
+}
+
+extension ModelDifference {
+    mutating func compareRelationships(of old: Entity, _ new: Entity) {
+        for relationship in matching.destination.relationships(of: new.name) {
+            if let before = matching.sourceRelationship(of: relationship.name, in: new.name) {
+                guard !isInheritedAlike(before.name, old, relationship.name, new) else { continue }
+                compare(before, of: old, relationship, of: new)
+            } else if !isInheritedAlike(nil, old, relationship.name, new) {
+                add(.relationshipAdded, new.name, relationship.name)
+            }
+        }
+        let continued = matching.continuedRelationships(in: new.name)
+        for relationship in matching.source.relationships(of: old.name)
+        where continued[relationship.name] == nil && !isInheritedAlike(relationship.name, old, nil, new) {
+            add(.relationshipRemoved, new.name, relationship.name)
+        }
+    }
+
+    private mutating func compare(
+        _ old: Relationship, of oldEntity: Entity, _ new: Relationship, of newEntity: Entity
+    ) {
+        var kinds: [Kind] = []
+        if old.name != new.name { kinds.append(.relationshipRenamed) }
+        if isMoved(old.name, oldEntity, new.name, newEntity) { kinds.append(.relationshipMoved) }
+        if old.isTransient != new.isTransient {
+            kinds.append(new.isTransient ? .relationshipMadeTransient : .relationshipMadePersistent)
+        }
+        if old.isToMany != new.isToMany {
+            kinds.append(new.isToMany ? .relationshipMadeToMany : .relationshipMadeToOne)
+        }
+        if old.isOrdered != new.isOrdered {
+            kinds.append(new.isOrdered ? .relationshipMadeOrdered : .relationshipMadeUnordered)
+        }
+        if matching.sourceEntities[new.destinationEntity] != old.destinationEntity {
+            kinds.append(.destinationEntityChanged)
+        }
+        if !haveSameInverse(old, new) { kinds.append(.inverseChanged) }
+        if old.isOptional != new.isOptional {
+            kinds.append(new.isOptional ? .relationshipMadeOptional : .relationshipMadeMandatory)
+        }
+        if old.isToMany == new.isToMany, old.limits != new.limits { kinds.append(.countsChanged) }
+        if old.deleteRule != new.deleteRule { kinds.append(.deleteRuleChanged) }
+        if old.versionHashModifier != new.versionHashModifier { kinds.append(.hashModifierChanged) }
+        for kind in kinds { add(kind, newEntity.name, new.name, oldName: old.name) }
+    }
+
+    private func haveSameInverse(_ old: Relationship, _ new: Relationship) -> Bool {
+        guard let name = new.inverseName else { return old.inverseName == nil }
+        guard let before = old.inverseName else { return false }
+        // The inverse may have moved to another entity of the hierarchy.
+        for entity in [new.destinationEntity, matching.destinationEntities[old.destinationEntity]] {
+            guard let entity, let continued = matching.sourceRelationship(of: name, in: entity) else { continue }
+            return continued.name == before
+        }
+        // Of a destination entity that is new, the names have to tell.
+        return matching.sourceEntities[new.destinationEntity] == nil && name == before
+    }
+}
+
+extension Relationship {
+    /// Least and most objects; zero stands for no limit, however the model writes that.
+    fileprivate var limits: [Int] {
+        guard isToMany else { return [0, 1] }
+        return [minCount, maxCount < 0 || maxCount >= Int(Int32.max) ? 0 : maxCount]
+    }
+}
+
+/// What an entity asks to be indexed, in a form that is equal for equal indexes however the file writes them.
+///
+/// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`); the repetition says
+/// nothing new.
+struct EntityIndexes: Equatable {
+    private struct Index: Hashable {
+        var elements: [FetchIndex.Element]
+        var predicate: String?
+    }
+
+    private var indexes: Set<Index>
+
+    /// The indexes of an entity, with each property under the name that `renamed` gives it.
+    init(_ entity: Entity, renamed: (String) -> String) {
+        var indexes: Set<Index> = []
+        var repeated: Set<[String]> = []
+        for index in entity.fetchIndexes {
+            let elements = index.elements.map { element in
+                var element = element
+                element.property = element.property.map(renamed)
+                return element
+            }
+            indexes.insert(Index(elements: elements, predicate: index.partialIndexPredicate))
+            let properties = elements.compactMap(\.property)
+            repeated.insert(properties)
+            for property in properties { repeated.insert([property]) }
+        }
+        let single = entity.attributes.filter { $0.isIndexed && !$0.isTransient }.map { [$0.name] }
+        for names in single + entity.compoundIndexes {
+            let properties = names.map(renamed)
+            if repeated.contains(properties) { continue }
+            let elements = properties.map { FetchIndex.Element(property: $0) }
+            indexes.insert(Index(elements: elements, predicate: nil))
+        }
+        self.indexes = indexes
+    }
+}

@@ -209,3 +209,69 @@ package struct ModelCatalog: Sendable {
         return path.dropLast(FileLayer.name(of: path).count) + ModelFiles.stem(of: path)
     }
 }
+
+/// A model version as found in a file or a store, with its version hashes.
+package struct ModelVersion: Sendable {
+    /// The file's name without extension (`Model 2`).
+    package var name: String
+    /// The bundle's name without extension (`Model` of `Model.xcdatamodeld` or `Model.momd`), or nil for a lone model.
+    package var bundle: String?
+    /// The version's file or folder; for a model cached in a store, the store's path.
+    package var path: String
+    /// Whether the bundle names it as its current version.
+    package var isCurrent: Bool
+    package var model: ManagedObjectModel
+    /// Entity name to 32 bytes.
+    package var hashes: [String: [UInt8]]
+    /// The paths of the models that an app merges into this one; empty when it is one model.
+    package internal(set) var parts: [String] = []
+
+    package init(
+        name: String, bundle: String?, path: String, isCurrent: Bool, model: ManagedObjectModel,
+        hashes: [String: [UInt8]]
+    ) {
+        self.name = name
+        self.bundle = bundle
+        self.path = path
+        self.isCurrent = isCurrent
+        self.model = model
+        self.hashes = hashes
+    }
+
+    /// `Bundle/Name`, the form that is unique where the name alone is not.
+    package var qualifiedName: String { bundle.map { "\($0)/\(name)" } ?? name }
+}
+
+/// Ascending as people count.
+///
+/// Runs of digits go by their number (`Model 2` before `Model 10`), the rest by letter, upper and lower case together.
+/// Different texts are never equal, so the order is total.
+package func naturalOrder(_ left: String, _ right: String) -> Bool {
+    let (first, second) = (Array(left.unicodeScalars), Array(right.unicodeScalars))
+    var (i, j) = (0, 0)
+    while i < first.count, j < second.count {
+        if isDigit(first[i]), isDigit(second[j]) {
+            let (a, b) = (number(in: first, at: &i), number(in: second, at: &j))
+            if a.count != b.count { return a.count < b.count }
+            if a != b { return a.lexicographicallyPrecedes(b) }
+        } else {
+            let (a, b) = (folded(first[i]), folded(second[j]))
+            if a != b { return a < b }
+            i += 1
+            j += 1
+        }
+    }
+    if (i < first.count) != (j < second.count) { return i == first.count }
+    return codeUnitOrder(left, right)
+}
+
+private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+/// The digits from a position on, without leading zeros: compared by length, then by digit, they never overflow.
+private func number(in scalars: [Unicode.Scalar], at position: inout Int) -> ArraySlice<Unicode.Scalar> {
+    let start = position
+    while position < scalars.count, isDigit(scalars[position]) { position += 1 }
+    return scalars[start..<position].drop { $0 == "0" }
+}
+
+private func folded(_ scalar: Unicode.Scalar) -> String { scalar.properties.lowercaseMapping }

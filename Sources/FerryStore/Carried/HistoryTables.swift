@@ -1,5 +1,5 @@
 package import FerryModel
-internal import FerrySQLite
+package import FerrySQLite
 
 /// Persistent history: which rows were inserted, updated and deleted in which transaction.
 package struct HistoryTables: Sendable {
@@ -115,5 +115,101 @@ package struct HistoryTables: Sendable {
     private static func choice(_ subject: String, _ cases: [(Int64, String)]) -> String {
         guard !cases.isEmpty else { return "NULL" }
         return "CASE \(subject) \(cases.map { "WHEN \($0.0) THEN \($0.1)" }.joined(separator: " ")) END"
+    }
+}
+
+/// What a store remembers of the records that CloudKit has of its objects.
+///
+/// The tables name objects by the number of their entity and their key; everything else in them is about records on the
+/// server and means the same in every version.
+package struct MirroringTables: Sendable {
+    package struct Table: Sendable {
+        package var carried: CarriedTable
+        /// Whether its rows name entities by number (`ZENTITYID`).
+        package var isNumbered: Bool
+    }
+
+    package private(set) var tables: [Table] = []
+    package private(set) var indexes: [IndexDefinition] = []
+
+    private static let numberColumn = "ZENTITYID"
+    /// Where the objects of a many-to-many are remembered by the names of their relationship.
+    package static let relationshipTable = "ANSCKMIRROREDRELATIONSHIP"
+
+    init?(
+        _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
+    ) throws(DatabaseError) {
+        guard !names.isEmpty else { return nil }
+        for name in names {
+            let table = catalog.table(name)
+            tables.append(
+                Table(
+                    carried: try CarriedTable(name, sql: table?.sql, on: connection, schema: schema),
+                    isNumbered: table?.column(Self.numberColumn) != nil))
+        }
+        indexes = catalog.indexes.filter { names.contains($0.table) }
+    }
+
+    package var mirrorsRelationships: Bool {
+        tables.contains { $0.carried.name.uppercased() == Self.relationshipTable }
+    }
+
+    /// Rows whose entity number is not among those of the store's entities.
+    ///
+    /// - Throws: ``DatabaseError``.
+    package func strangers(
+        to layout: StoreLayout, on connection: Connection, schema: String = "main"
+    ) throws(DatabaseError) -> (table: String, rows: Int64)? {
+        let known = layout.entityNumbers.values.sorted().sqlList
+        for table in tables where table.isNumbered {
+            let rows =
+                try connection.integer(
+                    "SELECT count(*) FROM \(SQLName.quoted(schema, table.carried.name)) "
+                        + "WHERE \(Self.numberColumn) IS NOT NULL AND \(Self.numberColumn) NOT IN (\(known))") ?? 0
+            if rows > 0 { return (table.carried.name, rows) }
+        }
+        return nil
+    }
+
+    /// Copies a table's rows from one attached store to another, their entities under the new numbers; with `:low` and
+    /// `:high` where the rows have numbers.
+    package static func copy(_ table: Table, numbers: [(from: Int64, to: Int64)]) -> String {
+        guard table.isNumbered, !numbers.isEmpty else { return table.carried.copy() }
+        let cases = numbers.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")
+        let number = "CASE \(numberColumn) \(cases) END"
+        return table.carried.copy { $0.uppercased() == "\"\(numberColumn)\"" ? number : $0 }
+    }
+}
+
+/// Which of Core Data's tables mean the same in the old store and in the new one.
+struct UnchangedTables {
+    /// Upper-case names of Core Data's tables that change.
+    private let changed: Set<String>
+
+    /// A table is unchanged when the new store has it with all its columns, under the same numbers of its entities.
+    init(source: StoreLayout, destination: StoreLayout, catalog: StoreCatalog) {
+        var changed: Set<String> = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE"]
+        for (root, table) in source.tables where !Self.isUnchanged(table, root, source, destination) {
+            changed.insert(table.name.uppercased())
+        }
+        for table in source.joinTables {
+            if !destination.joinTables.contains(where: { $0.sql.uppercased() == table.sql.uppercased() }) {
+                changed.insert(table.name.uppercased())
+            }
+        }
+        changed.formUnion(StoreObjects(catalog, layout: source).leftoverTables.map { $0.uppercased() })
+        self.changed = changed
+    }
+
+    /// The first table that changes among the names in an SQL text.
+    func changedTable(namedIn sql: String) -> String? { SQLNames.names(in: sql).first(where: changed.contains) }
+
+    private static func isUnchanged(
+        _ table: EntityTable, _ root: String, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> Bool {
+        guard let other = destination.tables.values.first(where: { $0.name == table.name }),
+            Set(other.columns).isSuperset(of: table.columns)
+        else { return false }
+        return source.entities(inTableOf: root).allSatisfy { source.number(of: $0) == destination.number(of: $0) }
     }
 }

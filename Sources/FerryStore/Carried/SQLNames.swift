@@ -1,3 +1,5 @@
+internal import FerrySQLite
+
 /// The names in an SQL text.
 enum SQLNames {
     /// Words and quoted names in upper case, in order; literals and comments left out.
@@ -47,5 +49,13 @@ enum SQLNames {
     private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
         scalar == "_" || scalar == "$" || scalar.value > 127 || ("0"..."9").contains(scalar)
             || ("A"..."Z").contains(scalar) || ("a"..."z").contains(scalar)
+    }
+}
+
+/// Names of tables in SQL text.
+enum SQLName {
+    /// A table of an attached database, safe whatever the names hold.
+    static func quoted(_ schema: String, _ table: String) -> String {
+        Connection.quoted(schema) + "." + Connection.quoted(table)
     }
 }

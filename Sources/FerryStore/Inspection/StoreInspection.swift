@@ -118,3 +118,137 @@ package struct StoreInspection: Sendable {
         return found.filter(\.1).map(\.0)
     }
 }
+
+/// What a store's schema holds, sorted by what made it.
+package struct StoreObjects: Sendable {
+    /// Tables that Core Data made for an earlier version of the model.
+    package private(set) var leftoverTables: [String] = []
+    /// Persistent history and CloudKit mirroring.
+    package private(set) var historyTables: [String] = []
+    package private(set) var cloudKitTables: [String] = []
+    /// Triggers of derived attributes and of R-Trees, and R-Trees themselves.
+    package private(set) var derivedTriggers: [String] = []
+    package private(set) var rTrees: [String] = []
+    /// Tables, views and triggers that are not Core Data's.
+    package private(set) var unknownObjects: [String] = []
+
+    /// - Parameters:
+    ///   - catalog: The store's schema.
+    ///   - layout: The store's actual layout.
+    package init(_ catalog: StoreCatalog, layout: StoreLayout) {
+        rTrees = catalog.others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }.map(
+            \.name)
+        let known = Set((layout.tables.values.map(\.name) + layout.joinTables.map(\.name)).map { $0.uppercased() })
+        for table in catalog.tables where !known.contains(table.name.uppercased()) { sort(table) }
+        for other in catalog.others { sort(type: other.type, name: other.name, sql: other.sql) }
+    }
+
+    private mutating func sort(_ table: StoreCatalog.Table) {
+        let name = table.name.uppercased()
+        switch name {
+        case "Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE": break
+        case "ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING": historyTables.append(table.name)
+        case _ where name.hasPrefix("ANSCK"): cloudKitTables.append(table.name)
+        case _ where rTrees.contains(where: { RTree.shadowTables(of: $0).contains(table.name) }): break
+        case _ where isEntityTable(table) || isJoinTable(table): leftoverTables.append(table.name)
+        default: unknownObjects.append(table.name)
+        }
+    }
+
+    private mutating func sort(type: String, name: String, sql: String) {
+        switch type {
+        case "virtual table" where rTrees.contains(name): break
+        case "trigger" where ["Z_DA_", "ZT_"].contains { name.hasPrefix($0) } || isOfRTree(name):
+            derivedTriggers.append(name)
+        default: unknownObjects.append(name)
+        }
+    }
+
+    private func isOfRTree(_ trigger: String) -> Bool {
+        rTrees.contains { name in ["_INSERT", "_UPDATE", "_DELETE"].contains { trigger == name + $0 } }
+    }
+
+    private func isEntityTable(_ table: StoreCatalog.Table) -> Bool {
+        table.name.uppercased().hasPrefix("Z") && ["Z_PK", "Z_ENT", "Z_OPT"].allSatisfy { table.column($0) != nil }
+    }
+
+    private func isJoinTable(_ table: StoreCatalog.Table) -> Bool {
+        ColumnPattern("Z_#", "").startsLike(table.name) && table.keyColumns.count == 2
+    }
+}
+
+/// The entities of a store whose model is not at hand: what its own list of entities says, and tables named as usual.
+package struct StoredEntities: Sendable {
+    package struct Entity: Sendable, Hashable {
+        package var name: String
+        package var number: Int64
+        /// Nil where the usual name leads to no table.
+        package var table: String?
+        package var rows: Int64?
+        package var isEstimated: Bool
+    }
+
+    /// In the order of their numbers.
+    package private(set) var entities: [Entity] = []
+
+    /// - Parameters:
+    ///   - connection: An open connection.
+    ///   - schema: The name under which the store is attached.
+    ///   - counting: How rows are counted.
+    /// - Throws: ``DatabaseError``.
+    package init(
+        _ connection: Connection, schema: String = "main", counting: StoreInspection.Counting = .exact
+    ) throws(DatabaseError) {
+        let catalog = try StoreCatalog(connection, schema: schema)
+        let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact)
+        var parents: [Int64: Int64] = [:]
+        var names: [Int64: String] = [:]
+        let listed = SQLName.quoted(schema, "Z_PRIMARYKEY")
+        for row in try connection.rows("SELECT Z_NAME, Z_ENT, Z_SUPER FROM \(listed) ORDER BY Z_ENT") {
+            guard let name = row[0].text, let number = row[1].integer else { continue }
+            names[number] = name
+            if let parent = row[2].integer, parent > 0 { parents[number] = parent }
+        }
+        var counts: [String: (rows: [Int64: Int64], isEstimated: Bool)] = [:]
+        for (number, name) in names.sorted(by: { $0.key < $1.key }) {
+            var root = number
+            // Numbers grow from parent to child, so that a damaged list has no endless lineage.
+            while let parent = parents[root], parent < root { root = parent }
+            var entity = Entity(name: name, number: number, isEstimated: false)
+            if let table = names[root].flatMap({ catalog.table("Z" + $0.uppercased()) }), table.column("Z_ENT") != nil {
+                entity.table = table.name
+                if counts[table.name] == nil {
+                    counts[table.name] = try counter.count(EntityTable(root: name, name: table.name, columns: []))
+                }
+                entity.rows = counts[table.name]?.rows[number] ?? 0
+                entity.isEstimated = counts[table.name]?.isEstimated ?? false
+            }
+            entities.append(entity)
+        }
+    }
+}
+
+/// The bytes that tables and their indexes take in a store's file.
+package struct TableSizes: Sendable {
+    /// Upper-case table name to the bytes of its pages and those of its indexes.
+    private var tables: [String: Int64] = [:]
+
+    /// Measures every table; reads each page of the file.
+    ///
+    /// - Returns: Nil where the linked SQLite has no `dbstat`.
+    /// - Throws: ``DatabaseError``.
+    package init?(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
+        guard try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil else {
+            return nil
+        }
+        let rows = try connection.rows(
+            """
+            SELECT ifnull(m.tbl_name, s.name), sum(s.pgsize) FROM dbstat(?1, 1) AS s
+            LEFT JOIN \(SQLName.quoted(schema, "sqlite_master")) AS m ON m.name = s.name GROUP BY 1
+            """, [.text(schema)])
+        for row in rows { tables[(row[0].text ?? "").uppercased()] = row[1].integer ?? 0 }
+    }
+
+    /// The bytes of a table and its indexes, or nil when there is no such table.
+    package func bytes(of table: String) -> Int64? { tables[table.uppercased()] }
+}

@@ -1,4 +1,6 @@
+package import FerryBase
 package import FerryModel
+package import FerrySQLite
 
 extension StoreLayout {
     /// Entity tables in the order of their roots' numbers.
@@ -55,5 +57,74 @@ extension StoreLayout {
             }
         }
         return known
+    }
+}
+
+extension StoreLayout {
+    /// The layout that an existing store of a model really has.
+    ///
+    /// Names are the store's own: migrations in place leave old suffixes, old naming sides of join tables and columns
+    /// of earlier versions behind. What the model does not know is left out of the maps but stays among
+    /// ``EntityTable/columns``; ``indexes`` are those that the store has.
+    ///
+    /// - Parameters:
+    ///   - model: The model that the store was written with.
+    ///   - connection: An open connection.
+    ///   - schema: The name under which the store is attached.
+    ///   - known: What the store has, where it has been read already.
+    ///   - computed: The layout of a new store of the model, where it is at hand.
+    /// - Returns: The layout.
+    /// - Throws: `damagedSource` naming the table and the property that cannot be found; ``DatabaseError``.
+    package static func actual(
+        for model: ManagedObjectModel, on connection: Connection, schema: String = "main",
+        catalog known: StoreCatalog? = nil, like computed: StoreLayout? = nil
+    ) throws -> StoreLayout {
+        let catalog = try known ?? StoreCatalog(connection, schema: schema)
+        let numbers = try EntityNumberReader(model, on: connection, schema: schema).numbers()
+        // Most stores have the numbers that a new one gets.
+        let fits = computed.map { $0.entityNumbers == numbers && $0.model == model } == true
+        let expected = fits ? computed : nil
+        var finder = LayoutFinder(
+            expected: expected ?? LayoutBuilder(model, numbers: numbers).layout, catalog: catalog)
+        return try finder.find()
+    }
+}
+
+extension StoreLayout {
+    /// The layout that Core Data gives a new store of a model: names, columns, numbers, indexes; where a store of it is
+    /// known (``ManagedObjectModel/knownSchema``), that of this store.
+    ///
+    /// - Parameters:
+    ///   - model: The model, whole: all its entities get tables, whatever its configurations say.
+    ///   - found: What is known of triggers that only Core Data can write.
+    /// - Returns: The layout.
+    /// - Throws: `unsupported` for the first thing, in entity order, that the known rules do not cover; `damagedSource`
+    ///   where the known store is not of the model.
+    package static func canonical(
+        for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none
+    ) throws(FerryError) -> StoreLayout {
+        let builder = try builder(for: model, found)
+        if let refusal = builder.refusals.first { throw refusal }
+        return builder.layout
+    }
+
+    private static func builder(
+        for model: ManagedObjectModel, _ found: FoundTriggers
+    ) throws(FerryError) -> LayoutBuilder {
+        var builder = LayoutBuilder(model)
+        if let known = model.knownSchema { try builder.take(known) }
+        builder.addFoundTriggers(found)
+        return builder
+    }
+
+    /// Everything that keeps ``canonical(for:foundTriggers:)`` from laying out a model; empty when it can.
+    package static func refusals(
+        for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none
+    ) -> [FerryError] {
+        do throws(FerryError) {
+            return try builder(for: model, found).refusals
+        } catch {
+            return [error]
+        }
     }
 }

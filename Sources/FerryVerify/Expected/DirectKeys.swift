@@ -1,3 +1,4 @@
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -63,5 +64,97 @@ final class DirectKeys: ExpectedRelation {
 
     private func report(count: Int64 = 1, example: String) {
         context.report(RelationshipsCheck.self, entity: relation.key.entity, count: count, example: example)
+    }
+}
+
+/// A relation between objects that keep their keys and what another mapping made of the very same source objects, under
+/// new keys: which links must be there is what the associations say, source object by source object.
+struct AssociatedRelation {
+    private let relation: StoredRelation
+    private let context: VerificationContext
+    /// The mapping of the objects that keep their keys, and the one whose objects they are related to.
+    private let mapping: ResolvedEntityMapping
+    private let target: ResolvedEntityMapping
+    /// SQL of the links that the destination has, in the order of their keys: whose, and to what.
+    private let links: String
+    /// Whether the first of several is the only one.
+    private let isToOne: Bool
+
+    /// Nil where more than one rule has a part in it, positions, or any other object than `$source`.
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
+        guard relation.rules.count == 1, let rule = relation.rules.first, !context.step.hasPolicies,
+            !context.verification.isInPlace, rule.mapping.keepsPrimaryKey,
+            rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
+            rule.relationship.mappings.count == 1, let name = rule.relationship.mappings.first,
+            let target = context.step.entityMapping(named: name), !target.keepsPrimaryKey,
+            target.source == rule.mapping.source
+        else { return nil }
+        switch relation.storage {
+        case .foreignKey(let table, let column, nil) where !rule.isInverse:
+            links = "SELECT Z_PK, \(column) FROM destination.\(table) WHERE \(column) IS NOT NULL ORDER BY Z_PK"
+            isToOne = true
+        case .join(let table, let a, let b, nil, nil, isReflexive: false):
+            let (own, other) = rule.isInverse ? (b, a) : (a, b)
+            links = """
+                SELECT \(own), \(other) FROM destination.\(table) WHERE \(own) IS NOT NULL AND \(other) IS NOT NULL
+                ORDER BY \(own), \(other)
+                """
+            isToOne = false
+        case .foreignKey, .oneToOne, .join: return nil
+        }
+        (self.relation, self.context) = (relation, context)
+        (mapping, self.target) = (rule.mapping, target)
+    }
+
+    /// Whether every link is as it must be, which holds together with the rows and the references; if not, the rules
+    /// themselves say what is wrong.
+    func isShown() throws -> Bool {
+        let unit = "associated:\(relation.key.entity).\(relation.key.property)"
+        try context.progress.once(unit, in: context) {
+            if try isRight() { context.progress.state.done.insert(unit + " is shown") }
+        }
+        return context.progress.state.done.contains(unit + " is shown")
+    }
+
+    private func isRight() throws -> Bool {
+        try context.announce(relation.key.property)
+        let expected = try context.associations.pairs(of: target, byKey: !isToOne)
+        let actual = try context.connection.prepare(links)
+        let find = try context.connection.prepare(
+            """
+            SELECT 1 FROM destination.\(try context.destinationTable(of: mapping.destination).name)
+            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: mapping.destination))
+            """)
+        defer { for statement in [expected, actual, find] { statement.reset() } }
+        var left = try next(expected, after: nil)
+        var isActual = try actual.step()
+        while left != nil || isActual {
+            if isActual, actual.storageClass(0) != .integer || actual.storageClass(1) != .integer { return false }
+            let right = isActual ? (actual.integer(0), actual.integer(1)) : nil
+            if let pair = left, let right, pair == right {
+                left = try next(expected, after: pair)
+                isActual = try actual.step()
+            } else if let pair = left, right.map({ pair < $0 }) ?? true {
+                // Of an object that was left out there are no links.
+                try find.bind(pair.0, at: 1)
+                defer { find.reset() }
+                if try find.step() { return false }
+                left = try next(expected, after: pair)
+            } else {
+                return false
+            }
+            try context.advance(relation.key.property, done: 0, total: nil)
+        }
+        return true
+    }
+
+    /// The next link that is another one; of a to-one relationship the next object's first.
+    private func next(_ expected: Statement, after last: (Int64, Int64)?) throws -> (Int64, Int64)? {
+        while try expected.step() {
+            let pair = (expected.integer(0), expected.integer(1))
+            if let last, isToOne ? last.0 == pair.0 : last == pair { continue }
+            return pair
+        }
+        return nil
     }
 }

@@ -1,5 +1,7 @@
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerrySQLite
 internal import FerryStore
 
 /// The objects with new keys of a root table, where nothing is asked of one for another: ranges of their source objects
@@ -79,5 +81,124 @@ struct NewRows {
         // What nothing explains comes behind the last one.
         if !rows.isEmpty { rows[rows.count - 1].made.through = .max }
         return rows
+    }
+}
+
+/// A range of row numbers: above one, up to another one.
+struct KeyRange: Sendable, Hashable {
+    var above: Int64 = .min
+    var through: Int64 = .max
+
+    static let all = KeyRange()
+
+    /// What begins with a row.
+    static func from(_ key: Int64) -> KeyRange { KeyRange(above: key > .min ? key - 1 : .min) }
+
+    /// Below this a range of its own costs more than it brings: preparing statements, and the way down to its first row.
+    private static let leastKeys: UInt64 = 1 << 15
+    /// So that what is kept of each range does not grow with the rows, and enough that no walker waits long at the end.
+    private static let mostParts: UInt64 = 64
+
+    /// The lowest and the highest key of a table, whose name stands with its database's.
+    static func keys(
+        of table: String, numberedBy key: String = "Z_PK", on connection: Connection
+    ) throws -> (lowest: Int64, highest: Int64) {
+        // Asked for in one query, SQLite would look at every row.
+        let (lowest, highest) = (
+            try connection.integer("SELECT min(\(key)) FROM \(table)"),
+            try connection.integer("SELECT max(\(key)) FROM \(table)")
+        )
+        return (lowest ?? 0, highest ?? 0)
+    }
+
+    /// SQL that holds for the rows of this range.
+    func condition(on key: String) -> String {
+        let bounds = [
+            above > .min ? "\(key) > \(above)" : nil, through < .max ? "\(key) <= \(through)" : nil,
+        ].compactMap { $0 }
+        return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
+    }
+
+    /// Ranges that together hold every key up to a last one, in order.
+    ///
+    /// - Parameters:
+    ///   - lowest: The lowest key that there is, as a rule.
+    ///   - highest: The highest one.
+    ///   - last: What the last range ends with.
+    /// - Returns: One range at least.
+    static func parts(from lowest: Int64, through highest: Int64, last: Int64) -> [KeyRange] {
+        let highest = min(highest, last)
+        guard lowest < highest else { return [KeyRange(through: last)] }
+        let span = UInt64(bitPattern: highest &- lowest)
+        let count = max(1, min(span / leastKeys, mostParts))
+        let bounds = (1..<count).map { lowest &+ Int64(bitPattern: span / count * $0) }
+        return zip([.min] + bounds, bounds + [last]).map { KeyRange(above: $0, through: $1) }
+    }
+}
+
+/// A relationship of the source from which new objects are made, of objects of one entity alone.
+///
+/// Where all its links lead to such objects, seen once in the order in which these stand, their keys say all that a walk
+/// along it asks for: no object has to be looked up for a link.
+struct SoundLinks: Sendable, Hashable {
+    let entity: String
+    let relationship: String
+    /// `Z_ENT` of all objects that it may lead to.
+    let number: Int64
+
+    /// Nil where links lead to objects of several entities, or are stored with the objects that they lead to.
+    init?(_ relationship: String, of entity: String, in context: VerificationContext) {
+        guard let declared = context.sourceModel.relationship(relationship, of: entity),
+            let only = context.sourceModel.family(of: declared.destinationEntity).first,
+            context.sourceModel.family(of: declared.destinationEntity).count == 1,
+            let number = context.source.number(of: only)
+        else { return nil }
+        switch context.source.storage(of: relationship, in: entity) {
+        case .foreignKey, .join: (self.entity, self.relationship, self.number) = (entity, relationship, number)
+        case .inverseForeignKey, .inverseless, nil: return nil
+        }
+    }
+
+    /// Those that a mapping's expressions begin with.
+    static func all(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> Set<SoundLinks> {
+        var found = Set<SoundLinks>()
+        func visit(_ expression: Expression) {
+            if case .keyPath(let base, let steps) = expression, base == .variable("source") || base == .evaluatedObject,
+                case .key(let name)? = steps.first, let links = SoundLinks(name, of: mapping.source, in: context)
+            {
+                found.insert(links)
+            }
+            expression.parts.forEach(visit)
+        }
+        mapping.attributes.compactMap(\.expression).forEach(visit)
+        mapping.relationships.map(\.from).forEach(visit)
+        mapping.filter?.parts.forEach(visit)
+        mapping.iteration.map { visit($0.elements) }
+        return found
+    }
+
+    var name: String { "sound:\(entity).\(relationship)" }
+
+    /// Looks whether all is well.
+    ///
+    /// - Throws: ``DatabaseError``, ``FerryError``.
+    func areSound(in context: VerificationContext) throws -> Bool {
+        guard let declared = context.sourceModel.relationship(relationship, of: entity),
+            let storage = context.source.storage(of: relationship, in: entity)
+        else { return false }
+        let other = try context.sourceTable(of: declared.destinationEntity).name
+        let place: (table: String, key: String)
+        switch storage {
+        case .foreignKey(let table, let column, _, _): place = (table, column)
+        case .join(let table, _, let second, _, _): place = (table, second)
+        case .inverseForeignKey, .inverseless: return false
+        }
+        // In the order of their index, so that the objects are met one after another.
+        let lost = try context.connection.value(
+            """
+            SELECT 1 FROM source.\(place.table) o LEFT JOIN source.\(other) t ON t.Z_PK = o.\(place.key)
+            WHERE o.\(place.key) IS NOT NULL AND t.Z_ENT IS NOT \(number) ORDER BY o.\(place.key) LIMIT 1
+            """)
+        return lost == nil
     }
 }

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
@@ -203,4 +204,66 @@ struct TableTally: Sendable {
 
     /// Whether a foreign key stands in rows of its own entities only, and its companions beside it alone.
     func hasSoundCompanions(_ key: PropertyKey) -> Bool { counts[.companions(key)] == 0 }
+}
+
+/// Counts what other checks ask of the rows, once for all of them (``TableTally``); finds nothing itself.
+struct TallyCheck: Check {
+    static let name = "tally"
+    static let isQuick = true
+    static let scope = CheckScope.any
+
+    func parts(in context: VerificationContext) throws -> [CheckPart] { try TableTally.parts(in: context) }
+}
+
+/// What is counted of a table's rows as they are compared, so that they are not read once more for it: what
+/// ``TableTally`` has, and what they make of the table's indexes.
+struct RowCounting: Sendable {
+    let indexed: IndexedRows
+    /// SQL that holds for the rows that are counted.
+    let conditions: [String]
+    let key: KeyedHash.Key
+}
+
+/// The counts of the rows that a walk meets.
+final class RowCounts {
+    private let counting: RowCounting
+    private let table: String
+    private let context: VerificationContext
+    private let sums: RowSums
+    /// Of rows with values that are not read with them.
+    private var ofLargeRows: (sums: [EntrySum], counts: [Int64])
+    /// SQL that the walk must have behind its own columns.
+    let columns: [String]
+
+    /// - Parameters:
+    ///   - counting: What is counted.
+    ///   - table: Its name.
+    ///   - own: The walk's own columns, as SQL.
+    ///   - context: The stores.
+    init(of counting: RowCounting, in table: String, beside own: [String], _ context: VerificationContext) {
+        (self.counting, self.table, self.context) = (counting, table, context)
+        (columns, sums) = counting.indexed.reading(beside: own, counting: counting.conditions, key: counting.key)
+        ofLargeRows = sums.found
+    }
+
+    /// Counts the row at hand.
+    func add(_ rows: StoredRows) throws {
+        if rows.isWhole { return try sums.add(rowOf: rows.walk) }
+        let row = try counting.indexed.sums(
+            in: table, where: "Z_PK = \(rows.integer(0))", counting: counting.conditions, key: counting.key, context)
+        ofLargeRows = Self.sum(ofLargeRows, row)
+    }
+
+    var found: (sums: [EntrySum], counts: [Int64]) { Self.sum(sums.found, ofLargeRows) }
+
+    private static func sum(
+        _ left: (sums: [EntrySum], counts: [Int64]), _ right: (sums: [EntrySum], counts: [Int64])
+    ) -> (sums: [EntrySum], counts: [Int64]) {
+        let sums = zip(left.sums, right.sums).map { left, right in
+            var sum = left
+            sum.add(right)
+            return sum
+        }
+        return (sums, zip(left.counts, right.counts).map(+))
+    }
 }

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryMapping
 internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
@@ -177,5 +178,110 @@ private final class PartQueue: @unchecked Sendable {
             state.results.append((index, result))
             condition.signal()
         }
+    }
+}
+
+/// A part of a check that a walker makes by itself.
+struct CheckPart: Sendable {
+    /// Different from those of all other parts.
+    let name: String
+    /// What progress says that it is about.
+    let subject: String?
+    /// How many rows all parts of the same subject come by together, where that is known.
+    var total: Int64?
+    /// Reports into the walker's own context, and leaves in the outcome what its check wants to know.
+    let make: @Sendable (VerificationContext, inout PartOutcome) throws -> Void
+}
+
+/// What a part has found.
+struct PartOutcome: Sendable, Codable {
+    var checked: Int64 = 0
+    var notRecomputed: Int64 = 0
+    var differences: [VerificationReport.Difference] = []
+    /// Whether the store cannot be read on.
+    var isUnreadable = false
+    /// Rows that it came by.
+    var rows: Int64 = 0
+    /// What the mappings read, wrote and dropped of these rows.
+    var counts: [EntityMappingCounts]?
+    /// Rows of a table, or entries of an index.
+    var counted: Int64?
+    /// As ``TableTally`` counts.
+    var tally: [Int64]?
+    /// Sums of entries that indexes have, or should have.
+    var sums: [EntrySum]?
+    /// Entries of an index that are out of their place.
+    var misplaced: Int64?
+    /// Whether the keys that an index begins with lead to objects, where its reading shows that.
+    var leads: Bool?
+    /// Objects that a mapping makes of its rows.
+    var made: Int64?
+    /// Whether what it was to show is shown; if not, the check itself says what is wrong.
+    var isShown = false
+    /// Relations whose keys are not shown to be right by the rows that hold them.
+    var unshown: Set<String>?
+
+    /// All numbers of rows in it, but for the counts of mappings.
+    var numbers: [Int64] {
+        let single = [checked, notRecomputed, rows, made ?? 0, counted ?? 0, misplaced ?? 0]
+        return single + (tally ?? []) + (sums ?? []).map(\.count)
+    }
+}
+
+extension VerificationContext {
+    /// Makes a part and takes what it reported.
+    func make(_ part: CheckPart) throws -> PartOutcome {
+        (report, isUnreadable) = (VerificationReport(mode: verification.mode), false)
+        var outcome = PartOutcome()
+        try verification.stop.check()
+        try part.make(self, &outcome)
+        outcome.checked = report.checked
+        outcome.notRecomputed = report.notRecomputed
+        outcome.differences = report.differences
+        outcome.isUnreadable = isUnreadable
+        return outcome
+    }
+}
+
+extension VerificationReport {
+    mutating func add(_ outcome: PartOutcome) {
+        checked += outcome.checked
+        notRecomputed += outcome.notRecomputed
+        for found in outcome.differences {
+            add(check: found.check, entity: found.entity, count: found.count, example: found.example)
+        }
+    }
+}
+
+/// What is told of parts that are made beside each other: those of one subject come together.
+final class PartsProgress {
+    private let hook: ProgressHook?
+    /// Rows of finished parts, by subject.
+    private var finished: [String: Int64] = [:]
+    /// Subject and rows of parts at work, by name; as many as there are walkers.
+    private var atWork: [String: (subject: String, rows: Int64)] = [:]
+
+    init(_ hook: ProgressHook?) { self.hook = hook }
+
+    /// Takes how far a part has come.
+    func take(_ update: ProgressUpdate, of part: CheckPart) {
+        guard let subject = part.subject, part.total != nil, update.subject == subject else {
+            hook?(update)
+            return
+        }
+        atWork[part.name] = (subject, update.done)
+        tell(part, subject)
+    }
+
+    func take(_ outcome: PartOutcome, of part: CheckPart) {
+        atWork[part.name] = nil
+        guard let subject = part.subject, outcome.rows > 0 else { return }
+        finished[subject, default: 0] += outcome.rows
+        tell(part, subject)
+    }
+
+    private func tell(_ part: CheckPart, _ subject: String) {
+        let done = atWork.values.reduce(finished[subject] ?? 0) { $0 + ($1.subject == subject ? $1.rows : 0) }
+        hook?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: part.total))
     }
 }

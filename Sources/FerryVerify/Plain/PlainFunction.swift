@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import Foundation
 
 /// A number that is either an integer or a double; booleans count as 0 and 1.
@@ -108,4 +109,200 @@ enum PlainFunction {
 
     /// What is no number is nil, as a store keeps it.
     private static func real(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
+}
+
+/// The predefined functions of two numbers: two integers stay integers, anything else is computed as doubles.
+enum PlainOperator: String {
+    case add = "add:to:"
+    case subtract = "from:subtract:"
+    case multiply = "multiply:by:"
+    case divide = "divide:by:"
+    case modulus = "modulus:by:"
+    case raise = "raise:toPower:"
+    case and = "bitwiseAnd:with:"
+    case or = "bitwiseOr:with:"
+    case exclusiveOr = "bitwiseXor:with:"
+    case shiftLeft = "leftshift:by:"
+    case shiftRight = "rightshift:by:"
+
+    /// - Returns: Nil for nil, and for what is no number.
+    func value(_ left: PlainValue, _ right: PlainValue) throws -> PlainValue {
+        if left.isNull || right.isNull { return .null }
+        guard let left = PlainNumber(left), let right = PlainNumber(right) else {
+            throw PlainFailure("\(rawValue) needs numbers")
+        }
+        if self != .raise, case .integer(let first) = left, case .integer(let second) = right {
+            return .integer(try value(first, second))
+        }
+        let value = try value(left.real, right.real)
+        // What is no number is nil, as a store keeps it.
+        return value.isNaN ? .null : .real(value)
+    }
+
+    private func value(_ left: Double, _ right: Double) throws -> Double {
+        switch self {
+        case .add: return left + right
+        case .subtract: return left - right
+        case .multiply: return left * right
+        case .divide: return left / right
+        case .modulus: return left.truncatingRemainder(dividingBy: right)
+        case .raise: return pow(left, right)
+        case .and, .or, .exclusiveOr, .shiftLeft, .shiftRight: throw PlainFailure("\(rawValue) needs integers")
+        }
+    }
+
+    private func value(_ left: Int64, _ right: Int64) throws -> Int64 {
+        let result: (partialValue: Int64, overflow: Bool)
+        switch self {
+        case .add: result = left.addingReportingOverflow(right)
+        case .subtract: result = left.subtractingReportingOverflow(right)
+        case .multiply: result = left.multipliedReportingOverflow(by: right)
+        case .divide: result = left.dividedReportingOverflow(by: right)
+        case .modulus:
+            // By -1 nothing is left over, although the quotient of the smallest integer overflows.
+            result = right == -1 ? (0, false) : left.remainderReportingOverflow(dividingBy: right)
+        case .and: return left & right
+        case .or: return left | right
+        case .exclusiveOr: return left ^ right
+        case .shiftLeft: return left << right
+        case .shiftRight: return left >> right
+        case .raise: preconditionFailure("a power is computed as doubles")
+        }
+        if result.overflow { throw PlainFailure("\(rawValue) exceeds 64 bits or divides by zero") }
+        return result.partialValue
+    }
+}
+
+/// Ferry's own functions: dates as text, data as text, names as UUIDs.
+enum PlainTypedFunction {
+    private static let known: Set = [
+        "date:format:", "date:format:zone:", "text:format:", "text:format:zone:", "dateSince1970:", "secondsSince1970:",
+        "hex:", "dataFromHex:", "base64:", "dataFromBase64:", "dataFromText:", "textFromData:", "uuid:",
+        "uuidFromName:", "plist:", "plist:key:",
+    ]
+
+    /// - Returns: Nil for a function that is none of these.
+    static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue? {
+        guard known.contains(selector) else { return nil }
+        if arguments.contains(where: \.isNull) { return .null }
+        switch selector {
+        case "plist:", "plist:key:":
+            let keys = arguments.count > 1 ? try text(arguments[1]) : ""
+            return try PlainPropertyList.value(in: arguments[0], under: keys)
+        case "date:format:", "date:format:zone:": return try date(arguments)
+        case "text:format:", "text:format:zone:":
+            let zone = arguments.count > 2 ? try text(arguments[2]) : "GMT"
+            let given = try text(arguments[1])
+            let pattern = given == "iso8601" ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXX" : given
+            let seconds = try number(arguments[0])
+            guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the calendar ends before that date") }
+            return .string(try formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
+        case "dateSince1970:": return real(try number(arguments[0]) - 978_307_200)
+        case "secondsSince1970:": return real(try number(arguments[0]) + 978_307_200)
+        case "hex:": return .string(try data(arguments[0]).map { String(format: "%02X", Int($0)) }.joined())
+        case "dataFromHex:": return .blob(try hexadecimal(try text(arguments[0])))
+        case "base64:": return .string(Data(try data(arguments[0])).base64EncodedString())
+        case "dataFromBase64:":
+            guard let data = Data(base64Encoded: try text(arguments[0])) else {
+                throw PlainFailure("text is no Base64")
+            }
+            return .blob(Array(data))
+        case "dataFromText:": return .blob(Array(try text(arguments[0]).utf8))
+        case "textFromData:":
+            guard let text = String(utf8: try data(arguments[0])) else {
+                throw PlainFailure("data is no UTF-8")
+            }
+            return .string(text)
+        case "uuid:":
+            guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("text is no UUID") }
+            return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+        default:
+            var bytes = Array(SHA256.hash(Array(try text(arguments[0]).utf8))[..<16])
+            (bytes[6], bytes[8]) = (0x80 + bytes[6] % 16, 0x80 + bytes[8] % 64)
+            return .blob(bytes)
+        }
+    }
+
+    private static func date(_ arguments: [PlainValue]) throws -> PlainValue {
+        let (text, pattern) = (try text(arguments[0]), try text(arguments[1]))
+        if pattern == "iso8601" { return .real(try isoSeconds(text)) }
+        let zone = arguments.count > 2 ? try self.text(arguments[2]) : "GMT"
+        guard let date = try formatter(pattern, zone).date(from: text) else {
+            throw PlainFailure("text is no date of this form")
+        }
+        return .real(date.timeIntervalSinceReferenceDate)
+    }
+
+    // MARK: Arguments
+
+    private static func real(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
+
+    private static func text(_ value: PlainValue) throws -> String {
+        guard case .text(let bytes) = value else { throw PlainFailure("a function needs text") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func data(_ value: PlainValue) throws -> [UInt8] {
+        guard case .blob(let bytes) = value else { throw PlainFailure("a function needs data") }
+        return bytes
+    }
+
+    private static func number(_ value: PlainValue) throws -> Double {
+        guard let number = PlainNumber(value) else { throw PlainFailure("a function needs a number") }
+        return number.real
+    }
+
+    private static func hexadecimal(_ text: String) throws -> [UInt8] {
+        let digits = Array(text.unicodeScalars)
+        guard digits.count % 2 == 0, digits.allSatisfy({ $0.isASCII }) else {
+            throw PlainFailure("text is no hexadecimal data")
+        }
+        return try stride(from: 0, to: digits.count, by: 2).map { place in
+            guard let high = Character(digits[place]).hexDigitValue,
+                let low = Character(digits[place + 1]).hexDigitValue
+            else { throw PlainFailure("text is no hexadecimal data") }
+            return UInt8(high * 16 + low)
+        }
+    }
+
+    // MARK: Dates
+
+    private static func formatter(_ pattern: String, _ zone: String) throws -> DateFormatter {
+        guard let timeZone = TimeZone(identifier: zone) else { throw PlainFailure("the time zone is not known") }
+        let formatter = DateFormatter()
+        (formatter.locale, formatter.timeZone) = (Locale(identifier: "en_US_POSIX"), timeZone)
+        (formatter.calendar, formatter.isLenient) = (Calendar(identifier: .gregorian), false)
+        formatter.dateFormat = pattern
+        return formatter
+    }
+
+    /// Day, then hour and minute, then second and fraction, then the zone.
+    private static let form =
+        "\\A([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,18}))?)?"
+        + "(?:Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?\\z"
+
+    /// ISO 8601 by a regular expression, and Julian day numbers.
+    static func isoSeconds(_ text: String) throws -> Double {
+        let whole = NSRange(text.startIndex..., in: text)
+        guard let match = try NSRegularExpression(pattern: form).firstMatch(in: text, range: whole) else {
+            throw PlainFailure("text is no date of ISO 8601")
+        }
+        func group(_ index: Int) -> String? { Range(match.range(at: index), in: text).map { String(text[$0]) } }
+        func number(_ index: Int) -> Int { group(index).flatMap { Int($0) } ?? 0 }
+        let (year, month, day) = (number(1), number(2), number(3))
+        guard (1...12).contains(month), day >= 1, number(4) < 24, number(5) < 60, number(6) < 60, number(9) < 24,
+            number(10) < 60
+        else { throw PlainFailure("text is no time of a day") }
+        func julian(_ year: Int, _ month: Int, _ day: Int) -> Int {
+            let before = (14 - month) / 12
+            let (shifted, march) = (year + 4800 - before, month + 12 * before - 3)
+            return day + (153 * march + 2) / 5 + 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 - 32045
+        }
+        let next = month == 12 ? julian(year + 1, 1, 1) : julian(year, month + 1, 1)
+        guard julian(year, month, day) < next else { throw PlainFailure("text is no day") }
+        let days = julian(year, month, day) - julian(2001, 1, 1)
+        let offset = (number(9) * 3600 + number(10) * 60) * (group(8) == "-" ? -1 : 1)
+        let seconds = days * 86_400 + number(4) * 3600 + number(5) * 60 + number(6) - offset
+        return Double(seconds) + (group(7).flatMap { Double("0." + $0) } ?? 0)
+    }
 }

@@ -47,3 +47,195 @@ package indirect enum PlainJSON: Sendable, Hashable {
         }
     }
 }
+
+/// Reads one JSON document; containers are kept on a stack of its own, so that depth costs no call stack.
+struct PlainJSONParser {
+    /// A container that is not closed yet.
+    private struct Open {
+        var start: Int
+        var elements: [PlainJSON] = []
+        var members: [PlainJSON.Member] = []
+        /// The name of the member whose value comes next; nil in an array.
+        var name: [UInt8]?
+        var isObject: Bool { name != nil }
+    }
+
+    /// Documents nested deeper are refused.
+    private static let depthLimit = 1_000
+
+    let bytes: [UInt8]
+    private var offset = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func document() throws(PlainJSON.Invalid) -> PlainJSON {
+        var open: [Open] = []
+        while true {
+            skipBlanks()
+            // Down to the next value that is no container with content.
+            guard var value = try valueOrOpen(&open) else { continue }
+            // Up through every container that ends with it.
+            while var innermost = open.popLast() {
+                if let name = innermost.name {
+                    innermost.members.append(.init(name: name, value: value))
+                } else {
+                    innermost.elements.append(value)
+                }
+                skipBlanks()
+                if next == UInt8(ascii: ",") {
+                    offset += 1
+                    if innermost.isObject { innermost.name = try name() }
+                    open.append(innermost)
+                    break
+                }
+                try take(innermost.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+                value = closed(innermost)
+            }
+            if open.isEmpty {
+                skipBlanks()
+                guard offset == bytes.count else { throw PlainJSON.Invalid(offset: offset) }
+                return value
+            }
+        }
+    }
+
+    private func closed(_ container: Open) -> PlainJSON {
+        let text = bytes[container.start..<offset]
+        return container.isObject
+            ? .object(container.members, text: text) : .array(container.elements, text: text)
+    }
+
+    /// A scalar or an empty container; nil when a container with content was opened.
+    private mutating func valueOrOpen(_ open: inout [Open]) throws(PlainJSON.Invalid) -> PlainJSON? {
+        switch next {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            let isObject = next == UInt8(ascii: "{")
+            var container = Open(start: offset)
+            offset += 1
+            skipBlanks()
+            if next == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                offset += 1
+                container.name = isObject ? [] : nil
+                return closed(container)
+            }
+            guard open.count < Self.depthLimit else { throw PlainJSON.Invalid(offset: offset) }
+            if isObject { container.name = try name() }
+            open.append(container)
+            return nil
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .boolean(true))
+        case UInt8(ascii: "f"): return try word("false", .boolean(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        default: return try number()
+        }
+    }
+
+    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private mutating func skipBlanks() {
+        while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d { offset += 1 }
+    }
+
+    private mutating func take(_ byte: UInt8) throws(PlainJSON.Invalid) {
+        guard next == byte else { throw PlainJSON.Invalid(offset: offset) }
+        offset += 1
+    }
+
+    private mutating func word(_ word: String, _ value: PlainJSON) throws(PlainJSON.Invalid) -> PlainJSON {
+        for byte in word.utf8 { try take(byte) }
+        return value
+    }
+
+    /// A member's name and its colon.
+    private mutating func name() throws(PlainJSON.Invalid) -> [UInt8] {
+        skipBlanks()
+        let name = try string()
+        skipBlanks()
+        try take(UInt8(ascii: ":"))
+        return name
+    }
+
+    // MARK: Strings
+
+    private mutating func string() throws(PlainJSON.Invalid) -> [UInt8] {
+        var result: [UInt8] = []
+        try take(UInt8(ascii: "\""))
+        while let byte = next, byte != UInt8(ascii: "\"") {
+            guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
+            offset += 1
+            if byte == UInt8(ascii: "\\") { try escape(into: &result) } else { result.append(byte) }
+        }
+        try take(UInt8(ascii: "\""))
+        return result
+    }
+
+    private mutating func escape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {
+        guard let letter = next else { throw PlainJSON.Invalid(offset: offset) }
+        offset += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): result.append(letter)
+        case UInt8(ascii: "b"): result.append(0x08)
+        case UInt8(ascii: "f"): result.append(0x0c)
+        case UInt8(ascii: "n"): result.append(0x0a)
+        case UInt8(ascii: "r"): result.append(0x0d)
+        case UInt8(ascii: "t"): result.append(0x09)
+        case UInt8(ascii: "u"): try unicodeEscape(into: &result)
+        default: throw PlainJSON.Invalid(offset: offset - 1)
+        }
+    }
+
+    private mutating func unicodeEscape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {
+        var units = [try codeUnit()]
+        if UTF16.isLeadSurrogate(units[0]) {
+            try take(UInt8(ascii: "\\"))
+            try take(UInt8(ascii: "u"))
+            units.append(try codeUnit())
+        }
+        // A lone surrogate is no character.
+        guard let text = String(utf16: units) else { throw PlainJSON.Invalid(offset: offset) }
+        result += Array(text.utf8)
+    }
+
+    private mutating func codeUnit() throws(PlainJSON.Invalid) -> UInt16 {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let byte = next, byte < 0x80, let digit = Character(UnicodeScalar(byte)).hexDigitValue else {
+                throw PlainJSON.Invalid(offset: offset)
+            }
+            unit = unit << 4 | UInt16(digit)
+            offset += 1
+        }
+        return unit
+    }
+
+    // MARK: Numbers
+
+    private mutating func number() throws(PlainJSON.Invalid) -> PlainJSON {
+        let start = offset
+        if next == UInt8(ascii: "-") { offset += 1 }
+        let first = offset
+        let digits = takeDigits()
+        guard digits == 1 || (digits > 1 && bytes[first] != UInt8(ascii: "0")) else {
+            throw PlainJSON.Invalid(offset: offset)
+        }
+        if next == UInt8(ascii: ".") {
+            offset += 1
+            guard takeDigits() > 0 else { throw PlainJSON.Invalid(offset: offset) }
+        }
+        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+            offset += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
+            guard takeDigits() > 0 else { throw PlainJSON.Invalid(offset: offset) }
+        }
+        let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+        if let integer = Int64(text) { return .integer(integer) }
+        guard let real = Double(text) else { throw PlainJSON.Invalid(offset: start) }
+        return .real(real)
+    }
+
+    private mutating func takeDigits() -> Int {
+        let start = offset
+        while let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { offset += 1 }
+        return offset - start
+    }
+}

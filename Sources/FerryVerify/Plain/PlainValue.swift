@@ -1,3 +1,6 @@
+package import FerryModel
+internal import Foundation
+
 /// A decoded value in the plain evaluator: what one attribute, constant or JSON element is worth.
 ///
 /// Text is kept as its UTF-8 bytes, because two texts that Swift calls equal may differ in bytes, and a migration must
@@ -64,4 +67,104 @@ package protocol PlainObjectSource {
     ///
     /// The body may walk further, along the same relationship too.
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws
+}
+
+/// What an attribute type stores for a value; what does not fit is a failure, never another value.
+package enum PlainConversion {
+    /// Converts a value to the storage of an attribute type.
+    ///
+    /// - Throws: ``PlainFailure``.
+    package static func stored(_ value: PlainValue, as type: AttributeType) throws -> PlainValue {
+        let value = value.plain
+        if value.isNull { return .null }
+        switch type {
+        case .integer16: return .integer(try integer(value, in: Int64(Int16.min)...Int64(Int16.max)))
+        case .integer32: return .integer(try integer(value, in: Int64(Int32.min)...Int64(Int32.max)))
+        case .integer64: return .integer(try integer(value, in: .min ... .max))
+        case .double, .decimal: return .real(try number(value).real)
+        case .float:
+            let real = try number(value).real
+            let float = Float(real)
+            guard float.isFinite || !real.isFinite else { throw PlainFailure("the value exceeds a Float") }
+            return .real(Double(float))
+        case .date:
+            if case .text = value { throw PlainFailure("text is no date") }
+            return .real(try number(value).real)
+        case .boolean: return .integer(try boolean(value) ? 1 : 0)
+        case .string, .uri: return .text(try text(value))
+        case .uuid: return .blob(try uuid(value))
+        case .binary, .transformable:
+            guard case .blob = value else { throw PlainFailure("the value is no data") }
+            return value
+        case .undefined, .objectID, .composite: throw PlainFailure("the type stores no values")
+        }
+    }
+
+    private static func integer(_ value: PlainValue, in range: ClosedRange<Int64>) throws -> Int64 {
+        let integer: Int64
+        switch try number(value) {
+        case .integer(let whole): integer = whole
+        case .real(let real):
+            guard let whole = Int64(exactly: real.rounded(.towardZero)) else {
+                throw PlainFailure("the value exceeds an integer")
+            }
+            integer = whole
+        }
+        guard range.contains(integer) else { throw PlainFailure("the value exceeds the integer type") }
+        return integer
+    }
+
+    /// A number, or text that is one from its first to its last character.
+    private static func number(_ value: PlainValue) throws -> PlainNumber {
+        if let number = PlainNumber(value) { return number }
+        if case .text(let bytes) = value, bytes.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) {
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let integer = Int64(text) { return .integer(integer) }
+            if let real = Double(text), real.isFinite { return .real(real) }
+        }
+        throw PlainFailure("the value is no number")
+    }
+
+    private static func boolean(_ value: PlainValue) throws -> Bool {
+        if case .text(let bytes) = value {
+            switch String(decoding: bytes, as: UTF8.self).lowercased() {
+            case "true", "yes", "1": return true
+            case "false", "no", "0": return false
+            default: throw PlainFailure("text is neither true nor false")
+            }
+        }
+        guard let number = PlainNumber(value) else { throw PlainFailure("the value is no Boolean") }
+        return number.real != 0
+    }
+
+    private static func text(_ value: PlainValue) throws -> [UInt8] {
+        switch value {
+        case .text(let bytes): return bytes
+        case .boolean(let flag): return Array((flag ? "1" : "0").utf8)
+        case .integer(let integer): return Array(String(integer).utf8)
+        case .real(let real):
+            let text = real.description
+            return Array((text.hasSuffix(".0") ? String(text.dropLast(2)) : text).utf8)
+        case .blob(let bytes) where bytes.count == 16:
+            var text = ""
+            for (index, byte) in bytes.enumerated() {
+                if [4, 6, 8, 10].contains(index) { text += "-" }
+                text += (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+            return Array(text.utf8)
+        default: throw PlainFailure("the value is no text")
+        }
+    }
+
+    private static func uuid(_ value: PlainValue) throws -> [UInt8] {
+        switch value {
+        case .blob(let bytes): return bytes
+        case .text(let bytes):
+            guard bytes.count == 36, let uuid = UUID(uuidString: String(decoding: bytes, as: UTF8.self))?.uuid else {
+                throw PlainFailure("text is no UUID")
+            }
+            return withUnsafeBytes(of: uuid) { Array($0) }
+        default: throw PlainFailure("the value is no UUID")
+        }
+    }
 }

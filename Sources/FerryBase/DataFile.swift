@@ -1,0 +1,205 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// A file that is read at any place.
+package struct InputFile: ~Copyable {
+    package let path: String
+    private let files: FileLayer
+    private let descriptor: Int32
+
+    fileprivate init(path: String, files: FileLayer, descriptor: Int32) {
+        self.path = path
+        self.files = files
+        self.descriptor = descriptor
+    }
+
+    deinit { _ = systemClose(descriptor) }
+
+    package func size() throws(FerryError) -> Int64 {
+        let descriptor = descriptor
+        return try files.perform("look at \(path)") { () throws(SystemError) in
+            try FileAttributes(descriptor: descriptor).size
+        }
+    }
+
+    /// Fills the buffer from a place in the file.
+    ///
+    /// - Returns: How many bytes there were; fewer than asked for only at the end of the file.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FerryError) -> Int {
+        let descriptor = descriptor
+        return try files.perform("read \(path)") { () throws(SystemError) in
+            var done = 0
+            while done < buffer.count {
+                let count = try uninterrupted {
+                    pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
+                }
+                if count == 0 { break }
+                done += count
+            }
+            return done
+        }
+    }
+
+    /// Up to `count` bytes from a place in the file; fewer only at its end.
+    package func read(count: Int, at offset: Int64) throws(FerryError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let found = try bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(FerryError) in try read(into: buffer, at: offset) }
+        }.get()
+        return found == count ? bytes : Array(bytes[..<found])
+    }
+}
+
+extension FileLayer {
+    /// Opens a regular file for reading.
+    ///
+    /// - Throws: ``FerryError`` `.notARegularFile` for a pipe, a device or a folder, which could be without end.
+    package func open(_ path: String) throws(FerryError) -> InputFile {
+        InputFile(path: path, files: self, descriptor: try openRegular(path, O_RDONLY, "open \(path)"))
+    }
+
+    /// Opens what must be a regular file; never waits, as opening a pipe would.
+    func openRegular(
+        _ path: String, _ flags: Int32, _ operation: @autoclosure () -> String
+    ) throws(FerryError) -> Int32 {
+        let descriptor: Int32? = try perform(operation()) { () throws(SystemError) in
+            let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
+            do throws(SystemError) {
+                if try FileAttributes(descriptor: descriptor).isRegularFile { return descriptor }
+            } catch {
+                _ = systemClose(descriptor)
+                throw error
+            }
+            _ = systemClose(descriptor)
+            return nil
+        }
+        guard let descriptor else { throw Self.notRegular(path) }
+        return descriptor
+    }
+
+    static func notRegular(_ path: String) -> FerryError {
+        FerryError(
+            .notARegularFile, "\(path) is no regular file, but a pipe, a device or a folder.",
+            remedy: "Put a regular file there, or name another path.")
+    }
+}
+
+/// A file that is written from front to end.
+///
+/// Closing can fail and matters: call ``close()``. A file that goes out of use unclosed is closed without a word, which
+/// is right only where its content no longer counts.
+package struct OutputFile: ~Copyable {
+    package let path: String
+    /// Where the next bytes go; the size of the file.
+    package private(set) var offset: Int64
+    private let files: FileLayer
+    private var descriptor: Int32
+
+    fileprivate init(path: String, offset: Int64, files: FileLayer, descriptor: Int32) {
+        self.path = path
+        self.offset = offset
+        self.files = files
+        self.descriptor = descriptor
+    }
+
+    deinit { if descriptor >= 0 { _ = systemClose(descriptor) } }
+
+    /// Appends the bytes.
+    package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FerryError) {
+        let descriptor = descriptor
+        let start = offset
+        try files.perform("write \(path)") { () throws(SystemError) in
+            var done = 0
+            while done < bytes.count {
+                done += try uninterrupted {
+                    pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(start) + off_t(done))
+                }
+            }
+            files.faults?.tell(.wrote(path, offset: start, bytes))
+        }
+        offset += Int64(bytes.count)
+    }
+
+    package mutating func write(_ bytes: [UInt8]) throws(FerryError) {
+        try bytes.withUnsafeBytes { buffer in Result { () throws(FerryError) in try write(buffer) } }.get()
+    }
+
+    package mutating func write(_ text: String) throws(FerryError) { try write(Array(text.utf8)) }
+
+    /// Cuts the file off, or extends it by zero bytes; writing goes on there.
+    package mutating func truncate(to size: Int64) throws(FerryError) {
+        let descriptor = descriptor
+        try files.perform("truncate \(path)") { () throws(SystemError) in
+            _ = try uninterrupted { ftruncate(descriptor, off_t(size)) }
+            files.faults?.tell(.resized(path, size))
+        }
+        offset = size
+    }
+
+    /// Makes what was written durable.
+    package mutating func sync() throws(FerryError) {
+        let descriptor = descriptor
+        try files.perform("sync \(path)") { () throws(SystemError) in
+            try FileLayer.sync(descriptor: descriptor)
+            files.faults?.tell(.synced(path))
+        }
+    }
+
+    /// Closes the file; the last use of it.
+    package mutating func close() throws(FerryError) {
+        precondition(descriptor >= 0, "a file is closed once")
+        let closing = descriptor
+        descriptor = -1
+        try files.perform("close \(path)") { () throws(SystemError) in
+            // Not repeated after a signal: the descriptor is gone either way.
+            if systemClose(closing) != 0, SystemError.last.number != EINTR { throw .last }
+        }
+    }
+}
+
+extension FileLayer {
+    /// Makes a new file.
+    ///
+    /// - Throws: ``FerryError`` `.fileFailed` also when something is at the path already.
+    package func create(_ path: String, mode: UInt32 = 0o644) throws(FerryError) -> OutputFile {
+        let descriptor = try perform("create \(path)") { () throws(SystemError) in
+            let descriptor = try uninterrupted {
+                systemOpen(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+            }
+            faults?.tell(.created(path))
+            return descriptor
+        }
+        return OutputFile(path: path, offset: 0, files: self, descriptor: descriptor)
+    }
+
+    /// Makes an empty file that only its owner may read, unless the path is taken.
+    ///
+    /// SQLite gives a database that it makes itself to everybody to read; one that is there keeps its permissions, and
+    /// its side files get the same.
+    package func createPrivately(_ path: String) throws(FerryError) {
+        guard try !exists(path) else { return }
+        var file = try create(path, mode: 0o600)
+        try file.close()
+    }
+
+    /// Opens an existing file to write on at its end.
+    package func append(to path: String) throws(FerryError) -> OutputFile {
+        let descriptor = try openRegular(path, O_WRONLY, "open \(path) for writing")
+        do throws(SystemError) {
+            let size = try FileAttributes(descriptor: descriptor).size
+            return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)
+        } catch {
+            _ = systemClose(descriptor)
+            throw FerryError("look at \(path)", error)
+        }
+    }
+}
+
+// The C functions under names that methods do not hide.
+func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

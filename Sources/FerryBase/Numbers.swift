@@ -1,0 +1,52 @@
+extension Sequence where Element: FixedWidthInteger {
+    /// The sum of numbers that a file names: at the end of the range where they go past it, as only a damaged one's do.
+    package var clampedSum: Element {
+        var sum: Element = 0
+        for number in self {
+            let (next, overflow) = sum.addingReportingOverflow(number)
+            if overflow { return number < 0 ? .min : .max }
+            sum = next
+        }
+        return sum
+    }
+}
+
+extension Int64 {
+    /// The number in groups of three digits, as in `1,234,567`.
+    package var grouped: String {
+        let digits = String(magnitude)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return self < 0 ? "-" + text : text
+    }
+
+    /// The number with what it counts, as in `1 row` and `1,234 rows`: the word for several is that for one with an `s`.
+    package func counting(_ one: String) -> String { "\(grouped) \(one)\(self == 1 ? "" : "s")" }
+}
+
+extension Duration {
+    /// The longest one that a text or a file may ask for: what cannot be told apart from forever.
+    private static let longestSeconds = 1e15
+
+    /// A time that was computed; what is no number counts as none.
+    package static func clamped(seconds: Double) -> Duration {
+        guard !seconds.isNaN else { return .zero }
+        return .seconds(min(max(seconds, -longestSeconds), longestSeconds))
+    }
+
+    package static func clamped(nanoseconds: UInt64) -> Duration { .nanoseconds(Int64(clamping: nanoseconds)) }
+
+    /// The number of seconds that is nearest.
+    ///
+    /// Not a sum of seconds and fraction, which would round twice: a time of whole nanoseconds keeps nine places.
+    package var inSeconds: Double {
+        let (seconds, attoseconds) = components
+        guard self >= .zero else { return Double(seconds) + Double(attoseconds) / 1e18 }
+        let fraction = String(attoseconds)
+        let text = "\(seconds)." + String(repeating: "0", count: 18 - fraction.count) + fraction
+        return Double(text) ?? Double(seconds)
+    }
+}

@@ -1,0 +1,245 @@
+internal import Ferry
+internal import FerryBase
+
+struct ManualCommand: Command {
+    static let syntax = Syntax(
+        "manual", summary: "Prints a manual page, or writes all of them into a folder.",
+        discussion: "Packages bring the pages along: man ferry, man ferry-migrate. By hand: the folder man1 of "
+            + "~/.local/share/man is a place where man looks for them.",
+        operands: [
+            .init("COMMAND", .optional, "The command of the page. Default: the page about all of ferry."),
+            .init("PART", .optional, "Its second word."),
+        ],
+        options: [.value("--output", "DIR", "Write every page into this folder instead.")],
+        example: "ferry manual migrate | man -l -")
+
+    private let name: String
+    private let folder: String?
+
+    init(from arguments: Arguments) throws(FerryError) {
+        name = arguments.operands.joined(separator: " ")
+        folder = arguments.value("--output")
+        if folder != nil, !name.isEmpty {
+            throw arguments.wrong("--output writes every page.", "Leave out \"\(name)\", or --output.")
+        }
+    }
+
+    func run(on console: Console) throws -> ExitCode {
+        let manual = Manual(FerryCommand.table)
+        if let folder { return try write(manual.pages, into: folder, on: console) }
+        let wanted = name.isEmpty ? Manual.mainName : Manual.pageName(ofCommand: name)
+        guard let page = manual.pages.first(where: { $0.name == wanted }) else {
+            let nearest = NearNames.near(to: name, among: FerryCommand.commandNames).first
+            throw FerryError(
+                .usage, "There is no manual page for \(name).",
+                remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
+        }
+        console.result([("page", .string(page.fileName)), ("text", .string(page.text + "\n"))], verbatim: page.text)
+        return .success
+    }
+
+    private func write(_ pages: [Manual.Page], into folder: String, on console: Console) throws -> ExitCode {
+        let files = FileLayer()
+        if try !files.exists(folder) { try files.createDirectory(folder) }
+        for page in pages { try files.replace("\(folder)/\(page.fileName)", with: Array((page.text + "\n").utf8)) }
+        let names = pages.map(\.fileName)
+        console.result(
+            [("folder", .string(folder)), ("pages", .strings(names))], text: ["\(names.count) pages in \(folder)"])
+        return .success
+    }
+}
+
+/// The manual pages, made of the table of commands: one about all of `ferry`, one for each command.
+struct Manual {
+    struct Page {
+        /// Without the section.
+        let name: String
+        let text: String
+
+        var fileName: String { "\(name).\(Manual.section)" }
+    }
+
+    static let mainName = "ferry"
+    static let section = 1
+
+    let pages: [Page]
+
+    init(_ table: [Syntax]) {
+        pages = [Manual.mainPage(table)] + table.map { Manual.page(of: $0, in: table) }
+    }
+
+    static func pageName(ofCommand name: String) -> String { "\(mainName)-" + name.replacing(" ", with: "-") }
+
+    private static func mainPage(_ table: [Syntax]) -> Page {
+        var mdoc = Mdoc(title: mainName, summary: "migrate Core Data stores that are too large for memory")
+        mdoc.section("SYNOPSIS")
+        mdoc.macro("Nm")
+        mdoc.macro("Ar command")
+        mdoc.macro("Op Ar options")
+        mdoc.section("DESCRIPTION")
+        mdoc.paragraph(
+            """
+            Ferry migrates Core Data SQLite stores out of core, on Linux and macOS, without Apple's framework. It takes the \
+            store, its model versions and its mapping models, and leaves a store of the new version, laid out as Core Data \
+            lays it out.
+            """)
+        mdoc.text("The commands:")
+        mdoc.list(
+            table.map { syntax in
+                Mdoc.Item(label: "Xr \(pageName(ofCommand: syntax.name)) \(section)", text: syntax.summary)
+            })
+        mdoc.section("EXIT STATUS")
+        mdoc.list(ExitCode.allCases.map { Mdoc.Item(label: "\($0.rawValue)", text: $0.meaning) })
+        mdoc.section("EXAMPLES")
+        mdoc.text("All of it on generated data, explained as it goes:")
+        mdoc.example("ferry demo")
+        mdoc.section("SEE ALSO")
+        mdoc.references(table.map { pageName(ofCommand: $0.name) })
+        return Page(name: mainName, text: mdoc.page)
+    }
+
+    private static func page(of syntax: Syntax, in table: [Syntax]) -> Page {
+        let name = pageName(ofCommand: syntax.name)
+        var mdoc = Mdoc(title: name, summary: lowercasedFirst(syntax.summary))
+        mdoc.section("SYNOPSIS")
+        mdoc.macro("Nm \(mainName)")
+        mdoc.macro("Cm \(syntax.name)")
+        for operand in syntax.operands {
+            switch operand.count {
+            case .one: mdoc.macro("Ar \(operand.name)")
+            case .optional: mdoc.macro("Op Ar \(operand.name)")
+            case .several: mdoc.macro("Ar \(operand.name) ...")
+            }
+        }
+        for option in syntax.options where option.isRequired { mdoc.macro(Mdoc.notation(of: option, isListed: false)) }
+        mdoc.macro("Op Ar options")
+        mdoc.section("DESCRIPTION")
+        mdoc.paragraph(syntax.discussion)
+        if !syntax.operands.isEmpty {
+            mdoc.text("Operands:")
+            mdoc.list(syntax.operands.map { Mdoc.Item(label: "Ar \($0.name)", text: $0.summary) })
+        }
+        mdoc.text("Options:")
+        mdoc.list(syntax.options.map { Mdoc.Item(label: Mdoc.notation(of: $0, isListed: true), text: $0.summary) })
+        mdoc.section("EXIT STATUS")
+        mdoc.text("As in")
+        mdoc.macro("Xr \(mainName) \(section) .")
+        mdoc.section("EXAMPLES")
+        mdoc.example(syntax.example)
+        mdoc.section("SEE ALSO")
+        let family = table.filter { $0.nameWords.first == syntax.nameWords.first && $0.name != syntax.name }
+        mdoc.references([mainName] + family.map { pageName(ofCommand: $0.name) })
+        return Page(name: name, text: mdoc.page)
+    }
+
+    /// A summary as what follows a name and a dash.
+    private static func lowercasedFirst(_ text: String) -> String {
+        let text = text.hasSuffix(".") ? String(text.dropLast()) : text
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+}
+
+/// Writes one manual page in the language mdoc(7).
+struct Mdoc {
+    struct Item {
+        /// Words of a macro's line.
+        var label: String
+        var text: String
+    }
+
+    /// Lines of text that are longer are hard to edit, says `mandoc -Tlint`.
+    private static let widest = 78
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "December",
+    ]
+
+    private var lines: [String]
+
+    init(title: String, summary: String) {
+        let date = FerryVersion.date
+        lines = [
+            ".\\\" Made by: ferry manual", ".Dd \(Self.months[date.month - 1]) \(date.day), \(date.year)",
+            ".Dt \(title.uppercased()) \(Manual.section)", ".Os \"Ferry \(FerryVersion.text)\"", ".Sh NAME",
+            ".Nm \(title)",
+            ".Nd \(Self.escaped(summary))",
+        ]
+    }
+
+    var page: String { lines.joined(separator: "\n") }
+
+    mutating func section(_ name: String) {
+        endSection()
+        lines.append(".Sh \(name)")
+    }
+
+    /// What ends a section needs no space behind it.
+    private mutating func endSection() { if lines.last == ".Pp" { lines.removeLast() } }
+
+    /// A line that begins with a macro, made of words that hold no sign of the language.
+    mutating func macro(_ words: String) { lines.append("." + words) }
+
+    /// Sentences, each from a line of its own on, as the language wants them.
+    mutating func text(_ text: String) {
+        for sentence in Self.sentences(text) {
+            lines += TextWrap.paragraphs(sentence, width: Self.widest).map(Self.escaped)
+        }
+    }
+
+    /// Paragraphs: one for each line of the text.
+    mutating func paragraph(_ text: String) {
+        for (index, part) in text.split(separator: "\n").enumerated() {
+            if index > 0 { macro("Pp") }
+            self.text(String(part))
+        }
+        macro("Pp")
+    }
+
+    mutating func list(_ items: [Item]) {
+        macro("Bl -tag -width Ds")
+        for item in items {
+            macro("It \(item.label)")
+            text(item.text)
+        }
+        macro("El")
+        macro("Pp")
+    }
+
+    mutating func example(_ line: String) {
+        macro("Dl \(Self.escaped(line))")
+    }
+
+    mutating func references(_ pages: [String]) {
+        for (index, page) in pages.sorted().enumerated() {
+            macro("Xr \(page) \(Manual.section)" + (index + 1 < pages.count ? " ," : ""))
+        }
+    }
+
+    static func notation(of option: Syntax.Option, isListed: Bool) -> String {
+        let letter = isListed ? option.letter.map { "Fl \($0.dropFirst()) , " } ?? "" : ""
+        let value = option.kind == .flag ? "" : " Ar " + quoted(option.placeholder)
+        return "\(letter)Fl Fl \(option.name.dropFirst(2))\(value)"
+    }
+
+    private static func sentences(_ text: String) -> [String] {
+        var sentences: [String] = []
+        var sentence = ""
+        for word in text.split(whereSeparator: \.isWhitespace) {
+            sentence += (sentence.isEmpty ? "" : " ") + word
+            if word.hasSuffix(".") {
+                sentences.append(sentence)
+                sentence = ""
+            }
+        }
+        return sentence.isEmpty ? sentences : sentences + [sentence]
+    }
+
+    private static func quoted(_ word: String) -> String { "\"\(escaped(word))\"" }
+
+    /// A text without what the language reads as its own signs.
+    private static func escaped(_ text: String) -> String {
+        let text = text.replacing("\\", with: "\\e").replacing("--", with: "\\-\\-")
+            .replacing("\"", with: "\\(dq")
+        return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text
+    }
+}

@@ -1,0 +1,237 @@
+internal import FerryBase
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// `+ - * /` and their kin: two integers stay integers, anything else is computed as doubles, nil gives nil.
+extension ScalarFunction {
+    static let arithmetic: [ScalarFunction] = [
+        binary("ferry_add", "add:to:", integer: { $0.addingReportingOverflow($1) }, real: +),
+        binary("ferry_subtract", "from:subtract:", integer: { $0.subtractingReportingOverflow($1) }, real: -),
+        binary("ferry_multiply", "multiply:by:", integer: { $0.multipliedReportingOverflow(by: $1) }, real: *),
+        division(
+            "ferry_divide", "divide:by:", integer: { $0.dividedReportingOverflow(by: $1) }, real: { $0 / $1 }),
+        division(
+            "ferry_modulus", "modulus:by:",
+            // The smallest integer by -1 leaves no rest, although the quotient overflows.
+            integer: { ($1 == -1 ? 0 : $0 % $1, false) }, real: { $0.truncatingRemainder(dividingBy: $1) }),
+        ScalarFunction("ferry_power", title: "raise:toPower:", arguments: 2) {
+            arguments, result throws(FerryError) in
+            guard let base = try arguments[0].number("raise:toPower:"),
+                let exponent = try arguments[1].number("raise:toPower:")
+            else { return }
+            result.set(pow(base.real, exponent.real))
+        },
+    ]
+
+    private static func division(
+        _ name: String, _ title: String,
+        integer: @escaping @Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
+        real: @escaping @Sendable (Double, Double) -> Double
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
+            if case .integer(0) = arguments[1], case .integer = arguments[0] { throw .row(title, "divides by zero") }
+            try apply(title, arguments, &result, integer, real)
+        }
+    }
+
+    private static func binary(
+        _ name: String, _ title: String,
+        integer: @escaping @Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
+        real: @escaping @Sendable (Double, Double) -> Double
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
+            try apply(title, arguments, &result, integer, real)
+        }
+    }
+
+    private static func apply(
+        _ title: String, _ arguments: Arguments, _ result: inout FunctionResult,
+        _ integer: (Int64, Int64) -> (partialValue: Int64, overflow: Bool), _ real: (Double, Double) -> Double
+    ) throws(FerryError) {
+        guard let left = try arguments[0].number(title), let right = try arguments[1].number(title) else { return }
+        guard case .integer(let first) = left, case .integer(let second) = right else {
+            return result.set(real(left.real, right.real))
+        }
+        let (value, overflow) = integer(first, second)
+        if overflow { throw .row(title, "exceeds a 64-bit integer") }
+        result.set(value)
+    }
+}
+
+/// Functions of one number; nil gives nil, and so does what is no real number (the root of a negative one).
+extension ScalarFunction {
+    static let mathematics: [ScalarFunction] = [
+        real("ferry_sqrt", "sqrt:") { $0.squareRoot() },
+        real("ferry_log", "log:") { log10($0) },
+        real("ferry_ln", "ln:") { log($0) },
+        real("ferry_exp", "exp:") { exp($0) },
+        rounding("ferry_floor", "floor:", .down),
+        rounding("ferry_ceiling", "ceiling:", .up),
+        rounding("ferry_trunc", "trunc:", .towardZero),
+        ScalarFunction("ferry_abs", title: "abs:", arguments: 1) { arguments, result throws(FerryError) in
+            switch try arguments[0].number("abs:") {
+            case nil: break
+            case .integer(.min): throw .row("abs:", "exceeds a 64-bit integer")
+            case .integer(let integer): result.set(Swift.abs(integer))
+            case .real(let real): result.set(Swift.abs(real))
+            }
+        },
+    ]
+
+    private static func real(
+        _ name: String, _ title: String, _ compute: @escaping @Sendable (Double) -> Double
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            guard let number = try arguments[0].number(title) else { return }
+            result.set(compute(number.real))
+        }
+    }
+
+    /// Integers stay as they are.
+    private static func rounding(
+        _ name: String, _ title: String, _ rule: FloatingPointRoundingRule
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
+            switch try arguments[0].number(title) {
+            case nil: break
+            case .integer: result.set(argument: 0)
+            case .real(let real): result.set(real.rounded(rule))
+            }
+        }
+    }
+}
+
+/// Functions on the bits of 64-bit integers; nil gives nil.
+extension ScalarFunction {
+    static let bitwise: [ScalarFunction] = [
+        bits("ferry_bitwise_and", "bitwiseAnd:with:") { $0 & $1 },
+        bits("ferry_bitwise_or", "bitwiseOr:with:") { $0 | $1 },
+        bits("ferry_bitwise_xor", "bitwiseXor:with:") { $0 ^ $1 },
+        bits("ferry_left_shift", "leftshift:by:") { $0 << $1 },
+        bits("ferry_right_shift", "rightshift:by:") { $0 >> $1 },
+        ScalarFunction("ferry_ones_complement", title: "onesComplement:", arguments: 1) {
+            arguments, result throws(FerryError) in
+            guard let integer = try integer(arguments[0], "onesComplement:") else { return }
+            result.set(~integer)
+        },
+    ]
+
+    private static func bits(
+        _ name: String, _ title: String, _ compute: @escaping @Sendable (Int64, Int64) -> Int64
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
+            guard let left = try integer(arguments[0], title), let right = try integer(arguments[1], title) else {
+                return
+            }
+            result.set(compute(left, right))
+        }
+    }
+
+    private static func integer(_ value: FunctionValue, _ title: String) throws(FerryError) -> Int64? {
+        switch try value.number(title) {
+        case nil: return nil
+        case .integer(let integer): return integer
+        case .real: throw .row(title, "needs an integer and was given \(value.kind)")
+        }
+    }
+}
+
+/// A number that is computed and made to fit an attribute in one call.
+///
+/// What SQLite and we do around a call takes longer than most functions, and a computed number rarely has the type of
+/// the attribute that takes it. What is computed is what the two functions give one after the other.
+extension ScalarFunction {
+    /// The name of the function that does the work of both.
+    ///
+    /// - Parameters:
+    ///   - outer: The function that is called with the other one's value.
+    ///   - inner: The function whose value it is.
+    /// - Returns: Nil where the two are called one by one.
+    static func fitted(_ outer: String, of inner: String) -> String? {
+        let name = name(outer, of: inner)
+        return named(name) == nil ? nil : name
+    }
+
+    /// For the types that no computed number has by itself; a connection has to be told of each function.
+    static let fitted: [ScalarFunction] = (arithmetic + text).filter { computations.contains($0.name) }.flatMap {
+        inner in
+        conversions.filter { fittings.contains($0.name) }.map { fitted($0, of: inner) }
+    }
+
+    private static let computations: Set = [
+        "ferry_add", "ferry_subtract", "ferry_multiply", "ferry_divide", "ferry_length",
+    ]
+    private static let fittings: Set = [
+        "ferry_to_integer16", "ferry_to_integer32", "ferry_to_decimal", "ferry_to_float",
+    ]
+
+    private static func name(_ outer: String, of inner: String) -> String {
+        inner + outer.dropFirst("ferry".utf8.count)
+    }
+
+    private static func fitted(_ outer: ScalarFunction, of inner: ScalarFunction) -> ScalarFunction {
+        ScalarFunction(
+            name(outer.name, of: inner.name), title: inner.title, arguments: inner.argumentCount
+        ) { arguments, result throws(FerryError) in
+            try inner.call(arguments, result: &result)
+            let value: FunctionValue
+            switch result.value {
+            case .null: return
+            case .integer(let integer): value = .integer(integer)
+            case .real(let real): value = .real(real)
+            case .text, .blob, .borrowedText, .argument: preconditionFailure("\(inner.name) computes a number")
+            }
+            try withUnsafePointer(to: value) { pointer throws(FerryError) in
+                try outer.call(UnsafeBufferPointer(start: pointer, count: 1), result: &result)
+            }
+        }
+    }
+}
+
+/// `random()` and its kin: numbers that look random and are the same for the same object of the same run.
+///
+/// They follow from the run's time, the object's key, the element of `forEach` and the place in the mapping, so that a
+/// resumed run, another chunk size and the verification see the same.
+extension ScalarFunction {
+    static let draws: [ScalarFunction] = [
+        ScalarFunction("ferry_random", title: "random", arguments: 4) { arguments, result throws(FerryError) in
+            // As many bits as a double between 0 and 1 has.
+            result.set(Double(bits(of: arguments) >> 11) * 0x1p-53)
+        },
+        ScalarFunction("ferry_random_below", title: "random:", arguments: 5) { arguments, result throws(FerryError) in
+            guard let limit = try arguments[4].number("random:") else { return }
+            guard case .integer(let count) = limit, count > 0 else {
+                throw .row("random:", "needs a whole number above 0")
+            }
+            let drawn = bits(of: UnsafeBufferPointer(rebasing: arguments.prefix(4)))
+            result.set(Int64(drawn.multipliedFullWidth(by: UInt64(count)).high))
+        },
+    ]
+
+    /// The first eight bytes of the SHA-256 of the arguments, each with its kind and its length.
+    private static func bits(of arguments: Arguments) -> UInt64 {
+        var content: [UInt8] = []
+        for argument in arguments {
+            switch argument {
+            case .null: content.append(0)
+            case .integer(let integer):
+                content.append(1)
+                withUnsafeBytes(of: integer.bigEndian) { content += $0 }
+            case .real(let real):
+                content.append(2)
+                withUnsafeBytes(of: real.bitPattern.bigEndian) { content += $0 }
+            case .text(let bytes), .blob(let bytes):
+                content.append(3)
+                withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { content += $0 }
+                content += bytes
+            }
+        }
+        return SHA256.hash(content).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,99 @@
+internal import CZlib
+internal import FerryBase
+
+/// A gzip compressor by zlib, whose context takes about 256 KiB at any level; each frame is one member of a gzip file.
+final class GzipCompressor: Compressor {
+    // zlib's state points back at it, so that it must not move.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// - Parameter level: One of the form's.
+    /// - Throws: ``FerryError`` `.outOfMemory`.
+    init(level: Int) throws(FerryError) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard ferry_deflate_init_gzip(stream, Int32(level)) == Z_OK else {
+            stream.deallocate()
+            throw FerryError(.outOfMemory, "There is no memory for a zlib context.")
+        }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    func begin(frameBytes: Int64) throws(FerryError) {
+        guard deflateReset(stream) == Z_OK else { throw failure }
+    }
+
+    func compress(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
+    ) throws(FerryError) -> Int {
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(bytes.count)
+        stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
+        stream.pointee.avail_out = UInt32(output.count)
+        let code = deflate(stream, endsFrame ? Z_FINISH : Z_SYNC_FLUSH)
+        guard code == (endsFrame ? Z_STREAM_END : Z_OK), stream.pointee.avail_in == 0 else { throw failure }
+        // A full output could hide what zlib still keeps back.
+        precondition(stream.pointee.avail_out > 0, "the output of the compressor has room for its bound")
+        return output.count - Int(stream.pointee.avail_out)
+    }
+
+    private var failure: FerryError {
+        FerryError(.snapshotFailed, "zlib could not compress.", remedy: "\(action: .again).")
+    }
+}
+
+/// A decompressor for the members of a gzip file, one after another; it takes about 48 KiB, whatever they say.
+final class GzipDecompressor: Decompressor {
+    // zlib's state points back at it, so that it must not move.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private(set) var isAtFrameEnd = true
+
+    /// - Throws: ``FerryError`` `.outOfMemory`.
+    init() throws(FerryError) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard ferry_inflate_init_gzip(stream) == Z_OK else {
+            stream.deallocate()
+            throw FerryError(.outOfMemory, "There is no memory for a zlib context.")
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    func decompress(
+        _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(FerryError) -> Int {
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(bytes.count)
+        stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
+        stream.pointee.avail_out = UInt32(output.count)
+        // Once even without input, inside of a member: decoded bytes may still be waiting there.
+        repeat {
+            if isAtFrameEnd {
+                if stream.pointee.avail_in == 0 { break }
+                // Behind a member comes another one, or nothing.
+                guard inflateReset(stream) == Z_OK else { throw damaged("inflateReset") }
+                isAtFrameEnd = false
+            }
+            let code = inflate(stream, Z_NO_FLUSH)
+            // Nothing more can be done without further input, or without room.
+            if code == Z_BUF_ERROR { break }
+            guard code == Z_OK || code == Z_STREAM_END else {
+                throw damaged(stream.pointee.msg.map { String(cString: $0) } ?? "zlib's error \(code)")
+            }
+            isAtFrameEnd = code == Z_STREAM_END
+        } while stream.pointee.avail_in > 0 && stream.pointee.avail_out > 0
+        bytes = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - Int(stream.pointee.avail_in))...])
+        return output.count - Int(stream.pointee.avail_out)
+    }
+
+    private func damaged(_ how: String) -> FerryError {
+        FerryError(.snapshotDamaged, "The archive does not decode: \(how).", remedy: "Use another snapshot.")
+    }
+}
