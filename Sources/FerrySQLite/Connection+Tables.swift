@@ -70,7 +70,7 @@ private final class RegisteredTable {
         return "CREATE TABLE x(\(names.joined(separator: ", ")))"
     }
 
-    /// What SQLite knows of one use of the table: its own part first, then ours.
+    /// SQLite's record of one use of the table: its own part first, then ours.
     struct Instance {
         var base = sqlite3_vtab()
         var table: Unmanaged<RegisteredTable>

@@ -92,7 +92,7 @@ package final class Connection {
             switch mode {
             case .readWrite, .create: ""
             case .readOnly: "?mode=ro"
-            // Without locks, since the exclusive one that an index in memory asks for cannot be had on such a file.
+            // Without locks, since the exclusive one that an index in memory requires cannot be had on such a file.
             case .unlocked where try indexesLogInMemory(path, mode): "?mode=ro&vfs=unix-none"
             case .immutable, .unlocked: "?mode=ro&immutable=1"
             }

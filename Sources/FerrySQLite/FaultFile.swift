@@ -32,11 +32,6 @@ struct FaultFile {
         deinit { methods.deallocate() }
     }
 
-    /// The file of SQLite's own VFS behind the header.
-    static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
-        FileRoom.inner(of: file)
-    }
-
     static func install(
         over file: UnsafeMutablePointer<sqlite3_file>, version: Int32, as identity: Identity, faults: FaultPlan
     ) {
@@ -79,15 +74,13 @@ struct FaultFile {
         var methods = sqlite3_io_methods()
         methods.iVersion = min(version, 3)
         methods.xClose = { file in
-            let inner = FaultFile.inner(of: file!)
-            let code = inner.pointee.pMethods.pointee.xClose(inner)
+            let code = FaultFile.pass(file) { $0.pointee.xClose($1) }
             FaultFile.header(of: file!).pointee.state.release()
             return code
         }
         methods.xWrite = { file, bytes, count, offset in
             if FaultFile.strikes("write", file!) { return ExtendedCode.writeFailed }
-            let inner = FaultFile.inner(of: file!)
-            let code = inner.pointee.pMethods.pointee.xWrite(inner, bytes, count, offset)
+            let code = FaultFile.pass(file) { $0.pointee.xWrite($1, bytes, count, offset) }
             if code == SQLITE_OK {
                 let written = UnsafeRawBufferPointer(start: bytes, count: Int(count))
                 FaultFile.tell(file!) { .wrote($0, offset: offset, written) }
@@ -96,15 +89,13 @@ struct FaultFile {
         }
         methods.xTruncate = { file, size in
             if FaultFile.strikes("truncate", file!) { return ExtendedCode.truncateFailed }
-            let inner = FaultFile.inner(of: file!)
-            let code = inner.pointee.pMethods.pointee.xTruncate(inner, size)
+            let code = FaultFile.pass(file) { $0.pointee.xTruncate($1, size) }
             if code == SQLITE_OK { FaultFile.tell(file!) { .resized($0, size) } }
             return code
         }
         methods.xSync = { file, flags in
             if FaultFile.strikes("sync", file!) { return ExtendedCode.syncFailed }
-            let inner = FaultFile.inner(of: file!)
-            let code = inner.pointee.pMethods.pointee.xSync(inner, flags)
+            let code = FaultFile.pass(file) { $0.pointee.xSync($1, flags) }
             if code == SQLITE_OK { FaultFile.tellOfSync(file!) }
             return code
         }
@@ -117,60 +108,41 @@ struct FaultFile {
             FaultFile.header(of: file!).pointee.state._withUnsafeGuaranteedRef { state in
                 state.faults.hasRead(Int64(count), of: state.identity.name)
             }
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xRead(inner, bytes, count, offset)
+            return FaultFile.pass(file) { $0.pointee.xRead($1, bytes, count, offset) }
         }
-        methods.xFileSize = { file, size in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xFileSize(inner, size)
-        }
-        methods.xLock = { file, level in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xLock(inner, level)
-        }
-        methods.xUnlock = { file, level in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xUnlock(inner, level)
-        }
+        methods.xFileSize = { file, size in FaultFile.pass(file) { $0.pointee.xFileSize($1, size) } }
+        methods.xLock = { file, level in FaultFile.pass(file) { $0.pointee.xLock($1, level) } }
+        methods.xUnlock = { file, level in FaultFile.pass(file) { $0.pointee.xUnlock($1, level) } }
         methods.xCheckReservedLock = { file, result in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xCheckReservedLock(inner, result)
+            FaultFile.pass(file) { $0.pointee.xCheckReservedLock($1, result) }
         }
         methods.xFileControl = { file, operation, argument in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xFileControl(inner, operation, argument)
+            FaultFile.pass(file) { $0.pointee.xFileControl($1, operation, argument) }
         }
-        methods.xSectorSize = { file in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xSectorSize(inner)
-        }
-        methods.xDeviceCharacteristics = { file in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xDeviceCharacteristics(inner)
-        }
+        methods.xSectorSize = { file in FaultFile.pass(file) { $0.pointee.xSectorSize($1) } }
+        methods.xDeviceCharacteristics = { file in FaultFile.pass(file) { $0.pointee.xDeviceCharacteristics($1) } }
         methods.xShmMap = { file, region, size, extends, memory in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xShmMap(inner, region, size, extends, memory)
+            FaultFile.pass(file) { $0.pointee.xShmMap($1, region, size, extends, memory) }
         }
         methods.xShmLock = { file, offset, count, flags in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xShmLock(inner, offset, count, flags)
+            FaultFile.pass(file) { $0.pointee.xShmLock($1, offset, count, flags) }
         }
-        methods.xShmBarrier = { file in
-            let inner = FaultFile.inner(of: file!)
-            inner.pointee.pMethods.pointee.xShmBarrier(inner)
-        }
-        methods.xShmUnmap = { file, deletes in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xShmUnmap(inner, deletes)
-        }
+        methods.xShmBarrier = { file in FaultFile.pass(file) { $0.pointee.xShmBarrier($1) } }
+        methods.xShmUnmap = { file, deletes in FaultFile.pass(file) { $0.pointee.xShmUnmap($1, deletes) } }
         methods.xFetch = { file, offset, count, memory in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xFetch(inner, offset, count, memory)
+            FaultFile.pass(file) { $0.pointee.xFetch($1, offset, count, memory) }
         }
         methods.xUnfetch = { file, offset, memory in
-            let inner = FaultFile.inner(of: file!)
-            return inner.pointee.pMethods.pointee.xUnfetch(inner, offset, memory)
+            FaultFile.pass(file) { $0.pointee.xUnfetch($1, offset, memory) }
         }
+    }
+
+    /// Calls a method of the inner file.
+    private static func pass<Result>(
+        _ file: UnsafeMutablePointer<sqlite3_file>?,
+        _ call: (UnsafePointer<sqlite3_io_methods>, UnsafeMutablePointer<sqlite3_file>) -> Result
+    ) -> Result {
+        let inner = FileRoom.inner(of: file!)
+        return call(inner.pointee.pMethods, inner)
     }
 }

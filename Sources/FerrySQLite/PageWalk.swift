@@ -32,7 +32,7 @@ package struct PageWalk {
     /// Walks over all pages; nil where they cannot be read past SQLite in one pass.
     ///
     /// - Parameters:
-    ///   - connection: In a transaction such as ``PageReader`` asks for.
+    ///   - connection: In a transaction such as ``PageReader`` requires.
     ///   - schema: The name under which the database is attached.
     ///   - counted: Tables whose rows are counted.
     ///   - stop: Ends the walk as it would end a statement.

@@ -195,7 +195,6 @@ package final class Statement {
     // MARK: Columns of the current row (counted from 0)
 
     package var columnCount: Int { Int(sqlite3_column_count(handle)) }
-    package func columnName(_ column: Int) -> String { String(cString: sqlite3_column_name(handle, Int32(column))) }
 
     package func storageClass(_ column: Int) -> StorageClass {
         StorageClass(rawValue: sqlite3_column_type(handle, Int32(column))) ?? .null

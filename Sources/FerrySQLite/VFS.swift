@@ -92,35 +92,17 @@ package final class VFS: Sendable {
             }
             return code
         }
-        vfs.xAccess = { vfs, path, flags, result in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xAccess(base, path, flags, result)
+        vfs.xAccess = { vfs, path, flags, result in VFSContext.pass(vfs) { $0.pointee.xAccess($0, path, flags, result) }
         }
         vfs.xFullPathname = { vfs, path, count, result in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xFullPathname(base, path, count, result)
+            VFSContext.pass(vfs) { $0.pointee.xFullPathname($0, path, count, result) }
         }
         // Ferry loads no extensions: xDlOpen and its kin stay empty.
-        vfs.xRandomness = { vfs, count, bytes in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xRandomness(base, count, bytes)
-        }
-        vfs.xSleep = { vfs, microseconds in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xSleep(base, microseconds)
-        }
-        vfs.xCurrentTime = { vfs, time in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xCurrentTime(base, time)
-        }
-        vfs.xGetLastError = { vfs, count, text in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xGetLastError(base, count, text)
-        }
-        vfs.xCurrentTimeInt64 = { vfs, time in
-            let base = VFSContext.of(vfs).pointee.base
-            return base.pointee.xCurrentTimeInt64(base, time)
-        }
+        vfs.xRandomness = { vfs, count, bytes in VFSContext.pass(vfs) { $0.pointee.xRandomness($0, count, bytes) } }
+        vfs.xSleep = { vfs, microseconds in VFSContext.pass(vfs) { $0.pointee.xSleep($0, microseconds) } }
+        vfs.xCurrentTime = { vfs, time in VFSContext.pass(vfs) { $0.pointee.xCurrentTime($0, time) } }
+        vfs.xGetLastError = { vfs, count, text in VFSContext.pass(vfs) { $0.pointee.xGetLastError($0, count, text) } }
+        vfs.xCurrentTimeInt64 = { vfs, time in VFSContext.pass(vfs) { $0.pointee.xCurrentTimeInt64($0, time) } }
         return vfs
     }
 }
@@ -134,6 +116,13 @@ struct VFSContext {
 
     static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<VFSContext> {
         vfs!.pointee.pAppData.assumingMemoryBound(to: VFSContext.self)
+    }
+
+    /// Calls a method of SQLite's own VFS.
+    static func pass(
+        _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ call: (UnsafeMutablePointer<sqlite3_vfs>) -> Int32
+    ) -> Int32 {
+        call(of(vfs).pointee.base)
     }
 
     static func text(_ path: UnsafePointer<CChar>?) -> String { path.map { String(cString: $0) } ?? "" }
@@ -163,7 +152,7 @@ struct VFSContext {
         }
 
         if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
-        let inner = FaultFile.inner(of: file)
+        let inner = FileRoom.inner(of: file)
         inner.pointee.pMethods = nil
         // What is deleted on closing has no name by then.
         let isNamed = flags & SQLITE_OPEN_DELETEONCLOSE == 0

@@ -9,7 +9,6 @@ package enum Value: Sendable, Hashable {
 
     package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     package var text: String? { if case .text(let value) = self { value } else { nil } }
-    package var isNull: Bool { self == .null }
 
     /// As SQL writes it.
     package var literal: String {
