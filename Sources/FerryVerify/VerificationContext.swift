@@ -175,27 +175,19 @@ final class VerificationContext {
     // MARK: Names
 
     func sourceTable(of entity: String) throws -> EntityTable {
-        guard let table = source.table(of: entity) else { throw VerificationContext.unknown(entity, in: "source") }
-        return table
+        try Self.known(source.table(of: entity), entity, in: "source")
     }
 
     func destinationTable(of entity: String) throws -> EntityTable {
-        guard let table = destination.table(of: entity) else {
-            throw VerificationContext.unknown(entity, in: "destination")
-        }
-        return table
+        try Self.known(destination.table(of: entity), entity, in: "destination")
     }
 
     func sourceNumber(of entity: String) throws -> Int64 {
-        guard let number = source.number(of: entity) else { throw VerificationContext.unknown(entity, in: "source") }
-        return number
+        try Self.known(source.number(of: entity), entity, in: "source")
     }
 
     func destinationNumber(of entity: String) throws -> Int64 {
-        guard let number = destination.number(of: entity) else {
-            throw VerificationContext.unknown(entity, in: "destination")
-        }
-        return number
+        try Self.known(destination.number(of: entity), entity, in: "destination")
     }
 
     /// `Z_ENT` of an entity of the destination and of everything below it, for an SQL list.
@@ -203,8 +195,11 @@ final class VerificationContext {
         destinationModel.family(of: entity).compactMap { destination.number(of: $0) }.sorted().sqlList
     }
 
-    private static func unknown(_ entity: String, in side: String) -> FerryError {
-        FerryError(.internalError, "The \(side) store has no table or number for entity \(entity).")
+    private static func known<Found>(_ found: Found?, _ entity: String, in side: String) throws -> Found {
+        guard let found else {
+            throw FerryError(.internalError, "The \(side) store has no table or number for entity \(entity).")
+        }
+        return found
     }
 
     // MARK: Relations

@@ -39,7 +39,7 @@ struct FixtureModelGenerationTests {
         let path = folder.file("Store.sqlite")
         let options = GenerationOptions(rows: 23, externalFiles: 2, externalFileBytes: 10...100)
         try StoreGenerator(version, options: options).generate(at: path, files: FileLayer())
-        let report = try StoreVerification(version: version, path: path, isNew: true, workFolder: folder.path).run()
+        let report = try Verification(ofStore: version, at: path, isNew: true, workFolder: folder.path).run()
         return report.differences.map { "\($0.check) \($0.entity ?? "") \($0.count) \($0.example ?? "")" }
     }
 

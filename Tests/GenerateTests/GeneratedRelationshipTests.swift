@@ -28,7 +28,7 @@ struct GeneratedRelationshipTests {
         let path = folder.file("Store.sqlite")
         let generator = try StoreGenerator(version, options: options)
         try generator.generate(at: path, files: FileLayer())
-        let report = try StoreVerification(version: version, path: path, isNew: true, workFolder: folder.path).run()
+        let report = try Verification(ofStore: version, at: path, isNew: true, workFolder: folder.path).run()
         #expect(report.differences == [])
         return (try Connection(path: path, mode: .readOnly), generator)
     }

@@ -16,7 +16,7 @@ struct GeneratedValueTests {
         let version = ModelVersion(of: model)
         let path = folder.file("Store.sqlite")
         try StoreGenerator(version, options: options).generate(at: path, files: FileLayer())
-        let report = try StoreVerification(version: version, path: path, isNew: true, workFolder: folder.path).run()
+        let report = try Verification(ofStore: version, at: path, isNew: true, workFolder: folder.path).run()
         #expect(report.differences == [])
         return try Connection(path: path, mode: .readOnly)
     }

@@ -62,12 +62,12 @@ public struct Verifier: Sendable {
         try withStore(store) { opened in
             let version = try version(of: opened)
             var summary = try withWorkFolder { folder in
-                let report = try StoreVerification(
-                    version: version, path: opened.path, isNew: false, isThorough: options.checksIntegrity,
-                    isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder, jobs: options.jobs,
-                    progress: onProgress, stop: stop
-                ).run()
-                return VerificationSummary(report)
+                var verification = Verification(
+                    ofStore: version, at: opened.path, isNew: false,
+                    isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder)
+                verification.isThorough = options.checksIntegrity
+                (verification.jobs, verification.progress, verification.stop) = (options.jobs, onProgress, stop)
+                return VerificationSummary(try verification.run())
             }
             let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
             if let changed = try snapshots.changedExternalFiles(stop: stop) {
@@ -103,7 +103,7 @@ public struct Verifier: Sendable {
                         isSourcePrivate: old.sourceGuard.access == .unlocked, destinationPath: new.path,
                         workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
-                    // What Ferry has made is as a run's own verification asks for; what Core Data has made may have
+                    // What Ferry has made is as a run's own verification requires; what Core Data has made may have
                     // names of its own.
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
@@ -267,7 +267,7 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
     public static let constraints = Self(rawValue: "constraints")
     /// Values and triggers of derived attributes.
     public static let derivedAttributes = Self(rawValue: "derivedAttributes")
-    /// R-Trees are as the model asks for, with the right entries.
+    /// R-Trees are as the model requires, with the right entries.
     public static let rTrees = Self(rawValue: "rTrees")
     /// Every value outside the database has its file.
     public static let externalFiles = Self(rawValue: "externalFiles")

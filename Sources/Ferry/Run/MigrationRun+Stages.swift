@@ -159,9 +159,9 @@ extension MigrationRun {
         let workFolder = folder.stepFolder(number) + "/stage"
         if try files.exists(workFolder) { try files.removeTree(workFolder) }
         try files.createDirectory(workFolder, mode: 0o700)
-        var verification = StoreVerification(
-            version: step.resolved.destination, path: store, isNew: false, isImmutable: true, workFolder: workFolder,
-            jobs: configuration.jobs, trace: configuration.trace, stop: stop)
+        var verification = Verification(
+            ofStore: step.resolved.destination, at: store, isNew: false, isImmutable: true, workFolder: workFolder)
+        (verification.jobs, verification.trace, verification.stop) = (configuration.jobs, configuration.trace, stop)
         verification.externalFolder = ExternalData.folder(forStore: place.store)
         let found = VerificationSummary(try verification.run()).differences
         try files.removeTree(workFolder)

@@ -46,19 +46,8 @@ struct CarriedObjectsCheck: Check {
         let rows = try ["source", "destination"].map { schema in
             try context.connection.prepare("SELECT \(all) FROM \(schema).\(table.quotedName) ORDER BY \(all)")
         }
-        var done: Int64 = 0
-        while true {
-            let (old, new) = (try rows[0].step(), try rows[1].step())
-            guard old, new else {
-                if old != new { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
-                break
-            }
-            if !table.columns.indices.allSatisfy({ StoredValue.raw(rows[0], $0) == StoredValue.raw(rows[1], $0) }) {
-                context.report(CarriedObjectsCheck.self, entity: nil, example: table.name)
-            }
-            done += 1
-            context.report.checked += 1
-            try context.advance(table.name, done: done, total: nil)
+        try compareRows(of: table, in: context, old: { try rows[0].step() }, new: { try rows[1].step() }) {
+            table.columns.indices.allSatisfy { StoredValue.raw(rows[0], $0) == StoredValue.raw(rows[1], $0) }
         }
         for row in rows { row.reset() }
     }
@@ -69,21 +58,29 @@ struct CarriedObjectsCheck: Check {
         let columns = [rowID] + table.columnNames
         let old = try StoredRows(of: table.name, schema: "source", columns: columns, in: context)
         let new = try StoredRows(of: table.name, schema: "destination", columns: columns, in: context)
+        try compareRows(of: table, in: context, old: { try old.step() }, new: { try new.step() }) {
+            try columns.indices.allSatisfy { try old.isEqual($0, new, $0) }
+        }
+        for rows in [old, new] { rows.reset() }
+    }
+
+    /// Goes through the rows of both sides at one pace, up to where one of them ends.
+    private func compareRows(
+        of table: CarriedTable, in context: VerificationContext, old: () throws -> Bool, new: () throws -> Bool,
+        areEqual: () throws -> Bool
+    ) throws {
         var done: Int64 = 0
         while true {
-            let (isOld, isNew) = (try old.step(), try new.step())
+            let (isOld, isNew) = (try old(), try new())
             guard isOld, isNew else {
                 if isOld != isNew { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
-                break
+                return
             }
-            if try !columns.indices.allSatisfy({ try old.isEqual($0, new, $0) }) {
-                context.report(CarriedObjectsCheck.self, entity: nil, example: table.name)
-            }
+            if try !areEqual() { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
             done += 1
             context.report.checked += 1
             try context.advance(table.name, done: done, total: nil)
         }
-        for rows in [old, new] { rows.reset() }
     }
 
     /// Every record is there as it was, about the same object: of an entity of the same name, with the same key.

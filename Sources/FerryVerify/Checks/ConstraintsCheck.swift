@@ -4,7 +4,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Mandatory attributes have values, relationships as many objects as the model asks for, unique values are unique.
+/// Mandatory attributes have values, relationships as many objects as the model requires, unique values are unique.
 ///
 /// What an object violated in the source already, with the same key and the same property, is no difference.
 struct ConstraintsCheck: Check {
@@ -188,8 +188,8 @@ private final class Excuse {
 
     /// A relationship that had too few objects, or too many, before; keys that lead nowhere do not count.
     ///
-    /// Of an inferred mapping, also one that had no such limits before: Core Data's own lightweight migration asks
-    /// nothing of relationships, and leaves it to the validation of objects that are saved.
+    /// Of an inferred mapping, also one that had no such limits before: Core Data's own lightweight migration checks
+    /// no relationships, and leaves it to the validation of objects that are saved.
     init?(
         relationship: String, _ limits: Limits, of entity: String, _ origins: RelationshipOrigins,
         in context: VerificationContext

@@ -2,7 +2,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Derived attributes: their values computed again, their triggers as the model asks for them.
+/// Derived attributes: their values computed again, their triggers as the model requires them.
 ///
 /// The time of saving is carried over like any value, so its place is with the rows.
 struct DerivedAttributesCheck: Check {

@@ -2,7 +2,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// R-Trees: made as the model asks for, with an entry around each object that has a place, and no other.
+/// R-Trees: made as the model requires, with an entry around each object that has a place, and no other.
 struct RTreesCheck: Check {
     static let name = "rTrees"
     static let isQuick = true

@@ -221,7 +221,7 @@ struct PolicyRelations {
         }
     }
 
-    /// Whether only the policy of a mapping knows which objects it made of which.
+    /// Whether a policy alone decided which objects the mapping made of which.
     private func isUnknown(_ mapping: ResolvedEntityMapping) -> Bool {
         mapping.policy != nil && !context.verification.policies.implied.contains(mapping.position)
     }

@@ -157,7 +157,7 @@ struct SchemaCheck: Check {
 
     /// The indexes of the model in a store that may have names of its own: one with the same columns will do.
     ///
-    /// Not where tables themselves have other names, or where only Core Data knows what the model asks for.
+    /// Not where tables themselves have other names, or where only Core Data can write what the model requires.
     private func checkFoundIndexes(in context: VerificationContext) throws {
         let canonical: StoreLayout
         do {

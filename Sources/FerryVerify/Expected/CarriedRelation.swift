@@ -87,7 +87,7 @@ struct CarriedRelation {
         }
     }
 
-    /// Whether the positions that the destination asks for are the source's too.
+    /// Whether the positions that the destination requires are the source's too.
     private static func hasOrders(of destination: Links, _ source: Links) -> Bool {
         switch (destination, source) {
         case (.keys(_, _, let new), .keys(_, _, let old)): return new == nil || old != nil

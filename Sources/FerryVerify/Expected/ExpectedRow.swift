@@ -38,7 +38,7 @@ final class ExpectedRow {
     let columns: [Column]
     private let affinities: [ColumnAffinity]
     private let conversion: ColumnConversion
-    /// How many cells cannot be computed again: only a policy knows them, or the time of the run.
+    /// How many cells cannot be computed again: they follow from a policy, or from the time of the run.
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]

@@ -40,7 +40,7 @@ final class SourceObjects: PlainObjectSource {
     private var walks: [WalkKey: [Statement]] = [:]
     /// Walks through the links of the object at hand and of those after it.
     private var orderedWalks: [WalkKey: RelatedWalk] = [:]
-    // As a rule the next object asks for the same as the one before.
+    // As a rule the next object needs the same as the one before.
     private var lastWalk: (key: WalkKey, walk: RelatedWalk)?
     private var lastKind: (key: AttributeKey, kind: Kind)?
     private var lastEntity: (number: Int64, name: String)?

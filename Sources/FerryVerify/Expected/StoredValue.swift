@@ -150,23 +150,9 @@ package final class ColumnConversion {
     package func stored(_ value: PlainValue, by affinity: ColumnAffinity) throws -> PlainValue {
         switch value {
         case .integer(let integer):
-            switch affinity.stored(integer) {
-            case .null: return .null
-            case .integer(let integer): return .integer(integer)
-            case .real(let real): return .real(real)
-            case .text:
-                try asText.bind(integer, at: 1)
-                return try converted(by: asText)
-            }
+            return try number(affinity.stored(integer)) { () throws(DatabaseError) in try asText.bind(integer, at: 1) }
         case .real(let real):
-            switch affinity.stored(real) {
-            case .null: return .null
-            case .integer(let integer): return .integer(integer)
-            case .real(let real): return .real(real)
-            case .text:
-                try asText.bind(real, at: 1)
-                return try converted(by: asText)
-            }
+            return try number(affinity.stored(real)) { () throws(DatabaseError) in try asText.bind(real, at: 1) }
         case .text(let bytes):
             guard affinity == .numeric || affinity == .real,
                 bytes.withUnsafeBytes({ ColumnAffinity.isNumber($0) })
@@ -177,6 +163,19 @@ package final class ColumnConversion {
             if case .text = number { return value }
             return try stored(number, by: affinity)
         default: return value
+        }
+    }
+
+    private func number(
+        _ form: ColumnAffinity.Number, bindText: () throws(DatabaseError) -> Void
+    ) throws -> PlainValue {
+        switch form {
+        case .null: return .null
+        case .integer(let integer): return .integer(integer)
+        case .real(let real): return .real(real)
+        case .text:
+            try bindText()
+            return try converted(by: asText)
         }
     }
 

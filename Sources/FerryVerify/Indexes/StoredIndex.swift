@@ -6,7 +6,7 @@ struct StoredIndex: Sendable {
         /// The column, expression or row number, as SQL.
         var sql: String
         var isDescending: Bool
-        /// Nil for one that only the app knows.
+        /// Nil for one that only the app defines.
         var collation: RowOrder.Collation?
         /// Whether it is a key of the index, and not only what leads to the row.
         var isKey: Bool

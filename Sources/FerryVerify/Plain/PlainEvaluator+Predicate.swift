@@ -39,20 +39,13 @@ struct PlainComparison {
             return try holds(
                 comparator, PlainPatterns.localizedOrder(of: first, second, options: options))
         }
-        let left = folded(left)
-        let right = folded(right)
+        let (left, right) = (folded(left), folded(right))
         switch comparator {
         case .equal: return isEqual(left, right)
         case .notEqual: return !isEqual(left, right)
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
-            guard !left.isNull, !right.isNull else { return false }
-            guard let order = try order(left, right) else { return false }
-            switch comparator {
-            case .less: return order < 0
-            case .lessOrEqual: return order <= 0
-            case .greater: return order > 0
-            default: return order >= 0
-            }
+            guard !left.isNull, !right.isNull, let order = try order(left, right) else { return false }
+            return try holds(comparator, order)
         default: throw PlainFailure("\(comparator.rawValue) stands where it has no meaning")
         }
     }

@@ -226,16 +226,14 @@ struct PlainTotal {
     var value: PlainValue {
         switch name {
         case "count": return .integer(count)
-        case "sum": return real(sum)
-        case "avg": return real(count == 0 ? 0 : sum / Double(count))
-        case "stddev": return numbers == 0 ? .null : real((squares / numbers).squareRoot())
-        case "mode": return middle.map(real) ?? .null
-        case "median": return middle.map { real(count % 2 == 0 ? $0 / 2 : $0) } ?? .null
+        case "sum": return .number(sum)
+        case "avg": return .number(count == 0 ? 0 : sum / Double(count))
+        case "stddev": return numbers == 0 ? .null : .number((squares / numbers).squareRoot())
+        case "mode": return middle.map(PlainValue.number) ?? .null
+        case "median": return middle.map { .number(count % 2 == 0 ? $0 / 2 : $0) } ?? .null
         default: return extreme
         }
     }
-
-    private func real(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
 }
 
 /// Values in their order, of which only so many are held at once, however many there are.

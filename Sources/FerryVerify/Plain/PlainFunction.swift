@@ -95,20 +95,17 @@ enum PlainFunction {
         }
         let value = number.real
         switch selector {
-        case "sqrt:": return real(value.squareRoot())
-        case "log:": return real(log10(value))
-        case "ln:": return real(log(value))
-        case "exp:": return real(exp(value))
-        case "abs:": return real(abs(value))
-        case "floor:": return real(value.rounded(.down))
-        case "ceiling:": return real(value.rounded(.up))
-        case "trunc:": return real(value.rounded(.towardZero))
+        case "sqrt:": return .number(value.squareRoot())
+        case "log:": return .number(log10(value))
+        case "ln:": return .number(log(value))
+        case "exp:": return .number(exp(value))
+        case "abs:": return .number(abs(value))
+        case "floor:": return .number(value.rounded(.down))
+        case "ceiling:": return .number(value.rounded(.up))
+        case "trunc:": return .number(value.rounded(.towardZero))
         default: throw PlainFailure("\(selector) is not known")
         }
     }
-
-    /// What is no number is nil, as a store keeps it.
-    private static func real(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
 }
 
 /// The predefined functions of two numbers: two integers stay integers, anything else is computed as doubles.
@@ -134,9 +131,7 @@ enum PlainOperator: String {
         if self != .raise, case .integer(let first) = left, case .integer(let second) = right {
             return .integer(try value(first, second))
         }
-        let value = try value(left.real, right.real)
-        // What is no number is nil, as a store keeps it.
-        return value.isNaN ? .null : .real(value)
+        return .number(try value(left.real, right.real))
     }
 
     private func value(_ left: Double, _ right: Double) throws -> Double {
@@ -197,8 +192,8 @@ enum PlainTypedFunction {
             let seconds = try number(arguments[0])
             guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the calendar ends before that date") }
             return .string(try formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
-        case "dateSince1970:": return real(try number(arguments[0]) - 978_307_200)
-        case "secondsSince1970:": return real(try number(arguments[0]) + 978_307_200)
+        case "dateSince1970:": return .number(try number(arguments[0]) - 978_307_200)
+        case "secondsSince1970:": return .number(try number(arguments[0]) + 978_307_200)
         case "hex:": return .string(try data(arguments[0]).map { String(format: "%02X", Int($0)) }.joined())
         case "dataFromHex:": return .blob(try hexadecimal(try text(arguments[0])))
         case "base64:": return .string(Data(try data(arguments[0])).base64EncodedString())
@@ -234,8 +229,6 @@ enum PlainTypedFunction {
     }
 
     // MARK: Arguments
-
-    private static func real(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
 
     private static func text(_ value: PlainValue) throws -> String {
         guard case .text(let bytes) = value else { throw PlainFailure("a function needs text") }

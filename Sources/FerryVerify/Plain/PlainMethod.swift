@@ -135,7 +135,7 @@ enum PlainMethod {
         case "dateByAddingTimeInterval:", "timeIntervalSinceDate:":
             guard let other = arguments.first.flatMap(PlainNumber.init) else { throw PlainFailure("no number") }
             let seconds = selector == "timeIntervalSinceDate:" ? number.real - other.real : number.real + other.real
-            return seconds.isNaN ? .null : .real(seconds)
+            return .number(seconds)
         default: throw PlainFailure("a number has no method \(selector)")
         }
     }
@@ -147,8 +147,6 @@ package final class PlainPatterns {
     private var pattern: [UInt8] = []
     private var options = ""
     private var compiled: NSRegularExpression?
-
-    package init() {}
 
     /// Whether a regular expression fits the whole text.
     func matches(_ text: [UInt8], _ pattern: [UInt8], options: String) throws -> Bool {

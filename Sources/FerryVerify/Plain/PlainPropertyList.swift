@@ -130,7 +130,7 @@ indirect enum PlainPropertyList {
             return .scalar(.integer(integer))
         case "real":
             guard let real = Double(word) else { throw damaged }
-            return .scalar(real.isNaN ? .null : .real(real))
+            return .scalar(.number(real))
         case "data":
             guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else { throw damaged }
             return .data(Array(data))
@@ -147,7 +147,7 @@ indirect enum PlainPropertyList {
         case .null: return .scalar(.null)
         case .bool(let flag): return .scalar(.boolean(flag))
         case .integer(let integer): return .scalar(.integer(integer))
-        case .real(let real), .date(let real): return .scalar(real.isNaN ? .null : .real(real))
+        case .real(let real), .date(let real): return .scalar(.number(real))
         case .string(let text): return .scalar(.string(text))
         case .data(let bytes): return .data(bytes)
         case .uid: throw damaged
@@ -163,12 +163,12 @@ indirect enum PlainPropertyList {
         switch object.value {
         case .bool(let flag): return .scalar(.boolean(flag))
         case .integer(let integer): return .scalar(.integer(integer))
-        case .real(let real): return .scalar(real.isNaN ? .null : .real(real))
+        case .real(let real): return .scalar(.number(real))
         default: break
         }
         if try object.isNull { return .scalar(.null) }
         if let text = try object.text { return .scalar(.string(text)) }
-        if let seconds = try object.date { return .scalar(seconds.isNaN ? .null : .real(seconds)) }
+        if let seconds = try object.date { return .scalar(.number(seconds)) }
         if let bytes = try object.data { return .data(bytes) }
         if try object.isKind(of: "NSDictionary"), let entries = try object.entries {
             return .dictionary(

@@ -17,6 +17,9 @@ package enum PlainValue: Sendable, Hashable {
 
     package static func string(_ text: String) -> PlainValue { .text(Array(text.utf8)) }
 
+    /// What is no number is nil, as a store keeps it.
+    static func number(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
+
     package var isNull: Bool {
         switch self {
         case .null, .json(.null): true
