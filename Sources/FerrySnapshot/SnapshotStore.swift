@@ -65,22 +65,6 @@ package struct SnapshotStore: Sendable {
         }
     }
 
-    /// Removes the files of an unfinished snapshot.
-    package func discard(_ unfinished: Unfinished) throws {
-        let path = folder + "/" + unfinished.name
-        // Not when all but the last clean-up was done.
-        if try !files.exists(path + SnapshotNames.manifest) {
-            for form in SnapshotForm.allCases {
-                try files.removeIfPresent(path + form.partialEnding)
-                try files.removeIfPresent(path + form.ending)
-            }
-            try files.removeIfPresent(path + SnapshotNames.partialManifest)
-            try files.removeTree(path + SnapshotNames.external)
-        }
-        try files.removeIfPresent(path + SnapshotNames.partialState)
-        try files.syncFolder(folder)
-    }
-
     // MARK: Within the room
 
     /// The states of unfinished archives, by name.

@@ -142,7 +142,9 @@ struct StoreGeneratorTests {
         let connection = try Connection(path: path, mode: .readOnly)
         let layout = try StoreLayout.actual(for: Self.model, on: connection)
         var references: [String] = []
-        try ExternalData.forEachReference(in: layout, on: connection) { references.append($0) }
+        for (key, _) in ExternalData.attributes(of: layout) {
+            try ExternalData.forEachReference(of: key, in: layout, on: connection) { references.append($0) }
+        }
         var files: [String] = []
         try ExternalData.forEachFile(ofStore: path, files: FileLayer()) { files.append($0) }
         #expect(files.count == 5)

@@ -117,7 +117,7 @@ struct SnapshotFormTests {
         #expect(try store.unfinished().isEmpty && files.list(store.folder).count == 2)
     }
 
-    @Test("A begun one of another form is left alone, and can be discarded", arguments: SnapshotForm.known)
+    @Test("A begun one of another form is left alone", arguments: SnapshotForm.known)
     func otherForm(form: SnapshotForm) throws {
         guard let other = SnapshotForm.known.first(where: { $0 != form }) else { return }
         var source = MemorySource(count: 300_000)
@@ -126,8 +126,7 @@ struct SnapshotFormTests {
         source.failsFrom = .max
         let snapshot = try create(source, other)
         #expect(try restored(snapshot) == source.bytes)
-        for unfinished in try store.unfinished() { try store.discard(unfinished) }
-        #expect(try files.list(store.folder).count == 2)
+        #expect(try store.unfinished().count == 1)
         try store.verify(snapshot)
     }
 

@@ -43,7 +43,9 @@ struct ExternalDataTests {
             "INSERT INTO ZP (Z_ENT, ZPHOTO, ZDATA) VALUES (1, ?1, NULL), (1, NULL, ?1), (1, x'0141', NULL), (1, NULL, NULL)",
             [.blob(reference)])
         var found: [String] = []
-        try ExternalData.forEachReference(in: store.layout, on: store.connection) { found.append($0) }
+        for (key, _) in ExternalData.attributes(of: store.layout) {
+            try ExternalData.forEachReference(of: key, in: store.layout, on: store.connection) { found.append($0) }
+        }
         #expect(found == [name])
 
         let files = FileLayer()

@@ -68,18 +68,10 @@ package enum ExternalData {
         return size
     }
 
-    /// Hands over the name of every external file that a store's rows refer to, in flat memory; a name may come twice.
+    /// Hands over the name of every external file that the values of an attribute refer to, in flat memory; a name may
+    /// come twice.
     ///
     /// - Throws: ``DatabaseError``, or what the body throws.
-    package static func forEachReference(
-        in layout: StoreLayout, on connection: Connection, schema: String = "main", _ body: (String) throws -> Void
-    ) throws {
-        for (key, _) in attributes(of: layout) {
-            try forEachReference(of: key, in: layout, on: connection, schema: schema, body)
-        }
-    }
-
-    /// The same for the values of one attribute.
     package static func forEachReference(
         of key: PropertyKey, in layout: StoreLayout, on connection: Connection, schema: String = "main",
         _ body: (String) throws -> Void

@@ -8,7 +8,7 @@ extension PageWalk {
     ///
     /// - Parameters:
     ///   - layout: The store's actual layout.
-    ///   - connection: In a transaction such as ``PageReader`` asks for.
+    ///   - connection: In a transaction such as ``PageReader`` requires.
     ///   - stop: Ends the walk as it would end a statement.
     /// - Throws: ``DatabaseError``.
     package init?(

@@ -60,7 +60,7 @@ struct CarriedTriggers {
         let words = Set(SQLNames.names(in: trigger.sql).flatMap { [$0] + SQLNames.names(in: $0) })
         let (old, new) = (LayoutNames(of: source), LayoutNames(of: destination))
         let tables = old.owners.keys.filter { words.contains($0) }
-        // The attribute itself and everything on the way to its value is under the names that the text knows.
+        // The attribute itself and everything on the way to its value is under the names in the text.
         for table in tables.sorted() {
             guard new.owners[table] == old.owners[table] else {
                 throw Obstacle("its trigger \(trigger.name) names the table \(table), which is another one then")

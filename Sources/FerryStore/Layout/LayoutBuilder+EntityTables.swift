@@ -78,7 +78,7 @@ extension LayoutBuilder {
             layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
-        // By the ordered relationship that asks for the column: its entity, then its name, the last one first.
+        // By the ordered relationship that needs the column: its entity, then its name, the last one first.
         orders.sort { left, right in
             let places = [left, right].map { order.setUpPosition[$0.owner.entity] ?? 0 }
             return places[0] == places[1]

@@ -113,7 +113,7 @@ struct LayoutFinder {
         }
     }
 
-    /// The column that goes with a foreign key, where the model asks for one.
+    /// The column that goes with a foreign key, where the model requires one.
     private mutating func companion(
         _ name: String?, of key: PropertyKey, in table: StoreCatalog.Table, like pattern: ColumnPattern
     ) throws(FerryError) -> String? {

@@ -7,37 +7,24 @@ package import FerryModel
 package struct StoreLayout: Sendable {
     package var model: ManagedObjectModel
     /// Entity name to `Z_ENT`.
-    package var entityNumbers: [String: Int64]
+    package var entityNumbers: [String: Int64] = [:]
     /// Root entity name to its table.
-    package var tables: [String: EntityTable]
-    package var joinTables: [JoinTable]
+    package var tables: [String: EntityTable] = [:]
+    package var joinTables: [JoinTable] = []
     /// Indexes, in the order in which they are created.
-    package var indexes: [IndexDefinition]
+    package var indexes: [IndexDefinition] = []
     /// Of the layout of an existing store: the names of the indexes that a new one with its numbers would have.
     var computedIndexNames: Set<String>?
     /// R-Trees with their triggers, in the order in which they are created: after the indexes.
-    package var rTrees: [RTree]
+    package var rTrees: [RTree] = []
     /// Triggers of derived attributes, in the order in which they are created: after everything else.
-    package var triggers: [TriggerDefinition]
+    package var triggers: [TriggerDefinition] = []
     /// How the columns of derived attributes are filled where no trigger did it.
-    package var derivedValues: [DerivedValue]
+    package var derivedValues: [DerivedValue] = []
     /// Declaring entity name and relationship name to its storage.
-    package var relationshipStorage: [PropertyKey: RelationshipStorage]
+    package var relationshipStorage: [PropertyKey: RelationshipStorage] = [:]
     /// Declaring entity name and attribute name to its column; composites have one entry per leaf (`composite.leaf`).
-    package var attributeColumns: [PropertyKey: Column]
-
-    package init(model: ManagedObjectModel) {
-        self.model = model
-        entityNumbers = [:]
-        tables = [:]
-        joinTables = []
-        indexes = []
-        rTrees = []
-        triggers = []
-        derivedValues = []
-        relationshipStorage = [:]
-        attributeColumns = [:]
-    }
+    package var attributeColumns: [PropertyKey: Column] = [:]
 
     /// The table that holds an entity's rows.
     package func table(of entity: String) -> EntityTable? { tables[model.root(of: entity)] }
@@ -96,12 +83,6 @@ package struct EntityTable: Sendable, Hashable {
     /// The columns of each UNIQUE clause; only systems before iOS 11 wrote them.
     package var uniqueLists: [[String]] = []
 
-    package init(root: String, name: String, columns: [Column]) {
-        self.root = root
-        self.name = name
-        self.columns = columns
-    }
-
     /// The statement that creates the table, in Core Data's own spelling.
     package var sql: String {
         let declared = columns.map { column in
@@ -135,19 +116,6 @@ package struct JoinTable: Sendable, Hashable {
     /// All columns in the order in which a store has them, where that is another one than ``columns``.
     package var foundColumns: [String]?
 
-    package init(
-        name: String, relationship: PropertyKey, inverse: PropertyKey, firstColumn: String, secondColumn: String,
-        secondOrderColumn: String? = nil, firstOrderColumn: String? = nil
-    ) {
-        self.name = name
-        self.relationship = relationship
-        self.inverse = inverse
-        self.firstColumn = firstColumn
-        self.secondColumn = secondColumn
-        self.secondOrderColumn = secondOrderColumn
-        self.firstOrderColumn = firstOrderColumn
-    }
-
     package var isReflexive: Bool { relationship == inverse }
 
     /// The statement that creates the table, in Core Data's own spelling.
@@ -176,24 +144,12 @@ package struct IndexDefinition: Sendable, Hashable {
     package var name: String
     package var table: String
     package var sql: String
-
-    package init(name: String, table: String, sql: String) {
-        self.name = name
-        self.table = table
-        self.sql = sql
-    }
 }
 
 package struct TriggerDefinition: Sendable, Hashable {
     package var name: String
     package var table: String
     package var sql: String
-
-    package init(name: String, table: String, sql: String) {
-        self.name = name
-        self.table = table
-        self.sql = sql
-    }
 }
 
 /// A derived attribute whose value follows from the rows of the store.
@@ -202,11 +158,6 @@ package struct DerivedValue: Sendable, Hashable {
     package struct Source: Sendable, Hashable {
         package var table: String
         package var column: String
-
-        init(table: String, column: String) {
-            self.table = table
-            self.column = column
-        }
     }
 
     package var attribute: PropertyKey

@@ -65,7 +65,7 @@ package enum ModelCache {
 
     /// Writes a model over the store's cached one.
     ///
-    /// A model that has no known archived form leaves the table empty: Core Data then asks for the model itself.
+    /// A model that has no known archived form leaves the table empty: Core Data then needs the model itself.
     ///
     /// - Precondition: The store has the table.
     /// - Returns: Whether the model was written.

@@ -7,17 +7,11 @@ package import FerrySQLite
 /// Keys that are not Core Data's belong to the app and are kept as they are.
 package struct StoreMetadata: Sendable, Hashable {
     /// `Z_VERSION`, which is 1 in every store seen.
-    package var version: Int64
+    package var version: Int64 = 1
     /// `Z_UUID`: the first part of the URI of each of its objects.
     package var uuid: String
     /// The property list, all keys.
     package var properties: [String: PropertyTree]
-
-    package init(version: Int64 = 1, uuid: String, properties: [String: PropertyTree]) {
-        self.version = version
-        self.uuid = uuid
-        self.properties = properties
-    }
 
     private enum Key {
         static let storeType = "NSStoreType"
