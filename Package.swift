@@ -83,8 +83,8 @@ let package = Package(
         room(
             "FerryCommand",
             over: [
-                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot", "FerryPlan", "CSystem",
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
+                "FerryGenerate", "FerrySnapshot", "FerryPlan", "CSystem",
             ]),
         .executableTarget(
             name: "FerryTool", dependencies: ["FerryCommand"], exclude: ["README.md"], swiftSettings: house),

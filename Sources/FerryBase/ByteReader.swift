@@ -6,8 +6,6 @@ package struct ByteReader: Sendable {
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    package var count: Int { bytes.count }
-
     /// Whether `count` bytes can be read at `offset`.
     package func holds(_ count: Int, at offset: Int) -> Bool {
         offset >= 0 && count >= 0 && offset <= bytes.count && count <= bytes.count - offset

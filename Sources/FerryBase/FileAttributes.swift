@@ -8,7 +8,7 @@ internal import CSystem
     internal import Darwin
 #endif
 
-/// What the file system knows about a file, symbolic links followed.
+/// The attributes of a file in the file system, symbolic links followed.
 package struct FileAttributes: Sendable, Hashable {
     package var device: UInt64
     package var inode: UInt64

@@ -8,7 +8,7 @@ package enum NearNames {
     /// neighbour.
     package static func near(to name: String, among candidates: some Sequence<String>) -> [String] {
         let letters = Array(name.lowercased().unicodeScalars)
-        // No name that a model or Ferry knows is that long, and the time is that of both lengths, multiplied.
+        // No name of a model or of Ferry is that long, and the time is that of both lengths, multiplied.
         guard letters.count <= longest else { return [] }
         return Set(candidates)
             .map { (name: $0, distance: distance(letters, Array($0.lowercased().unicodeScalars))) }

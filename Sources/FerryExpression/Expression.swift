@@ -19,7 +19,7 @@ package indirect enum Expression: Sendable, Hashable {
     case list([Expression])
     /// `SUBQUERY(collection, $name, predicate)`: the members that the predicate lets through.
     case subquery(Expression, variable: String, Predicate)
-    /// The objects of exactly one source entity that a predicate on them lets through: what `FETCH(…)` asks for.
+    /// The objects of exactly one source entity that a predicate on them lets through: what `FETCH(…)` yields.
     case fetch(entity: String, Predicate)
     /// One of several values: `list[0]`.
     case element(Expression, ElementIndex)

@@ -25,7 +25,7 @@ package struct KnownPolicies: Sendable, Hashable {
     }
 }
 
-/// What a run tells of its migration policies, so that verification knows what it cannot compute again.
+/// What a run tells of its migration policies, so that verification leaves out what it cannot compute again.
 ///
 /// It names properties and mappings, never values.
 package struct PolicyEvidence: Codable, Sendable, Hashable {

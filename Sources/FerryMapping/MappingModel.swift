@@ -111,11 +111,6 @@ package struct EntityMapping: Sendable, Hashable {
         package var text: String
         /// Nil where the file's lines mean nothing to its reader.
         package var line: Int?
-
-        package init(text: String, line: Int? = nil) {
-            self.text = text
-            self.line = line
-        }
     }
 
     /// A part of a mapping file that Ferry cannot read, and why.

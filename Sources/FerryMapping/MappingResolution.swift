@@ -7,19 +7,8 @@ package struct MappingResolution: Sendable {
     /// What makes the step impossible, in the order of the entity mappings; empty when it can run.
     package var problems: [FerryError]
     package var needsRowCheck: [RowCheck]
-    package var needsEmptySource: [EmptyCheck]
-    package var needsUniqueValues: [UniquenessCheck]
-
-    package init(
-        step: ResolvedStep, problems: [FerryError], needsRowCheck: [RowCheck], needsEmptySource: [EmptyCheck] = [],
-        needsUniqueValues: [UniquenessCheck] = []
-    ) {
-        self.step = step
-        self.problems = problems
-        self.needsRowCheck = needsRowCheck
-        self.needsEmptySource = needsEmptySource
-        self.needsUniqueValues = needsUniqueValues
-    }
+    package var needsEmptySource: [EmptyCheck] = []
+    package var needsUniqueValues: [UniquenessCheck] = []
 
     /// Makes every automatic part of the mapping models explicit and checks all names against both models.
     ///
@@ -76,7 +65,7 @@ extension MappingResolution {
         package var sourceAttribute: String
         /// Whether the source's own version lets it be empty.
         package var isOptional: Bool
-        /// The entity and the attribute that it fills, and the version that asks for a value.
+        /// The entity and the attribute that it fills, and the version that requires a value.
         package var entity: String
         package var attribute: String
         package var version: String
@@ -168,12 +157,6 @@ extension MappingResolution {
         package var attributes: [String]
         /// One for each entity mapping whose objects the constraint ranges over.
         package var sources: [Source]
-
-        package init(entity: String, attributes: [String], sources: [Source]) {
-            self.entity = entity
-            self.attributes = attributes
-            self.sources = sources
-        }
 
         /// The refusal for duplicates that were found.
         ///

@@ -54,7 +54,7 @@ package struct FetchedProperty: Sendable, Hashable {
     }
 }
 
-/// An index that the model asks for (`fetchIndex`).
+/// An index that the model requires (`fetchIndex`).
 package struct FetchIndex: Sendable, Hashable {
     package struct Element: Sendable, Hashable {
         package enum Kind: Sendable, Hashable { case binary, rtree }

@@ -164,7 +164,7 @@ package enum VersionHash {
 }
 
 extension Entity {
-    /// Attributes that the user info asks to be preserved after deletion, the older way to say so.
+    /// Attributes that the user info marks to be preserved after deletion, the older way to say so.
     fileprivate var tombstoneAttributes: Set<String> {
         guard let listed = userInfo["NSPersistentHistoryTombstoneAttributes"] else { return [] }
         return Set(listed.split { $0 == "," || $0 == " " }.map(String.init))

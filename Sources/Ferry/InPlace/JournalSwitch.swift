@@ -7,7 +7,7 @@ internal import FerrySQLite
 /// memory for each MiB of it. With a journal only pages that are overwritten are saved first.
 ///
 /// The connection has the store alone from the first look to the end. What the store looks like after each move is in
-/// the run's record before it is made, so that the next call knows whether what it finds is still what the run left.
+/// the run's record before it is made, so that the next call can tell whether the store is still as the run left it.
 struct JournalSwitch {
     /// The writer, in no transaction.
     let connection: Connection

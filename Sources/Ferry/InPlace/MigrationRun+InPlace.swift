@@ -181,7 +181,7 @@ extension RunRecord {
 }
 
 /// The statements of the step that begins at the store, found once: of a step that stands for many versions that takes
-/// longest of all that a plan asks for.
+/// longest of all that a plan looks up.
 final class StatementsInPlace {
     private let step: StepPlan
     private let connection: Connection

@@ -39,27 +39,27 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     public var chain: [String]
     /// How the steps ran.
     public var mode: Mode
-    public var entityMappings: [EntityMappingReport]
-    public var unmapped: [Unmapped]
-    public var healed: [Healed]
+    public var entityMappings: [EntityMappingReport] = []
+    public var unmapped: [Unmapped] = []
+    public var healed: [Healed] = []
     /// Damage that the source already had and the migrated store still has.
-    public var kept: [Kept]
+    public var kept: [Kept] = []
     /// What earlier versions of the model had left in the store.
-    public var leftovers: [Leftover]
+    public var leftovers: [Leftover] = []
     /// Objects that are not Core Data's and were left out, as was asked.
-    public var droppedObjects: [String]
-    public var externalFiles: ExternalFiles
-    public var chunks: ChunkStatistics
+    public var droppedObjects: [String] = []
+    public var externalFiles = ExternalFiles()
+    public var chunks = ChunkStatistics()
     /// Whether work of an earlier call was used.
-    public var resumed: Bool
+    public var resumed = false
     /// What this call took.
-    public var wallTime: Duration
+    public var wallTime: Duration = .zero
     /// What earlier calls of a run that was gone on with took; what a killed call had not recorded is not in it.
     public var earlierTime: Duration = .zero
     /// What each phase took, in the order in which they ran, all steps and all calls together.
     ///
     /// Their times add up to ``wallTime`` and ``earlierTime``.
-    public var phases: [PhaseTime]
+    public var phases: [PhaseTime] = []
     /// Bytes that the process gave to calls that write, and took from calls that read, during this call; nil where the
     /// system does not tell.
     public var bytesWritten: Int64?
@@ -67,34 +67,10 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     /// The most memory that the process ever held.
     public var peakResidentBytes: Int64?
     public var snapshot: URL?
-    public var verification: VerificationSummary
-    public var warnings: [FerryWarning]
+    public var verification = VerificationSummary()
+    public var warnings: [FerryWarning] = []
     /// What the store held before and the migrated one does not.
     public var losses: [Loss] = []
-
-    package init(outcome: Outcome, store: URL, from: String, to: String, chain: [String], mode: Mode) {
-        self.outcome = outcome
-        self.store = store
-        self.from = from
-        self.to = to
-        self.chain = chain
-        self.mode = mode
-        entityMappings = []
-        unmapped = []
-        healed = []
-        kept = []
-        leftovers = []
-        droppedObjects = []
-        externalFiles = ExternalFiles()
-        chunks = ChunkStatistics()
-        resumed = false
-        wallTime = .zero
-        phases = []
-        peakResidentBytes = nil
-        snapshot = nil
-        verification = VerificationSummary()
-        warnings = []
-    }
 
     /// Counts of one entity mapping: `read + created = written + dropped + merged`.
     public struct EntityMappingReport: Sendable, Hashable, Codable {
@@ -182,8 +158,6 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var median: Duration?
         public var percentile90: Duration?
         public var longest: Duration?
-
-        package init() {}
     }
 
     public struct PhaseTime: Sendable, Hashable, Codable {
@@ -218,23 +192,16 @@ public struct MigrationReport: Sendable, Hashable, Codable {
 
 /// What verification looked at and found.
 public struct VerificationSummary: Sendable, Hashable, Codable {
-    public var mode: Configuration.VerifyMode
+    public var mode = Configuration.VerifyMode.none
     /// Whether the checks are those made inside the transaction of a migration in place, before COMMIT.
     ///
     /// What the store was before is gone then, so that nothing could be compared with it afterwards.
     public var isBeforeCommit = false
     /// Rows compared; before COMMIT, rows counted.
-    public var checked: Int64
+    public var checked: Int64 = 0
     /// Values that cannot be recomputed: made by a policy in code, or derived by Core Data alone.
-    public var notRecomputed: Int64
-    public var differences: [Difference]
-
-    package init(mode: Configuration.VerifyMode = .none) {
-        self.mode = mode
-        checked = 0
-        notRecomputed = 0
-        differences = []
-    }
+    public var notRecomputed: Int64 = 0
+    public var differences: [Difference] = []
 
     /// One kind of difference; the example is a place (table and key), never a value.
     public struct Difference: Sendable, Hashable, Codable {
@@ -242,13 +209,6 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
         public var entity: String?
         public var count: Int64
         public var example: String?
-
-        package init(check: VerificationCheck, entity: String?, count: Int64, example: String?) {
-            self.check = check
-            self.entity = entity
-            self.count = count
-            self.example = example
-        }
     }
 }
 

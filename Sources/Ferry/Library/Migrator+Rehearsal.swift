@@ -83,8 +83,6 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     public var peakDiskBytes: Int64 = 0
 
     public var rowsPerSecond: Double? { rowTime > .zero ? Double(rows) / rowTime.inSeconds : nil }
-
-    package init() {}
 }
 
 /// Measures a rehearsal by what the migration tells, and ends it after a sample.

@@ -12,16 +12,16 @@ public struct PlanReport: Sendable, Codable {
     public var store: URL
     /// Names of the versions from the store's to the target; one name when they are the same.
     public var chain: [String]
-    public var steps: [Step]
+    public var steps: [Step] = []
     /// Source rows of the first step.
-    public var rows: Int64
+    public var rows: Int64 = 0
     /// Peak of additional disk space, by the folder that stands for a volume.
-    public var peakDiskBytes: [String: Int64]
+    public var peakDiskBytes: [String: Int64] = [:]
     /// What cannot be divided and takes longest; nil when there is nothing to do, or something stands in the way.
     public var longestUnit: LongestUnit?
     /// What cannot be done; empty when the plan can run.
-    public var refusals: [FerryError]
-    public var warnings: [FerryWarning]
+    public var refusals: [FerryError] = []
+    public var warnings: [FerryWarning] = []
     /// Why the chain is the one that it is, version by version.
     public var links: [Link] = []
     /// What the chain was preferred over, and what the order of versions is.
@@ -30,16 +30,6 @@ public struct PlanReport: Sendable, Codable {
     public var losses: [Loss] = []
 
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
-
-    package init(store: URL, chain: [String]) {
-        self.store = store
-        self.chain = chain
-        steps = []
-        rows = 0
-        peakDiskBytes = [:]
-        refusals = []
-        warnings = []
-    }
 
     /// From one model version to the next one used.
     public struct Step: Sendable, Hashable, Codable {

@@ -32,7 +32,7 @@ public struct RunStatus: Sendable, Hashable, Codable {
         @nonexhaustive
     #endif
     public enum State: String, Sendable, Hashable, Codable {
-        /// There is no run, and the log knows of none.
+        /// There is no run, and the log has none.
         case none
         case running
         /// Stopped or killed; the same call goes on.
@@ -56,8 +56,6 @@ public struct RunStatus: Sendable, Hashable, Codable {
     public var runID: String?
     /// When the last run ended.
     public var finished: Date?
-
-    package init(state: State) { self.state = state }
 }
 
 /// A snapshot of a store, as its manifest describes it.

@@ -155,7 +155,7 @@ extension Preflight {
     }
 }
 
-/// What the newer model asks of rows that the older one did not.
+/// What the newer model requires of rows and the older one did not.
 extension Preflight {
     // MARK: Mandatory relationships
 

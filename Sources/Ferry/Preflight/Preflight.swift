@@ -193,6 +193,4 @@ package struct Findings: Codable, Sendable {
     var warnings: [FerryWarning] = []
     /// Absent in records of earlier tools.
     var losses: [Loss]?
-
-    package init() {}
 }

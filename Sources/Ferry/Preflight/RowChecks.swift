@@ -5,7 +5,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a step asks of the rows that it reads, and only they can answer.
+/// What a step requires of the rows that it reads; only a look at them decides.
 struct RowChecks {
     /// The store that the step reads, as `main`.
     let connection: Connection
@@ -16,7 +16,7 @@ struct RowChecks {
     /// Has counted rows without a value, where the store's pages were walked over.
     var walk: PageWalk?
 
-    /// Whether a step asks anything that the rows must answer.
+    /// Whether a step requires anything of its rows.
     static func areAsked(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
@@ -96,7 +96,7 @@ struct RowChecks {
 
     // MARK: Versions on the way
 
-    /// Rows without a value that a version between the store's and the next one asks for.
+    /// Rows without a value that a version between the store's and the next one requires.
     func valuesMissingOnTheWay() throws -> [FerryError] {
         var refusals: [FerryError] = []
         for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {

@@ -4,7 +4,7 @@ internal import FerryBase
 ///
 /// A run is a list of pieces, each of parts with the seconds that ``RunWork`` expects of them. What was measured in this
 /// call tells how much longer or shorter than expected the rest is: that of the piece at work most, then that of the same
-/// phase in earlier steps, then that of all. It is told the time, and asks no clock.
+/// phase in earlier steps, then that of all. It is given the time, and reads no clock.
 package struct RunEstimate {
     /// What has to come by before a machine is taken to be as it was measured, as a share of the whole run: less would let
     /// the first moments speak for all, more would keep a slow machine from being seen by a tenth of its run.

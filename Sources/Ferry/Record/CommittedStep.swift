@@ -65,12 +65,7 @@ struct CommittedStep {
             log: log, counts: report.counts, unmapped: report.unmapped.map { Rows(entity: $0.entity, rows: $0.rows) },
             healed: report.healed.map { Rows(kind: $0.kind, entity: $0.entity, rows: $0.rows) },
             leftBehind: report.leftBehind)
-        let bytes: [UInt8]
-        do {
-            bytes = Array(try JSONEncoder().encode(content))
-        } catch {
-            throw FerryError(.internalError, "The report of a step cannot be written as JSON.", cause: error)
-        }
+        let bytes = try JSONEncoder.bytes(of: content, "The report of a step")
         try files.replace(path, with: bytes, mode: 0o600)
     }
 

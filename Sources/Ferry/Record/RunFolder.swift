@@ -46,7 +46,7 @@ package final class RunFolder {
         self.lock = consume lock
     }
 
-    /// A program that only asks for the state of a run holds the lock for a moment, too.
+    /// A program that only reads the state of a run holds the lock for a moment, too.
     private static func lock(_ path: String, files: FileLayer) throws -> FileLock? {
         for _ in 0..<5 {
             if let lock = try files.lock(path) { return lock }
@@ -131,14 +131,7 @@ package final class RunFolder {
     package func stepFolder(_ step: Int) -> String { "\(path)/step-\(step)" }
 
     package func save(_ record: RunRecord) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        let bytes: [UInt8]
-        do {
-            bytes = Array(try encoder.encode(record))
-        } catch {
-            throw FerryError(.internalError, "The record of the run cannot be written as JSON.", cause: error)
-        }
+        let bytes = try JSONEncoder.bytes(of: record, "The record of the run")
         try files.replace(path + "/run.json", with: bytes, mode: 0o600)
         self.record = record
     }
@@ -289,6 +282,19 @@ struct RunPlace: Sendable {
         for path in StoreFileNames(output).all where try files.exists(path) {
             throw FerryError(
                 .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
+        }
+    }
+}
+
+extension JSONEncoder {
+    /// A value as the files beside a store have it, for people to read; an error names it by its title.
+    static func bytes(of value: some Encodable, _ title: String) throws(FerryError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        do {
+            return Array(try encoder.encode(value))
+        } catch {
+            throw FerryError(.internalError, "\(title) cannot be written as JSON.", cause: error)
         }
     }
 }

@@ -87,16 +87,9 @@ struct RunLog {
                 mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
                 isLike: record.migration.map { $0.options.schema != nil }))
         content.runs = content.runs.suffix(Self.limit)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        let bytes: [UInt8]
-        do {
-            bytes = Array(try encoder.encode(content))
-        } catch {
-            throw FerryError(.internalError, "The log of runs cannot be written as JSON.", cause: error)
-        }
         // It names entities and counts their rows: it may be read by whatever may read the store.
         let store = String(path.dropLast(Self.ending.count))
+        let bytes = try JSONEncoder.bytes(of: content, "The log of runs")
         try files.replace(path, with: bytes, mode: (files.attributesIfPresent(store)?.mode ?? 0o600) & 0o666)
         return warning
     }

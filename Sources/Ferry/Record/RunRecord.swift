@@ -110,7 +110,7 @@ package struct RunRecord: Codable, Sendable {
         ///
         /// Those of a store that is changed itself are recorded before COMMIT.
         var steps: [StepRecord] = []
-        /// The step, counted from 1, whose source was last seen to hold what the step asks of it.
+        /// The step, counted from 1, whose source was last seen to hold what the step requires.
         var checkedStep: Int?
         /// The last step, counted from 1, before which the app's hook has returned.
         var begunStep: Int?
@@ -198,7 +198,7 @@ package struct RunRecord: Codable, Sendable {
         var policies: PolicyEvidence?
         /// Absent until it is verified.
         ///
-        /// An earlier tool knows no such step, and refuses the record.
+        /// An earlier tool has no such step, and refuses the record.
         var verification: VerificationSummary?
     }
 }

@@ -171,7 +171,7 @@ extension MigrationRun {
             if place.output == nil { sourceGuard.release() } else { try sourceGuard.close() }
             guard try isDone(&record, folder) else { throw error }
         } catch _ {
-            // What cannot be asked has not happened, as far as this call knows.
+            // What cannot be asked counts as not having happened.
             throw error
         }
         return record

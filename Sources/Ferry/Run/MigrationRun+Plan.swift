@@ -101,7 +101,7 @@ extension MigrationRun {
         return StorePlan(plan: plan, inspection: inspection, layout: layout, walk: walk, rows: rows)
     }
 
-    /// Plans, asks the rows what the way depends on, and counts what is lost.
+    /// Plans, looks up in the rows what the way depends on, and counts what is lost.
     func makePlan(
         from version: ModelVersion, to target: ModelVersion, _ store: OpenedStore, _ layout: StoreLayout,
         rows: [String: Int64], areRowsEstimated: Bool, countsLosses: Bool = true, countsAll: Bool = false,
@@ -168,7 +168,7 @@ extension MigrationRun {
         return planner
     }
 
-    /// The plan in the words of the library, with what only the façade knows.
+    /// The plan in the words of the library, with what the façade adds.
     func report(
         _ plan: MigrationPlan, _ steps: [ScratchNeeds.Step], _ rows: [String: Int64], _ store: OpenedStore
     ) throws -> PlanReport {

@@ -75,7 +75,7 @@ extension MigrationRun {
         return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables, walk: walk)
     }
 
-    /// Whether a plan is one step in place that writes no row and asks nothing of any.
+    /// Whether a plan is one step in place that writes no row and requires nothing of any.
     private func writesNoRow(_ plan: MigrationPlan, _ store: OpenedStore) throws -> Bool {
         guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let step = plan.steps.first,
             step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty, step.needsUniqueValues.isEmpty,

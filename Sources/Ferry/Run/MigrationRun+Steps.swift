@@ -145,7 +145,7 @@ extension MigrationRun {
         folder.stepFolder(number) + "/destination.sqlite"
     }
 
-    /// Looks whether the rows that earlier steps have made are what a later one asks for.
+    /// Looks whether the rows that earlier steps have made are what a later one requires.
     ///
     /// What could be known before the run was asked in preflight; this stops where only now it can be.
     private func checkRows(_ step: StepPlan, _ path: String) throws {

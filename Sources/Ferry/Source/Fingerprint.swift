@@ -5,12 +5,7 @@ package import FerrySQLite
 package struct Fingerprint: Codable, Hashable, Sendable {
     package var store: DatabaseFingerprint
     /// Path of each model and mapping model to the SHA-256 of its bytes, in hexadecimal.
-    package var inputs: [String: String]
-
-    package init(store: DatabaseFingerprint, inputs: [String: String] = [:]) {
-        self.store = store
-        self.inputs = inputs
-    }
+    package var inputs: [String: String] = [:]
 
     package func with(inputs: [String: String]) -> Fingerprint { Fingerprint(store: store, inputs: inputs) }
 

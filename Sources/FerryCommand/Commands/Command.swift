@@ -69,7 +69,7 @@ struct CommandCall {
         let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
         guard !arguments.has("--help") else {
             let syntax = command.syntax
-            console.result([("help", .string(HelpText.text([syntax])))]) { HelpText.lines([syntax], width: $0) }
+            console.result(JSON.members(["help": HelpText.text([syntax])])) { HelpText.lines([syntax], width: $0) }
             return .success
         }
         // The console has it already, so that a command line that cannot be read is told in colours, too.

@@ -48,15 +48,14 @@ struct ConfigInitCommand: Command {
         for path in models + mappings where try !files.exists(path) {
             throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
         }
-        var members: [(String, JSON)] = [
-            ("ferry", .integer(ConfigFile.form)),
-            ("models", .strings(try models.map { try Self.path($0, from: folder) })),
-            ("mappings", .strings(try mappings.map { try Self.path($0, from: folder) })),
-        ]
+        var members: [(String, JSON)] = JSON.members([
+            "ferry": ConfigFile.form, "models": try models.map { try Self.path($0, from: folder) },
+            "mappings": try mappings.map { try Self.path($0, from: folder) },
+        ])
         if let target { members.append(("to", .string(target))) }
-        members.append(("limits", .object([("memory", .string("32MiB"))])))
+        members.append(("limits", .object(["memory": "32MiB"])))
         try files.replace(output, with: Array((JSON.object(members).pretty + "\n").utf8))
-        console.result([("config", .string(output)), ("content", .object(members))], text: ["Wrote \(output)."])
+        console.result(JSON.members(["config": output, "content": JSON.object(members)]), text: ["Wrote \(output)."])
         return .success
     }
 

@@ -27,7 +27,7 @@ struct DiffCommand: Command {
         let (from, to) = Self.names(source, destination)
         let inferred = InferredMapping.infer(source: source, destination: destination)
         console.result(
-            [("from", .string(from)), ("to", .string(to)), ("changes", .array(inferred.changes.map(json)))]
+            JSON.members(["from": from, "to": to, "changes": inferred.changes.map(json)])
         ) { text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0) }
         return .success
     }
@@ -43,9 +43,8 @@ struct DiffCommand: Command {
 
     private func json(_ change: InferredMapping.Change) -> JSON {
         .object([
-            ("entity", .string(change.entity)), ("property", .string(change.property)),
-            ("kind", .string(change.kind.rawValue)), ("inferable", .bool(change.isInferable)),
-            ("reason", .string(change.reason)),
+            "entity": change.entity, "property": change.property, "kind": change.kind.rawValue,
+            "inferable": change.isInferable, "reason": change.reason,
         ])
     }
 

@@ -78,17 +78,13 @@ struct GenerateCommand: Command {
         let bytes = try files.attributes(output).size
         let total = generator.rows.values.reduce(0, +)
         console.result(
-            [
-                ("store", .string(output)), ("rows", .integer(total)), ("seed", .integer(Int64(seed))),
-                ("bytes", .integer(bytes)), ("version", .string(version.name)),
-                (
-                    "entities",
-                    .array(
-                        generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
-                            .map { .object([("name", .string($0.key)), ("rows", .integer($0.value))]) })
-                ), ("wallSeconds", .number(seconds)),
-                ("peakResidentBytes", .integer(PeakMemory.bytes(files: files))),
-            ],
+            JSON.members([
+                "store": output, "rows": total, "seed": Int64(seed), "bytes": bytes, "version": version.name,
+                "entities": JSON.array(
+                    generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
+                        .map { .object(["name": $0.key, "rows": $0.value]) }),
+                "wallSeconds": seconds, "peakResidentBytes": PeakMemory.bytes(files: files),
+            ]),
             text: [
                 "Wrote \(output): \(total.counting("row")) of version \(version.name), "
                     + "\(Quantity.sizeText(bytes))."

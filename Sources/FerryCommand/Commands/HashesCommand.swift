@@ -20,7 +20,7 @@ struct HashesCommand: Command {
         let catalog = try ModelCatalog(paths: paths)
         let versions = catalog.versions
         console.result(
-            [("versions", .array(versions.map { json($0, named: catalog.displayName(of: $0)) }))]
+            JSON.members(["versions": versions.map { json($0, named: catalog.displayName(of: $0)) }])
         ) { width in versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) } }
         for version in catalog.unreadable { console.note("ferry: warning: \(version.error.message)") }
         return .success
@@ -31,11 +31,9 @@ struct HashesCommand: Command {
             (entity, JSON.string(version.hashes[entity].map(VersionHash.base64)))
         }
         return .object([
-            ("name", .string(name)), ("bundle", .string(version.bundle)), ("path", .string(version.path)),
-            ("current", .bool(version.isCurrent)),
-            ("entities", .object(hashes)), ("digest", .string(VersionHash.digest(version.hashes))),
-            ("checksum", .string(VersionHash.checksum(version.hashes))),
-            ("differsFromModel", .strings(differing(version))),
+            "name": name, "bundle": version.bundle, "path": version.path, "current": version.isCurrent,
+            "entities": JSON.object(hashes), "digest": VersionHash.digest(version.hashes),
+            "checksum": VersionHash.checksum(version.hashes), "differsFromModel": differing(version),
         ])
     }
 

@@ -16,7 +16,7 @@ struct HelpCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let commands = FerryCommand.commands
         if name.isEmpty {
-            console.result([("commands", .array(FerryCommand.table.map(\.json)))]) {
+            console.result(JSON.members(["commands": FerryCommand.table.map(\.json)])) {
                 HelpText.overview(commands, width: $0)
             }
             return .success
@@ -29,7 +29,7 @@ struct HelpCommand: Command {
                 remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
         }
         let syntaxes = chosen.map { $0.syntax }
-        console.result([("help", .string(HelpText.text(syntaxes)))]) { HelpText.lines(syntaxes, width: $0) }
+        console.result(JSON.members(["help": HelpText.text(syntaxes)])) { HelpText.lines(syntaxes, width: $0) }
         return .success
     }
 }
@@ -38,8 +38,7 @@ extension Syntax {
     /// All that the table of commands says, for programs that wrap this one.
     fileprivate var json: JSON {
         .object([
-            ("name", .string(name)), ("summary", .string(summary)), ("operands", .array(operands.map(\.json))),
-            ("options", .array(options.map(\.json))),
+            "name": name, "summary": summary, "operands": operands.map(\.json), "options": options.map(\.json),
         ])
     }
 }
@@ -47,8 +46,8 @@ extension Syntax {
 extension Syntax.Operand {
     fileprivate var json: JSON {
         .object([
-            ("name", .string(name)), ("summary", .string(summary)), ("isOptional", .bool(count == .optional)),
-            ("isRepeated", .bool(count == .several)), ("choices", .strings(choices)),
+            "name": name, "summary": summary, "isOptional": count == .optional, "isRepeated": count == .several,
+            "choices": choices,
         ])
     }
 }
@@ -56,9 +55,9 @@ extension Syntax.Operand {
 extension Syntax.Option {
     fileprivate var json: JSON {
         .object([
-            ("name", .string(name)), ("letter", .string(letter)), ("summary", .string(summary)),
-            ("value", kind == .flag ? .null : .string(placeholder)), ("isRequired", .bool(isRequired)),
-            ("isRepeated", .bool(kind == .repeated)), ("choices", .strings(choices)),
+            "name": name, "letter": letter, "summary": summary,
+            "value": kind == .flag ? JSON.null : .string(placeholder), "isRequired": isRequired,
+            "isRepeated": kind == .repeated, "choices": choices,
         ])
     }
 }

@@ -69,70 +69,54 @@ struct InspectRendering {
     // MARK: JSON
 
     var json: [(String, JSON)] {
-        var members: [(String, JSON)] = [
-            ("store", .string(path)), ("uuid", .string(contents.metadata.uuid)),
-            ("version", .string(contents.versions.first)), ("model", .string(contents.model)),
-        ]
+        var members: [(String, JSON)] = JSON.members([
+            "store": path, "uuid": contents.metadata.uuid, "version": contents.versions.first,
+            "model": contents.model,
+        ])
         if let nearest = contents.nearest { members.append(("nearest", json(nearest))) }
         let objects = contents.objects
-        members += [
-            ("frameworkVersion", .integer(contents.metadata.frameworkVersion)), ("bytes", .integer(size.bytes)),
-            ("walBytes", .integer(size.logBytes)), ("externalFiles", .integer(size.externalFiles)),
-            ("entities", .array(contents.entities.map(json))), ("features", .strings(contents.features)),
-            ("unknownTables", .strings(objects?.unknownObjects ?? [])),
-            ("problems", .array(contents.problems.map(json))), ("modelCached", .bool(contents.isModelCached)),
-            ("look", .string(contents.isFull ? "full" : "quick")),
-            ("versionIdentifiers", .strings(contents.metadata.versionIdentifiers)),
-            ("joinTables", .array(contents.joinTables.map(json))),
-            (
-                "sideFiles",
-                .array(size.sideFiles.map { .object([("path", .string($0.path)), ("bytes", .integer($0.bytes))]) })
-            ), ("externalBytes", .integer(size.externalBytes)),
-            ("historyTables", .strings(objects?.historyTables ?? [])),
-            ("cloudKitTables", .strings(objects?.cloudKitTables ?? [])),
-            (
-                "leftovers",
-                .object([
-                    ("tables", .strings(objects?.leftoverTables ?? [])),
-                    ("columns", .strings(contents.deadColumns.map { "\($0.table).\($0.column)" })),
-                ])
-            ),
-        ]
+        members += JSON.members([
+            "frameworkVersion": contents.metadata.frameworkVersion, "bytes": size.bytes, "walBytes": size.logBytes,
+            "externalFiles": size.externalFiles, "entities": contents.entities.map(json),
+            "features": contents.features, "unknownTables": objects?.unknownObjects ?? [],
+            "problems": contents.problems.map(json), "modelCached": contents.isModelCached,
+            "look": contents.isFull ? "full" : "quick", "versionIdentifiers": contents.metadata.versionIdentifiers,
+            "joinTables": contents.joinTables.map(json),
+            "sideFiles": JSON.array(size.sideFiles.map { .object(["path": $0.path, "bytes": $0.bytes]) }),
+            "externalBytes": size.externalBytes, "historyTables": objects?.historyTables ?? [],
+            "cloudKitTables": objects?.cloudKitTables ?? [],
+            "leftovers": JSON.object([
+                "tables": objects?.leftoverTables ?? [],
+                "columns": contents.deadColumns.map { "\($0.table).\($0.column)" },
+            ]),
+        ])
         return members
     }
 
     private func json(_ nearest: StoreContents.Nearest) -> JSON {
         let reasons = nearest.reasons.map { reason in
-            JSON.object([
-                ("entity", .string(reason.entity)), ("property", .string(reason.property)),
-                ("reason", .string(reason.text)),
-            ])
+            JSON.object(["entity": reason.entity, "property": reason.property, "reason": reason.text])
         }
-        return .object([
-            ("version", .string(nearest.version)), ("differs", .strings(nearest.differs)), ("reasons", .array(reasons)),
-        ])
+        return .object(["version": nearest.version, "differs": nearest.differs, "reasons": reasons])
     }
 
     private func json(_ entity: StoreContents.EntityRows) -> JSON {
         .object([
-            ("name", .string(entity.name)), ("number", .integer(entity.number)), ("table", .string(entity.table)),
-            ("rows", .integer(entity.rows)), ("estimated", .bool(entity.isEstimated)),
-            ("bytes", .integer(entity.bytes)),
+            "name": entity.name, "number": entity.number, "table": entity.table, "rows": entity.rows,
+            "estimated": entity.isEstimated, "bytes": entity.bytes,
         ])
     }
 
     private func json(_ table: StoreContents.JoinRows) -> JSON {
         .object([
-            ("table", .string(table.table)), ("rows", .integer(table.rows)), ("estimated", .bool(table.isEstimated)),
-            ("bytes", .integer(table.bytes)),
+            "table": table.table, "rows": table.rows, "estimated": table.isEstimated, "bytes": table.bytes,
         ])
     }
 
     private func json(_ problem: StoreContents.Problem) -> JSON {
         .object([
-            ("kind", .string(problem.kind)), ("entity", .string(problem.entity)),
-            ("property", .string(problem.property)), ("rows", .integer(problem.rows)),
-            ("message", .string(problem.message)),
+            "kind": problem.kind, "entity": problem.entity, "property": problem.property, "rows": problem.rows,
+            "message": problem.message,
         ])
     }
 

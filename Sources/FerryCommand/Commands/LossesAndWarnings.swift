@@ -12,11 +12,9 @@ struct LossTable {
         .array(
             losses.map { loss in
                 .object([
-                    ("entity", .string(loss.entity)), ("property", .string(loss.property)),
-                    ("version", .string(loss.version)), ("rows", .integer(loss.rows)),
-                    ("values", loss.property == nil ? .null : .integer(loss.rows)),
-                    ("estimated", .bool(loss.isEstimated)), ("because", .string(loss.because)),
-                    ("step", .integer(loss.step)),
+                    "entity": loss.entity, "property": loss.property, "version": loss.version, "rows": loss.rows,
+                    "values": loss.property == nil ? JSON.null : .integer(loss.rows), "estimated": loss.isEstimated,
+                    "because": loss.because, "step": loss.step,
                 ])
             })
     }
@@ -54,8 +52,8 @@ enum WarningDetails {
             ("path", warning.subject.path),
         ]
         return .object([
-            ("code", .string(warning.code.rawValue)), ("message", .string(warning.message)),
-            ("subject", .object(subject.filter { $0.1 != nil }.map { ($0.0, .string($0.1)) })),
+            "code": warning.code.rawValue, "message": warning.message,
+            "subject": JSON.object(subject.filter { $0.1 != nil }.map { ($0.0, .string($0.1)) }),
         ])
     }
 }

@@ -21,7 +21,7 @@ struct MappingShowCommand: Command {
         let rendering = MappingRendering(model: try MappingFile.load(path: path))
         let warnings = rendering.model.warnings.map(\.message) + rendering.losses
         console.result(
-            [("mapping", rendering.json), ("warnings", .strings(warnings))], verbatim: rendering.json.pretty)
+            JSON.members(["mapping": rendering.json, "warnings": warnings]), verbatim: rendering.json.pretty)
         if !console.isJSON { for warning in warnings { console.warn(warning) } }
         return .success
     }
@@ -84,15 +84,15 @@ struct MappingCheckCommand: PolicyCommand {
     private func show(_ problems: [FerryError], _ warnings: [String], on console: Console) {
         let told = problems.map { problem in
             JSON.object([
-                ("code", .string(problem.code.name)), ("place", .string(place(of: problem))),
-                ("message", .string(problem.message)), ("remedy", .string(problem.wordedRemedy)),
+                "code": problem.code.name, "place": place(of: problem), "message": problem.message,
+                "remedy": problem.wordedRemedy,
             ])
         }
         var text = problems.flatMap { ["\($0.code.name): \($0.message)"] + $0.remedyLines(indent: 2) }
         text += warnings.map { "warning: \($0)" }
         text.append(
             problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")
-        console.result([("problems", .array(told)), ("warnings", .strings(warnings))], text: text)
+        console.result(JSON.members(["problems": told, "warnings": warnings]), text: text)
     }
 
     private func place(of problem: FerryError) -> String? {
@@ -124,9 +124,8 @@ struct MappingRendering {
 
     var json: JSON {
         var members: [(String, JSON)] =
-            extends.map { [("extends", .string($0))] } ?? [
-                ("source", .string(model.sourceVersion)), ("destination", .string(model.destinationVersion)),
-            ]
+            extends.map { JSON.members(["extends": $0]) }
+            ?? JSON.members(["source": model.sourceVersion, "destination": model.destinationVersion])
         members.append(("entityMappings", .array(shown.map(json))))
         if let partitions = model.partitions {
             members.append(("partitions", .array(partitions.map(JSON.strings))))
@@ -153,10 +152,9 @@ struct MappingRendering {
     }
 
     private func json(_ mapping: EntityMapping) -> JSON {
-        var members: [(String, JSON)] = [
-            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
-            ("destination", .string(mapping.destination)),
-        ]
+        var members: [(String, JSON)] = JSON.members([
+            "name": mapping.name, "source": mapping.source, "destination": mapping.destination,
+        ])
         // Not the last line, so that it can be removed without a comma being left over.
         if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
         if let note = notes[mapping.name] { members.append(("note", .strings(note))) }

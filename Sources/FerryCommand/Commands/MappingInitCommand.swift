@@ -79,10 +79,7 @@ struct MappingInitCommand: Command {
         var rendering = MappingRendering(model: skeleton.mappingModel)
         rendering.marks = skeleton.open.flatMap { marks($0, in: destination.model, skeleton.mappingModel) }
         let open = skeleton.open.map { item in
-            JSON.object([
-                ("entity", .string(item.entity)), ("property", .string(item.property)),
-                ("reason", .string(item.reason)),
-            ])
+            JSON.object(["entity": item.entity, "property": item.property, "reason": item.reason])
         }
         let notes = skeleton.open.map { item in
             "open: \([item.entity, item.property].compactMap { $0 }.joined(separator: ".")): \(item.reason)"
@@ -94,7 +91,7 @@ struct MappingInitCommand: Command {
     private func show(
         _ rendering: MappingRendering, _ open: [JSON], _ notes: [String], on console: Console
     ) throws(FerryError) {
-        let members = [("mapping", rendering.json), ("open", JSON.array(open))]
+        let members = JSON.members(["mapping": rendering.json, "open": JSON.array(open)])
         if let output {
             let files = FileLayer()
             guard try !files.exists(output) else {
@@ -155,8 +152,7 @@ struct StandInFiles {
         }
         let open = places.map { place in
             JSON.object([
-                ("entityMapping", .string(place.entityMapping)), ("property", .string(place.property)),
-                ("reason", .string(place.text)),
+                "entityMapping": place.entityMapping, "property": place.property, "reason": place.text,
             ])
         }
         let notes = places.map { "open: \($0.entityMapping).\($0.property): \($0.text.dropFirst(2))" }
@@ -189,10 +185,10 @@ struct StandInFiles {
             try files.replace(path, with: Array(file.text.utf8))
         }
         console.result(
-            [
-                ("package", .string(folder)), ("files", .strings(package.files.map(\.path))),
-                ("policies", .strings(package.classNames)), ("open", .integer(package.openCount)),
-            ],
+            JSON.members([
+                "package": folder, "files": package.files.map(\.path), "policies": package.classNames,
+                "open": package.openCount,
+            ]),
             text: [
                 "\(folder): \(Int64(package.files.count).counting("file")), \(Int64(package.openCount).counting("place")) to be written.",
                 "Build and test:",

@@ -237,7 +237,7 @@ struct StoreMigration {
     private func besides(_ plan: PlanReport?, _ sampler: RunSampler) -> [(String, JSON)] {
         let planned = plan.map { PlanRendering(plan: $0).json } ?? []
         return planned.filter { ["steps", "links", "notes"].contains($0.0) }
-            + [("memoryLimit", .integer(configuration.memoryLimit)), ("samples", sampler.samples.json)]
+            + JSON.members(["memoryLimit": configuration.memoryLimit, "samples": sampler.samples.json])
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {
@@ -269,7 +269,7 @@ struct StoreOutcome {
 
     init(_ failure: MigrationFailure, besides: [(String, JSON)] = []) {
         kind = .migrate
-        members = failure.members + [("error", failure.error.json)]
+        members = failure.members + JSON.members(["error": failure.error.json])
         self.besides = besides
         code = ExitCode(failure.error.code.consequence)
         text = { _ in [] }

@@ -19,10 +19,9 @@ struct MigrationRendering {
 
     private var rehearsed: [(String, JSON)] {
         guard let rehearsal else { return [] }
-        return [
-            ("peakDiskBytes", .integer(rehearsal.peakDiskBytes)),
-            ("longestUnitSeconds", .number(rehearsal.longestUnit.inSeconds)),
-        ]
+        return JSON.members([
+            "peakDiskBytes": rehearsal.peakDiskBytes, "longestUnitSeconds": rehearsal.longestUnit.inSeconds,
+        ])
     }
 
     private var outcome: String {
@@ -30,84 +29,50 @@ struct MigrationRendering {
     }
 
     private var members: [(String, JSON)] {
-        [
-            ("outcome", .string(outcome)), ("from", .string(report.from)), ("to", .string(report.to)),
-            ("mode", .string(report.mode.rawValue)), ("store", .string(report.store.filePath)),
-            ("entityMappings", .array(report.entityMappings.map(json))),
-            (
-                "unmapped",
-                .array(
-                    report.unmapped.map {
-                        .object([
-                            ("entity", .string($0.entity)), ("rows", .integer($0.rows)), ("step", .integer($0.step)),
-                        ])
-                    })
-            ),
-            (
-                "healed",
-                .array(
-                    report.healed.map {
-                        .object([
-                            ("kind", .string($0.kind.rawValue)), ("entity", .string($0.entity)),
-                            ("rows", .integer($0.rows)),
-                            ("step", .integer($0.step)),
-                        ])
-                    })
-            ),
-            ("chunks", .integer(report.chunks.count)), ("resumed", .bool(report.resumed)),
-            ("wallSeconds", .number(report.wallTime.inSeconds)),
-            (
-                "phases",
-                .array(
-                    report.phases.map {
-                        .object([
-                            ("name", .string($0.phase.rawValue)), ("seconds", .number($0.time.inSeconds)),
-                            ("rows", .integer($0.rows)),
-                            ("rowsPerSecond", .number($0.rowsPerSecond)), ("bytes", .integer($0.bytes)),
-                            ("bytesPerSecond", .number($0.bytesPerSecond)), ("bytesRead", .integer($0.bytesRead)),
-                            ("bytesWritten", .integer($0.bytesWritten)),
-                        ])
-                    })
-            ),
-            ("peakResidentBytes", .integer(report.peakResidentBytes)),
-            ("snapshot", .string(report.snapshot?.filePath)),
-            ("verification", MigrationRendering.json(report.verification)),
-            ("chain", .strings(report.chain)), ("warnings", .strings(report.warnings.map(\.message))),
-            ("warningDetails", WarningDetails.json(report.warnings)),
-            ("kept", .array(report.kept.map(json))), ("leftovers", .array(report.leftovers.map(json))),
-            ("droppedObjects", .strings(report.droppedObjects)),
-            ("losses", LossTable(losses: report.losses).json),
-            (
-                "chunkSeconds",
-                .object([
-                    ("p50", .number(report.chunks.median?.inSeconds)),
-                    ("p90", .number(report.chunks.percentile90?.inSeconds)),
-                    ("longest", .number(report.chunks.longest?.inSeconds)),
-                ])
-            ), ("bytesRead", .integer(report.bytesRead)), ("bytesWritten", .integer(report.bytesWritten)),
-            (
-                "externalFiles",
-                .object([
-                    ("removed", .integer(report.externalFiles.removed)),
-                    ("unreferenced", .integer(report.externalFiles.unreferenced)),
-                ])
-            ), ("earlierSeconds", .number(report.earlierTime.inSeconds)),
-        ]
+        JSON.members([
+            "outcome": outcome, "from": report.from, "to": report.to, "mode": report.mode.rawValue,
+            "store": report.store.filePath, "entityMappings": report.entityMappings.map(json),
+            "unmapped": JSON.array(
+                report.unmapped.map { .object(["entity": $0.entity, "rows": $0.rows, "step": $0.step]) }),
+            "healed": JSON.array(
+                report.healed.map {
+                    .object(["kind": $0.kind.rawValue, "entity": $0.entity, "rows": $0.rows, "step": $0.step])
+                }),
+            "chunks": report.chunks.count, "resumed": report.resumed, "wallSeconds": report.wallTime.inSeconds,
+            "phases": JSON.array(
+                report.phases.map {
+                    .object([
+                        "name": $0.phase.rawValue, "seconds": $0.time.inSeconds, "rows": $0.rows,
+                        "rowsPerSecond": $0.rowsPerSecond, "bytes": $0.bytes, "bytesPerSecond": $0.bytesPerSecond,
+                        "bytesRead": $0.bytesRead, "bytesWritten": $0.bytesWritten,
+                    ])
+                }),
+            "peakResidentBytes": report.peakResidentBytes, "snapshot": report.snapshot?.filePath,
+            "verification": MigrationRendering.json(report.verification), "chain": report.chain,
+            "warnings": report.warnings.map(\.message), "warningDetails": WarningDetails.json(report.warnings),
+            "kept": report.kept.map(json), "leftovers": report.leftovers.map(json),
+            "droppedObjects": report.droppedObjects, "losses": LossTable(losses: report.losses).json,
+            "chunkSeconds": JSON.object([
+                "p50": report.chunks.median?.inSeconds, "p90": report.chunks.percentile90?.inSeconds,
+                "longest": report.chunks.longest?.inSeconds,
+            ]),
+            "bytesRead": report.bytesRead, "bytesWritten": report.bytesWritten,
+            "externalFiles": JSON.object([
+                "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
+            ]),
+            "earlierSeconds": report.earlierTime.inSeconds,
+        ])
     }
 
     private func json(_ kept: MigrationReport.Kept) -> JSON {
         .object([
-            ("kind", .string(kept.kind.rawValue)), ("entity", .string(kept.entity)),
-            ("property", .string(kept.property)),
-            ("rows", .integer(kept.rows)),
+            "kind": kept.kind.rawValue, "entity": kept.entity, "property": kept.property, "rows": kept.rows,
         ])
     }
 
     private func json(_ leftover: MigrationReport.Leftover) -> JSON {
         .object([
-            ("kind", .string(leftover.kind.rawValue)), ("name", .string(leftover.name)),
-            ("rows", .integer(leftover.rows)),
-            ("kept", .bool(leftover.isKept)),
+            "kind": leftover.kind.rawValue, "name": leftover.name, "rows": leftover.rows, "kept": leftover.isKept,
         ])
     }
 
@@ -115,27 +80,23 @@ struct MigrationRendering {
     static func json(_ summary: VerificationSummary) -> JSON {
         let found = summary.differences.map { difference in
             JSON.object([
-                ("check", .string(difference.check.rawValue)), ("entity", .string(difference.entity)),
-                ("count", .integer(difference.count)), ("example", .string(difference.example)),
+                "check": difference.check.rawValue, "entity": difference.entity, "count": difference.count,
+                "example": difference.example,
             ])
         }
         return .object([
-            ("mode", .string(summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue)),
-            ("checked", .integer(summary.checked)),
-            ("notRecomputed", .integer(summary.notRecomputed)),
-            ("differences", .integer(summary.differences.map(\.count).clampedSum)),
-            ("found", .array(found)),
+            "mode": summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue, "checked": summary.checked,
+            "notRecomputed": summary.notRecomputed, "differences": summary.differences.map(\.count).clampedSum,
+            "found": found,
         ])
     }
 
     private func json(_ mapping: MigrationReport.EntityMappingReport) -> JSON {
         .object([
-            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
-            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor.rawValue)),
-            ("read", .integer(mapping.read)), ("created", .integer(mapping.created)),
-            ("written", .integer(mapping.written)), ("dropped", .integer(mapping.dropped)),
-            ("merged", .integer(mapping.merged)), ("step", .integer(mapping.step)),
-            ("estimated", .bool(mapping.isEstimated == true)),
+            "name": mapping.name, "source": mapping.source, "destination": mapping.destination,
+            "executor": mapping.executor.rawValue, "read": mapping.read, "created": mapping.created,
+            "written": mapping.written, "dropped": mapping.dropped, "merged": mapping.merged, "step": mapping.step,
+            "estimated": mapping.isEstimated == true,
         ])
     }
 
@@ -295,10 +256,10 @@ struct MigrationFailure {
 
     /// What is known of the result, without the error.
     var members: [(String, JSON)] {
-        var members: [(String, JSON)] = [
-            ("outcome", .string(outcome)), ("from", .string(plan?.chain.first)), ("to", .string(plan?.chain.last)),
-            ("mode", .string(plan?.steps.first?.mode.rawValue)), ("store", .string(store.filePath)),
-        ]
+        var members: [(String, JSON)] = JSON.members([
+            "outcome": outcome, "from": plan?.chain.first, "to": plan?.chain.last,
+            "mode": plan?.steps.first?.mode.rawValue, "store": store.filePath,
+        ])
         if let summary { members.append(("verification", MigrationRendering.json(summary))) }
         if refusals.count > 1 { members.append(("refusals", .array(refusals.map(\.json)))) }
         return members

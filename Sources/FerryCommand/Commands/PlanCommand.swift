@@ -39,7 +39,7 @@ struct PlanCommand: PolicyCommand {
                     return (rendering.json, rendering.exitCode)
                 }
                 let statements = StatementRendering(steps: try migrator.statements(input.configuration))
-                let members = rendering.json + [("sql", statements.json)]
+                let members = rendering.json + JSON.members(["sql": statements.json])
                 console.result(members, verbatim: statements.text.joined(separator: "\n"))
                 return (members, rendering.exitCode)
             }
@@ -64,52 +64,43 @@ struct PlanRendering {
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
     var json: [(String, JSON)] {
-        [
-            ("store", .string(plan.store.filePath)), ("chain", .strings(plan.chain)),
-            ("steps", .array(plan.steps.map(json))), ("rows", .integer(plan.rows)),
-            (
-                "peakDiskBytes",
-                .object(plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
-            ),
-            ("longestUnit", plan.longestUnit.map(json) ?? .null), ("refusals", .array(plan.refusals.map(\.json))),
-            ("warnings", .strings(plan.warnings.map(\.message))),
-            ("warningDetails", WarningDetails.json(plan.warnings)), ("links", .array(plan.links.map(json))),
-            ("notes", .strings(plan.notes)), ("losses", LossTable(losses: plan.losses).json),
-        ]
+        JSON.members([
+            "store": plan.store.filePath, "chain": plan.chain, "steps": plan.steps.map(json), "rows": plan.rows,
+            "peakDiskBytes": JSON.object(
+                plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
+            "longestUnit": plan.longestUnit.map(json), "refusals": plan.refusals.map(\.json),
+            "warnings": plan.warnings.map(\.message), "warningDetails": WarningDetails.json(plan.warnings),
+            "links": plan.links.map(json), "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
+        ])
     }
 
     private func json(_ unit: PlanReport.LongestUnit) -> JSON {
         .object([
-            ("kind", .string(unit.kind.rawValue)), ("name", .string(unit.name)), ("step", .integer(unit.step)),
-            ("rows", .integer(unit.rows)), ("seconds", .number(unit.seconds)),
+            "kind": unit.kind.rawValue, "name": unit.name, "step": unit.step, "rows": unit.rows,
+            "seconds": unit.seconds,
         ])
     }
 
     private func json(_ link: PlanReport.Link) -> JSON {
         .object([
-            ("from", .string(link.from)), ("to", .string(link.to)), ("inferred", .bool(link.isInferred)),
-            ("reason", .string(link.reason)),
+            "from": link.from, "to": link.to, "inferred": link.isInferred, "reason": link.reason,
         ])
     }
 
     private func json(_ step: PlanReport.Step) -> JSON {
         .object([
-            ("from", .string(step.from)), ("to", .string(step.to)), ("versions", .strings(step.versions)),
-            ("isApartBecause", step.isApartBecause.map { .string($0) } ?? .null), ("mode", .string(step.mode.rawValue)),
-            ("reason", .string(step.reason)), ("mappingModels", .strings(step.mappingModels)),
-            (
-                "partitions",
-                .array(step.partitions.map { .object([("entityMappings", .array($0.map(json)))]) })
-            ), ("scratchBytes", .integer(step.scratchBytes)),
+            "from": step.from, "to": step.to, "versions": step.versions, "isApartBecause": step.isApartBecause,
+            "mode": step.mode.rawValue, "reason": step.reason, "mappingModels": step.mappingModels,
+            "partitions": JSON.array(step.partitions.map { .object(["entityMappings": $0.map(json)]) }),
+            "scratchBytes": step.scratchBytes,
         ])
     }
 
     private func json(_ mapping: PlanReport.EntityMappingPlan) -> JSON {
         .object([
-            ("name", .string(mapping.name)), ("source", .string(mapping.source)),
-            ("destination", .string(mapping.destination)), ("executor", .string(mapping.executor.rawValue)),
-            ("reason", .string(mapping.reason)), ("rows", .integer(mapping.rows)),
-            ("estimated", .bool(mapping.isEstimated)),
+            "name": mapping.name, "source": mapping.source, "destination": mapping.destination,
+            "executor": mapping.executor.rawValue, "reason": mapping.reason, "rows": mapping.rows,
+            "estimated": mapping.isEstimated,
         ])
     }
 

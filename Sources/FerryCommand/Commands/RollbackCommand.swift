@@ -38,14 +38,12 @@ struct RollbackCommand: Command {
         let report = try StoreFiles(store).rollback(to: snapshot, folder: folder, keepsReplaced: keepsReplaced)
         for warning in report.warnings { console.note("Warning: \(warning)") }
         console.result(
-            [
-                ("outcome", .string("rolledBack")), ("store", .string(report.store.filePath)),
-                ("snapshot", .string(report.snapshot.filePath)), ("replaced", .string(report.replaced)),
-                ("version", .string(report.version)), ("sequence", .integer(report.sequence)),
-                ("reason", .string(report.reason)), ("kept", .array(report.kept.map { .string($0.filePath) })),
-                ("warnings", .strings(report.warnings.map(\.message))),
-                ("warningDetails", WarningDetails.json(report.warnings)),
-            ],
+            JSON.members([
+                "outcome": "rolledBack", "store": report.store.filePath, "snapshot": report.snapshot.filePath,
+                "replaced": report.replaced, "version": report.version, "sequence": report.sequence,
+                "reason": report.reason, "kept": JSON.array(report.kept.map { .string($0.filePath) }),
+                "warnings": report.warnings.map(\.message), "warningDetails": WarningDetails.json(report.warnings),
+            ]),
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),

@@ -167,7 +167,7 @@ struct SnapshotPruneCommand: Command {
             (report.removed.isEmpty ? ["Nothing was removed."] : ["Removed:"] + removed.text(width: width))
                 + (report.kept.isEmpty ? [] : ["Kept:"] + kept.text(width: width))
         }
-        console.result([("removed", removed.list), ("kept", kept.list)], text: text(width:))
+        console.result(JSON.members(["removed": removed.list, "kept": kept.list]), text: text(width:))
         return .success
     }
 }
@@ -202,16 +202,15 @@ enum SnapshotOptions {
 struct SnapshotRendering {
     let entries: [SnapshotEntry]
 
-    var json: [(String, JSON)] { [("snapshots", list)] }
+    var json: [(String, JSON)] { JSON.members(["snapshots": list]) }
 
     var list: JSON {
         let snapshots = entries.map { entry in
-            var members: [(String, JSON)] = [
-                ("path", .string(entry.url.filePath)), ("created", .string(entry.created.formatted(.iso8601))),
-                ("version", .string(entry.version)), ("bytes", .integer(entry.bytes)),
-                ("compressedBytes", .integer(entry.compressedBytes)),
-                ("verified", entry.verified.map { .bool($0) } ?? .null), ("sequence", .integer(entry.sequence)),
-            ]
+            var members: [(String, JSON)] = JSON.members([
+                "path": entry.url.filePath, "created": entry.created.formatted(.iso8601), "version": entry.version,
+                "bytes": entry.bytes, "compressedBytes": entry.compressedBytes, "verified": entry.verified,
+                "sequence": entry.sequence,
+            ])
             if let problem = entry.problem { members.append(("problem", problem.json)) }
             return JSON.object(members)
         }

@@ -9,25 +9,22 @@ struct StatementRendering {
         .array(
             steps.map { step in
                 .object([
-                    ("step", .integer(step.step)), ("from", .string(step.from)), ("to", .string(step.to)),
-                    ("inPlace", .bool(step.isInPlace)), ("groups", .array(step.groups.map(json))),
+                    "step": step.step, "from": step.from, "to": step.to, "inPlace": step.isInPlace,
+                    "groups": step.groups.map(json),
                 ])
             })
     }
 
     private func json(_ group: PlannedStatements.Group) -> JSON {
         .object([
-            ("phase", .string(group.phase?.rawValue)), ("reason", .string(group.reason)),
-            (
-                "statements",
-                .array(
-                    group.statements.map { statement in
-                        .object([
-                            ("sql", .string(statement.sql)),
-                            ("parameters", .object(statement.parameters.map { ($0.name, .string($0.value)) })),
-                        ])
-                    })
-            ),
+            "phase": group.phase?.rawValue, "reason": group.reason,
+            "statements": JSON.array(
+                group.statements.map { statement in
+                    .object([
+                        "sql": statement.sql,
+                        "parameters": JSON.object(statement.parameters.map { ($0.name, .string($0.value)) }),
+                    ])
+                }),
         ])
     }
 

@@ -28,13 +28,12 @@ struct StatusCommand: Command {
         // With --output the new store is not there before the run has finished.
         if status.state == .none { try store.checkStoreExists() }
         console.result(
-            [
-                ("state", .string(status.state.rawValue)), ("phase", .string(status.phase?.rawValue)),
-                ("fraction", .number(status.fraction)), ("rowsPerSecond", .number(status.rowsPerSecond)),
-                ("etaSeconds", .number(status.timeLeft?.inSeconds)), ("runID", .string(status.runID)),
-                ("entity", .string(status.subject)), ("step", .integer(status.step)), ("steps", .integer(status.steps)),
-                ("finished", .string(status.finished?.formatted(.iso8601))),
-            ], text: text(status))
+            JSON.members([
+                "state": status.state.rawValue, "phase": status.phase?.rawValue, "fraction": status.fraction,
+                "rowsPerSecond": status.rowsPerSecond, "etaSeconds": status.timeLeft?.inSeconds,
+                "runID": status.runID, "entity": status.subject, "step": status.step, "steps": status.steps,
+                "finished": status.finished?.formatted(.iso8601),
+            ]), text: text(status))
         return .success
     }
 

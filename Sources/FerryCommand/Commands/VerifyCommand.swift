@@ -96,16 +96,15 @@ struct VerifyCommand: Command {
     private func json(_ summary: VerificationSummary) -> [(String, JSON)] {
         let differences = summary.differences.map { difference in
             JSON.object([
-                ("check", .string(difference.check.rawValue)), ("entity", .string(difference.entity)),
-                ("count", .integer(difference.count)), ("example", .string(difference.example)),
+                "check": difference.check.rawValue, "entity": difference.entity, "count": difference.count,
+                "example": difference.example,
             ])
         }
-        return [
-            ("mode", .string(source == nil ? "store" : options.sample < 1 ? "sample" : "full")),
-            ("checked", .integer(summary.checked)), ("notRecomputed", .integer(summary.notRecomputed)),
-            ("differences", .array(differences)), ("store", .string(store.filePath)),
-            ("source", .string(source?.filePath)),
-        ]
+        return JSON.members([
+            "mode": source == nil ? "store" : options.sample < 1 ? "sample" : "full", "checked": summary.checked,
+            "notRecomputed": summary.notRecomputed, "differences": differences, "store": store.filePath,
+            "source": source?.filePath,
+        ])
     }
 
     private func text(_ summary: VerificationSummary, width: Int) -> [String] {

@@ -9,7 +9,7 @@ struct VersionCommand: Command {
     init(from arguments: Arguments) throws(FerryError) {}
 
     func run(on console: Console) throws -> ExitCode {
-        console.result([("version", .string(FerryVersion.text))], text: ["ferry \(FerryVersion.text)"])
+        console.result(JSON.members(["version": FerryVersion.text]), text: ["ferry \(FerryVersion.text)"])
         return .success
     }
 }

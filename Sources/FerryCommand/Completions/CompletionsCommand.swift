@@ -23,7 +23,7 @@ struct CompletionsCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let script = shell.script(for: FerryCommand.table)
-        console.result([("shell", .string(shell.rawValue)), ("script", .string(script + "\n"))], verbatim: script)
+        console.result(JSON.members(["shell": shell.rawValue, "script": script + "\n"]), verbatim: script)
         return .success
     }
 }

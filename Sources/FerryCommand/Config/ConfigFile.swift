@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 
 /// `ferry.json`: what a project says once, instead of in every command line.
 ///

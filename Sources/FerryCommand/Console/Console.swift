@@ -103,7 +103,7 @@ package struct Console: Sendable {
     /// The result: an object for machines, or its text for people, made for lines of a width.
     func result(_ members: [(String, JSON)], text: (_ width: Int) -> [String]) {
         if isJSON {
-            output(JSON.object([("ferry", .integer(Int64(1)))] + members).pretty + "\n")
+            output(JSON.object(JSON.members(["ferry": 1]) + members).pretty + "\n")
         } else {
             for line in text(width) { say(line) }
         }
@@ -137,7 +137,7 @@ package struct Console: Sendable {
     /// Tells why a command could not do its work, with what is known of the result all the same.
     func fail(_ error: FerryError, _ members: [(String, JSON)] = []) {
         if isJSON {
-            result(members + [("error", error.json)], text: [])
+            result(members + JSON.members(["error": error.json]), text: [])
         } else {
             note(error)
         }
@@ -153,7 +153,7 @@ package struct Console: Sendable {
 
 extension FerryError {
     var json: JSON {
-        .object([("code", .string(code.name)), ("message", .string(message)), ("remedy", .string(wordedRemedy))])
+        .object(["code": code.name, "message": message, "remedy": wordedRemedy])
     }
 
     /// `ferry: what failed`, with what to do next on lines of their own.
@@ -213,7 +213,7 @@ enum Emphasis: Character, CaseIterable {
         return (emphasis, line.dropFirst())
     }
 
-    /// The text in this emphasis, by the signs of ECMA-48 that every terminal with colours knows.
+    /// The text in this emphasis, by the signs of ECMA-48 that every terminal with colours takes.
     func painted(_ text: some StringProtocol) -> String {
         code.map { "\u{1b}[\($0)m\(text)\u{1b}[0m" } ?? String(text)
     }

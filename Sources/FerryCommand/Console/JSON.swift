@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 
 /// A JSON value whose keys stay in the order given, so that output can be compared.
 package indirect enum JSON: Sendable {
@@ -15,6 +16,13 @@ package indirect enum JSON: Sendable {
     package static func integer(_ number: Int64?) -> JSON { number.map { .integer($0) } ?? .null }
     package static func number(_ number: Double?) -> JSON { number.map { .number($0) } ?? .null }
     static func strings(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
+
+    /// The members of an object, in their order; a nil value stands as null.
+    package static func members(_ pairs: KeyValuePairs<String, any JSONConvertible>) -> [(String, JSON)] {
+        pairs.map { ($0.key, $0.value.json) }
+    }
+
+    package static func object(_ pairs: KeyValuePairs<String, any JSONConvertible>) -> JSON { .object(members(pairs)) }
 
     /// One line, without spaces: for JSON Lines.
     package var line: String {
@@ -73,6 +81,24 @@ package indirect enum JSON: Sendable {
     }
 }
 
+/// What a value of JSON can be made of.
+package protocol JSONConvertible {
+    var json: JSON { get }
+}
+
+extension JSON: JSONConvertible { package var json: JSON { self } }
+extension String: JSONConvertible { package var json: JSON { .string(self) } }
+extension Bool: JSONConvertible { package var json: JSON { .bool(self) } }
+extension Int: JSONConvertible { package var json: JSON { .integer(Int64(self)) } }
+extension Int64: JSONConvertible { package var json: JSON { .integer(self) } }
+extension Double: JSONConvertible { package var json: JSON { .number(self) } }
+extension Optional: JSONConvertible where Wrapped: JSONConvertible {
+    package var json: JSON { map(\.json) ?? .null }
+}
+extension Array: JSONConvertible where Element: JSONConvertible {
+    package var json: JSON { .array(map(\.json)) }
+}
+
 /// Looking into a value: what is missing, or of another kind, is null, nil or empty.
 extension JSON {
     subscript(_ key: String) -> JSON {
@@ -111,7 +137,7 @@ extension JSON {
     /// - Returns: Nil where they are no JSON.
     static func read(_ bytes: [UInt8]) -> JSON? {
         do throws(JSONSyntaxError) {
-            return JSON(try JSONTokenizer.parse(bytes))
+            return JSON(try JSONNode.parse(bytes))
         } catch {
             return nil
         }

@@ -80,10 +80,9 @@ struct Demo {
         console.say("\nTo migrate it:")
         show("  ", migrateWords)
         console.result(
-            [
-                ("store", .string(folder.store)), ("models", .string(folder.models)),
-                ("mappings", .string(folder.mappings)), ("books", .integer(library.books)),
-            ], text: [])
+            JSON.members([
+                "store": folder.store, "models": folder.models, "mappings": folder.mappings, "books": library.books,
+            ]), text: [])
         return .success
     }
 

@@ -12,121 +12,105 @@ enum LibraryModels {
     static let versions = [
         version(
             1,
-            """
-                <entity name="Book" representedClassName="Book" syncable="YES">
-                    <attribute name="authorName" optional="YES" attributeType="String"/>
-                    <attribute name="fileURL" optional="YES" attributeType="String"/>
-                    <attribute name="pages" attributeType="Integer 32" defaultValueString="0" usesScalarValueType="YES"/>
-                    <attribute name="price" optional="YES" attributeType="Double" usesScalarValueType="NO"/>
-                    <attribute name="shelf" optional="YES" attributeType="String"/>
-                    <attribute name="title" attributeType="String"/>
-                    <relationship name="users" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="User" inverseName="books" inverseEntity="User"/>
-                    <fetchIndex name="byTitle">
-                        <fetchIndexElement property="title" type="Binary" order="ascending"/>
-                    </fetchIndex>
-                </entity>
-                <entity name="User" representedClassName="User" syncable="YES">
-                    <attribute name="memberSince" optional="YES" attributeType="Date" usesScalarValueType="NO"/>
-                    <attribute name="name" attributeType="String"/>
-                    <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="Book" inverseName="users" inverseEntity="Book"/>
-                </entity>
-            """),
+            [
+                entity(
+                    "Book", [text("authorName"), text("fileURL"), pages, price, text("shelf"), title("title")],
+                    [users], index: "title"),
+                entity("User", [memberSince, title("name")], [books]),
+            ]),
         version(
             2,
-            """
-                <entity name="Book" representedClassName="Book" syncable="YES">
-                    <attribute name="authorName" optional="YES" attributeType="String"/>
-                    <attribute name="fileURL" optional="YES" attributeType="String"/>
-                    <attribute name="heading" attributeType="String" elementID="title"/>
-                    <attribute name="pages" attributeType="Integer 32" defaultValueString="0" usesScalarValueType="YES"/>
-                    <attribute name="price" optional="YES" attributeType="Double" usesScalarValueType="NO"/>
-                    <attribute name="rating" attributeType="Integer 16" defaultValueString="3" usesScalarValueType="YES"/>
-                    <relationship name="users" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="User" inverseName="books" inverseEntity="User"/>
-                    <fetchIndex name="byHeading">
-                        <fetchIndexElement property="heading" type="Binary" order="ascending"/>
-                    </fetchIndex>
-                </entity>
-                <entity name="User" representedClassName="User" syncable="YES">
-                    <attribute name="fullName" attributeType="String" elementID="name"/>
-                    <attribute name="memberSince" optional="YES" attributeType="Date" usesScalarValueType="NO"/>
-                    <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="Book" inverseName="users" inverseEntity="Book"/>
-                </entity>
-            """),
+            [
+                entity(
+                    "Book",
+                    [text("authorName"), text("fileURL"), title("heading", renamed: "title"), pages, price, rating],
+                    [users], index: "heading"),
+                entity("User", [title("fullName", renamed: "name"), memberSince], [books]),
+            ]),
         version(
             3,
-            """
-                <entity name="Author" representedClassName="Author" syncable="YES">
-                    <attribute name="name" attributeType="String"/>
-                    <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="Book" inverseName="author" inverseEntity="Book"/>
-                    <fetchIndex name="byName">
-                        <fetchIndexElement property="name" type="Binary" order="ascending"/>
-                    </fetchIndex>
-                </entity>
-                <entity name="Book" representedClassName="Book" syncable="YES">
-                    <attribute name="fileURL" optional="YES" attributeType="String"/>
-                    <attribute name="heading" attributeType="String"/>
-                    <attribute name="pages" attributeType="Integer 32" defaultValueString="0" usesScalarValueType="YES"/>
-                    <attribute name="price" optional="YES" attributeType="Double" usesScalarValueType="NO"/>
-                    <attribute name="rating" attributeType="Integer 16" defaultValueString="3" usesScalarValueType="YES"/>
-                    <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" \
-            destinationEntity="Author" inverseName="books" inverseEntity="Author"/>
-                    <relationship name="users" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="User" inverseName="books" inverseEntity="User"/>
-                    <fetchIndex name="byHeading">
-                        <fetchIndexElement property="heading" type="Binary" order="ascending"/>
-                    </fetchIndex>
-                </entity>
-                <entity name="User" representedClassName="User" syncable="YES">
-                    <attribute name="fullName" attributeType="String"/>
-                    <attribute name="memberSince" optional="YES" attributeType="Date" usesScalarValueType="NO"/>
-                    <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="Book" inverseName="users" inverseEntity="Book"/>
-                </entity>
-            """),
+            [
+                author,
+                entity(
+                    "Book", [text("fileURL"), title("heading"), pages, price, rating],
+                    [toOne("author", "Author", inverse: "books"), users], index: "heading"),
+                entity("User", [title("fullName"), memberSince], [books]),
+            ]),
         version(
             4,
-            """
-                <entity name="Author" representedClassName="Author" syncable="YES">
-                    <attribute name="name" attributeType="String"/>
-                    <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" \
-            destinationEntity="Book" inverseName="author" inverseEntity="Book"/>
-                    <fetchIndex name="byName">
-                        <fetchIndexElement property="name" type="Binary" order="ascending"/>
-                    </fetchIndex>
-                </entity>
-                <entity name="Book" representedClassName="Book" syncable="YES">
-                    <attribute name="heading" attributeType="String"/>
-                    <attribute name="pages" attributeType="Integer 32" defaultValueString="0" usesScalarValueType="YES"/>
-                    <attribute name="price" optional="YES" attributeType="Double" usesScalarValueType="NO"/>
-                    <attribute name="rating" attributeType="Integer 16" defaultValueString="3" usesScalarValueType="YES"/>
-                    <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" \
-            destinationEntity="Author" inverseName="books" inverseEntity="Author"/>
-                    <relationship name="files" optional="YES" toMany="YES" deletionRule="Cascade" \
-            destinationEntity="File" inverseName="book" inverseEntity="File"/>
-                    <fetchIndex name="byHeading">
-                        <fetchIndexElement property="heading" type="Binary" order="ascending"/>
-                    </fetchIndex>
-                </entity>
-                <entity name="File" representedClassName="File" syncable="YES">
-                    <attribute name="fileURL" optional="YES" attributeType="String"/>
-                    <relationship name="book" optional="YES" maxCount="1" deletionRule="Nullify" \
-            destinationEntity="Book" inverseName="files" inverseEntity="Book"/>
-                    <relationship name="user" optional="YES" maxCount="1" deletionRule="Nullify" \
-            destinationEntity="User" inverseName="files" inverseEntity="User"/>
-                </entity>
-                <entity name="User" representedClassName="User" syncable="YES">
-                    <attribute name="fullName" attributeType="String"/>
-                    <attribute name="memberSince" optional="YES" attributeType="Date" usesScalarValueType="NO"/>
-                    <relationship name="files" optional="YES" toMany="YES" deletionRule="Cascade" \
-            destinationEntity="File" inverseName="user" inverseEntity="File"/>
-                </entity>
-            """),
+            [
+                author,
+                entity(
+                    "Book", [title("heading"), pages, price, rating],
+                    [
+                        toOne("author", "Author", inverse: "books"),
+                        toMany("files", "File", inverse: "book", rule: "Cascade"),
+                    ], index: "heading"),
+                entity(
+                    "File", [text("fileURL")],
+                    [toOne("book", "Book", inverse: "files"), toOne("user", "User", inverse: "files")]),
+                entity(
+                    "User", [title("fullName"), memberSince],
+                    [toMany("files", "File", inverse: "user", rule: "Cascade")]),
+            ]),
     ]
+
+    // MARK: Elements
+
+    private static let pages =
+        #"<attribute name="pages" attributeType="Integer 32" defaultValueString="0" usesScalarValueType="YES"/>"#
+    private static let price =
+        #"<attribute name="price" optional="YES" attributeType="Double" usesScalarValueType="NO"/>"#
+    private static let rating =
+        #"<attribute name="rating" attributeType="Integer 16" defaultValueString="3" usesScalarValueType="YES"/>"#
+    private static let memberSince =
+        #"<attribute name="memberSince" optional="YES" attributeType="Date" usesScalarValueType="NO"/>"#
+    private static let users = toMany("users", "User", inverse: "books")
+    private static let books = toMany("books", "Book", inverse: "users")
+    private static let author = entity(
+        "Author", [title("name")], [toMany("books", "Book", inverse: "author")], index: "name")
+
+    /// A text that may be missing.
+    private static func text(_ name: String) -> String {
+        #"<attribute name="\#(name)" optional="YES" attributeType="String"/>"#
+    }
+
+    /// A text that must be there.
+    private static func title(_ name: String, renamed old: String? = nil) -> String {
+        #"<attribute name="\#(name)" attributeType="String"\#(old.map { #" elementID="\#($0)""# } ?? "")/>"#
+    }
+
+    private static func toMany(
+        _ name: String, _ entity: String, inverse: String, rule: String = "Nullify"
+    ) -> String {
+        relationship(name, #"toMany="YES""#, rule, entity, inverse)
+    }
+
+    private static func toOne(_ name: String, _ entity: String, inverse: String) -> String {
+        relationship(name, #"maxCount="1""#, "Nullify", entity, inverse)
+    }
+
+    private static func relationship(
+        _ name: String, _ count: String, _ rule: String, _ entity: String, _ inverse: String
+    ) -> String {
+        #"<relationship name="\#(name)" optional="YES" \#(count) deletionRule="\#(rule)" "#
+            + #"destinationEntity="\#(entity)" inverseName="\#(inverse)" inverseEntity="\#(entity)"/>"#
+    }
+
+    private static func entity(
+        _ name: String, _ attributes: [String], _ relationships: [String], index: String? = nil
+    ) -> String {
+        let indexes = index.map { property in
+            [
+                #"<fetchIndex name="by\#(property.prefix(1).uppercased())\#(property.dropFirst())">"#,
+                #"    <fetchIndexElement property="\#(property)" type="Binary" order="ascending"/>"#, "</fetchIndex>",
+            ]
+        }
+        return
+            (["    <entity name=\"\(name)\" representedClassName=\"\(name)\" syncable=\"YES\">"]
+            + (attributes + relationships + (indexes ?? [])).map { "        " + $0 } + ["    </entity>"])
+            .joined(separator: "\n")
+    }
 
     static let currentVersion = """
         <?xml version="1.0" encoding="UTF-8"?>
@@ -193,7 +177,7 @@ enum LibraryModels {
         ),
     ]
 
-    private static func version(_ number: Int, _ entities: String) -> (name: String, text: String) {
+    private static func version(_ number: Int, _ entities: [String]) -> (name: String, text: String) {
         (
             "Library\(number)",
             """
@@ -201,7 +185,7 @@ enum LibraryModels {
             <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" lastSavedToolsVersion="22758" \
             systemVersion="23F79" minimumToolsVersion="Automatic" sourceLanguage="Swift" \
             userDefinedModelVersionIdentifier="\(number)">
-            \(entities)
+            \(entities.joined(separator: "\n"))
             </model>
 
             """
@@ -209,7 +193,7 @@ enum LibraryModels {
     }
 }
 
-/// The demo's store of version `Library1`: users, books with their authors' names, and who has which book.
+/// The demo's store of version `Library1`: users, books with their authors' names, and the users of each book.
 struct LibraryStore {
     let books: Int64
     /// How many different authors' names the books have, at most.

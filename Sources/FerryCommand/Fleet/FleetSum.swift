@@ -130,53 +130,35 @@ package struct FleetSum: Sendable {
     }
 
     var json: [(String, JSON)] {
-        [
-            ("reports", .integer(reports)), ("rows", .integer(outcomes.values.map(\.rows).clampedSum)),
-            ("seconds", .number(outcomes.values.map(\.seconds).reduce(0, +))),
-            ("peakResidentBytes", .integer(peakResidentBytes)),
-            (
-                "outcomes",
-                .array(
-                    sorted.map {
-                        .object([
-                            ("outcome", .string($0.outcome)), ("stores", .integer($0.tally.stores)),
-                            ("rows", .integer($0.tally.rows)), ("seconds", .number($0.tally.seconds)),
-                            ("resumed", .integer($0.tally.resumed)),
-                        ])
-                    })
-            ),
-            (
-                "reasons",
-                .array(
-                    sortedReasons.map {
-                        .object([
-                            ("outcome", .string($0.outcome)), ("code", .string($0.code)),
-                            ("stores", .integer($0.tally.stores)), ("examples", .strings($0.tally.examples)),
-                        ])
-                    })
-            ),
-            (
-                "slowest",
-                .array(
-                    slowest.map {
-                        .object([
-                            ("store", .string($0.store)), ("seconds", .number($0.seconds)), ("rows", .integer($0.rows)),
-                        ])
-                    })
-            ),
-            ("broken", .integer(broken.stores)), ("brokenExamples", .strings(broken.examples)),
-            ("otherFiles", .integer(otherFiles)), ("unreadable", .integer(unreadable)),
-            (
-                "unreadableExamples",
-                .array(
-                    unreadableExamples.map { path, error in
-                        .object([
-                            ("path", .string(path)), ("code", .string(error.code.name)),
-                            ("message", .string(error.message)), ("remedy", .string(error.wordedRemedy)),
-                        ])
-                    })
-            ),
-        ]
+        JSON.members([
+            "reports": reports, "rows": outcomes.values.map(\.rows).clampedSum,
+            "seconds": outcomes.values.map(\.seconds).reduce(0, +), "peakResidentBytes": peakResidentBytes,
+            "outcomes": JSON.array(
+                sorted.map {
+                    .object([
+                        "outcome": $0.outcome, "stores": $0.tally.stores, "rows": $0.tally.rows,
+                        "seconds": $0.tally.seconds, "resumed": $0.tally.resumed,
+                    ])
+                }),
+            "reasons": JSON.array(
+                sortedReasons.map {
+                    .object([
+                        "outcome": $0.outcome, "code": $0.code, "stores": $0.tally.stores,
+                        "examples": $0.tally.examples,
+                    ])
+                }),
+            "slowest": JSON.array(
+                slowest.map { .object(["store": $0.store, "seconds": $0.seconds, "rows": $0.rows]) }),
+            "broken": broken.stores, "brokenExamples": broken.examples, "otherFiles": otherFiles,
+            "unreadable": unreadable,
+            "unreadableExamples": JSON.array(
+                unreadableExamples.map { path, error in
+                    .object([
+                        "path": path, "code": error.code.name, "message": error.message,
+                        "remedy": error.wordedRemedy,
+                    ])
+                }),
+        ])
     }
 
     func text(width: Int) -> [String] {

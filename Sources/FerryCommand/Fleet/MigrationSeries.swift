@@ -46,7 +46,7 @@ struct MigrationSeries {
             if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
         }
         let sum = words.sorted { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
-        console.result([("stores", .array(told))]) { _ in
+        console.result(JSON.members(["stores": told])) { _ in
             ["\(Int64(list.stores.count).counting("store")): \(sum.joined(separator: ", "))."]
         }
         return ExitCode.worst(of: codes)

@@ -73,19 +73,12 @@ package struct DifferenceDrawing {
     }
 
     var json: [(String, JSON)] {
-        [
-            ("from", .string(names.from)), ("to", .string(names.to)),
-            (
-                "entities",
-                .array(
-                    boxes.map {
-                        .object([
-                            ("entity", .string($0.entity)), ("kind", .string($0.kind.rawValue)),
-                            ("lines", .strings($0.lines)),
-                        ])
-                    })
-            ), ("unchanged", .integer(unchanged)),
-        ]
+        JSON.members([
+            "from": names.from, "to": names.to,
+            "entities": JSON.array(
+                boxes.map { .object(["entity": $0.entity, "kind": $0.kind.rawValue, "lines": $0.lines]) }),
+            "unchanged": unchanged,
+        ])
     }
 
     // MARK: DOT

@@ -76,9 +76,9 @@ struct GraphCommand: Command {
             text = form == .svg ? drawing.svg : drawing.dot
             members = drawing.json
         }
-        members += [("format", .string(form.rawValue)), ("output", .string(output))]
+        members += JSON.members(["format": form.rawValue, "output": output])
         guard let output else {
-            console.result(members + [("graph", .string(text))], verbatim: text)
+            console.result(members + JSON.members(["graph": text]), verbatim: text)
             return .success
         }
         try FileLayer().replace(output, with: Array((text + "\n").utf8))

@@ -72,28 +72,17 @@ package struct VersionDrawing {
     }
 
     var json: [(String, JSON)] {
-        [
-            (
-                "versions",
-                .array(
-                    versions.map {
-                        .object([
-                            ("name", .string($0.name)), ("current", .bool($0.isCurrent)),
-                            ("entities", .integer($0.entities)),
-                        ])
-                    })
-            ),
-            (
-                "links",
-                .array(
-                    links.map {
-                        .object([
-                            ("from", .string(versions[$0.from].name)), ("to", .string(versions[$0.to].name)),
-                            ("kind", .string($0.kind.rawValue)), ("label", .string($0.label)),
-                        ])
-                    })
-            ),
-        ]
+        JSON.members([
+            "versions": JSON.array(
+                versions.map { .object(["name": $0.name, "current": $0.isCurrent, "entities": $0.entities]) }),
+            "links": JSON.array(
+                links.map {
+                    .object([
+                        "from": versions[$0.from].name, "to": versions[$0.to].name, "kind": $0.kind.rawValue,
+                        "label": $0.label,
+                    ])
+                }),
+        ])
     }
 
     // MARK: DOT

@@ -34,7 +34,7 @@ struct ManualCommand: Command {
                 .usage, "There is no manual page for \(name).",
                 remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
         }
-        console.result([("page", .string(page.fileName)), ("text", .string(page.text + "\n"))], verbatim: page.text)
+        console.result(JSON.members(["page": page.fileName, "text": page.text + "\n"]), verbatim: page.text)
         return .success
     }
 
@@ -44,7 +44,7 @@ struct ManualCommand: Command {
         for page in pages { try files.replace("\(folder)/\(page.fileName)", with: Array((page.text + "\n").utf8)) }
         let names = pages.map(\.fileName)
         console.result(
-            [("folder", .string(folder)), ("pages", .strings(names))], text: ["\(names.count) pages in \(folder)"])
+            JSON.members(["folder": folder, "pages": names]), text: ["\(names.count) pages in \(folder)"])
         return .success
     }
 }

@@ -80,7 +80,7 @@ struct ReportFile: Sendable {
         let text =
             switch form {
             case .html: ReportPage(kind: kind, report: .object(members)).text
-            case .json: JSON.object([("ferry", .integer(Int64(1)))] + members).pretty + "\n"
+            case .json: JSON.object(JSON.members(["ferry": 1]) + members).pretty + "\n"
             }
         try FileLayer().replace(path, with: Array(text.utf8))
     }
@@ -107,7 +107,7 @@ extension ReportFile? {
         } catch {
             // A page of an earlier run would tell that all was well.
             let told = FerryError.from(error)
-            do { try self.write(kind, [("store", .string(store)), ("error", told.json)]) } catch _ {}
+            do { try self.write(kind, JSON.members(["store": store, "error": told.json])) } catch _ {}
             throw error
         }
     }

@@ -70,17 +70,14 @@ package struct RunSamples: Sendable {
 
     package var json: JSON {
         .object([
-            ("intervalSeconds", .number(intervalSeconds)),
-            (
-                "intervals",
-                .array(
-                    intervals.map {
-                        .object([
-                            ("memoryBytes", .integer($0.memoryBytes)), ("rows", .integer($0.rows)),
-                            ("phase", .string($0.phase?.rawValue)), ("step", .integer($0.step)),
-                        ])
-                    })
-            ),
+            "intervalSeconds": intervalSeconds,
+            "intervals": JSON.array(
+                intervals.map {
+                    .object([
+                        "memoryBytes": $0.memoryBytes, "rows": $0.rows, "phase": $0.phase?.rawValue,
+                        "step": $0.step,
+                    ])
+                }),
         ])
     }
 }

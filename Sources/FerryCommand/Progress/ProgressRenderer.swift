@@ -185,10 +185,8 @@ final class JSONProgress: ProgressRenderer {
 
     private func write(_ update: ProgressUpdate) {
         let line = JSON.object([
-            ("phase", .string(update.phase.rawValue)), ("subject", .string(update.subject)),
-            ("done", .integer(update.done)), ("total", .integer(update.total)),
-            ("step", .integer(step.withLock { $0 })), ("fraction", .number(update.fraction)),
-            ("secondsLeft", .number(update.timeLeft?.inSeconds)),
+            "phase": update.phase.rawValue, "subject": update.subject, "done": update.done, "total": update.total,
+            "step": step.withLock { $0 }, "fraction": update.fraction, "secondsLeft": update.timeLeft?.inSeconds,
         ])
         console.note(line)
     }
@@ -196,7 +194,7 @@ final class JSONProgress: ProgressRenderer {
     /// A warning is a line of the same kind, so that every line can be read alike.
     func warn(_ warning: FerryWarning) {
         console.note(
-            JSON.object([("warning", .string(warning.message)), ("detail", WarningDetails.json(warning))]))
+            JSON.object(["warning": warning.message, "detail": WarningDetails.json(warning)]))
     }
 }
 

@@ -104,17 +104,15 @@ package struct TuneResult {
     var json: [(String, JSON)] {
         let runs = runs.map { run in
             JSON.object([
-                ("chunkRows", .integer(run.chunkRows)), ("rowsPerSecond", .number(run.rowsPerSecond)),
-                ("peakResidentBytes", .integer(run.peakResidentBytes)),
-                ("longestChunkSeconds", .number(run.longestChunkSeconds)),
-                ("worstLostSeconds", .number(run.worstLostSeconds)), ("rows", .integer(run.rows)),
+                "chunkRows": run.chunkRows, "rowsPerSecond": run.rowsPerSecond,
+                "peakResidentBytes": run.peakResidentBytes, "longestChunkSeconds": run.longestChunkSeconds,
+                "worstLostSeconds": run.worstLostSeconds, "rows": run.rows,
             ])
         }
-        return [
-            ("runs", .array(runs)), ("recommended", .integer(recommended)), ("store", .string(store)),
-            ("sample", .integer(sample)), ("chunkSeconds", .number(judge.chunkSeconds)),
-            ("memoryLimit", .integer(judge.memoryLimit)), ("note", .string(note)),
-        ]
+        return JSON.members([
+            "runs": runs, "recommended": recommended, "store": store, "sample": sample,
+            "chunkSeconds": judge.chunkSeconds, "memoryLimit": judge.memoryLimit, "note": note,
+        ])
     }
 
     func text(width: Int) -> [String] {

@@ -241,7 +241,7 @@ package enum ArchivedExpression {
         return steps
     }
 
-    private static func incomplete(_ name: String) -> FerryError {
+    fileprivate static func incomplete(_ name: String) -> FerryError {
         FerryError(
             .badArchive, "An archived \(name) lacks a part that it needs.",
             remedy: "Use an undamaged copy, or give the property an expression of its own in a mapping file.")
@@ -267,30 +267,31 @@ package enum ArchivedPredicate {
     }
 
     private static func compound(_ object: ArchivedObject) throws(FerryError) -> Predicate {
-        guard let archived = try object.elements("NSSubpredicates") else { throw incomplete("NSCompoundPredicate") }
+        let incomplete = ArchivedExpression.incomplete("NSCompoundPredicate")
+        guard let archived = try object.elements("NSSubpredicates") else { throw incomplete }
         var parts: [Predicate] = []
         for part in archived { parts.append(try decode(part)) }
         // Archives leave out what is 0.
         switch try object.integer("NSCompoundPredicateType") ?? 0 {
         case 0:
-            guard parts.count == 1 else { throw incomplete("NSCompoundPredicate") }
+            guard parts.count == 1 else { throw incomplete }
             return .not(parts[0])
         case 1: return parts.count == 1 ? parts[0] : .and(parts)
         case 2: return parts.count == 1 ? parts[0] : .or(parts)
-        default: throw incomplete("NSCompoundPredicate")
+        default: throw incomplete
         }
     }
 
     private static func comparison(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         guard let left = try object.object("NSLeftExpression"), let right = try object.object("NSRightExpression"),
             let operation = try object.object("NSPredicateOperator")
-        else { throw incomplete("NSComparisonPredicate") }
+        else { throw ArchivedExpression.incomplete("NSComparisonPredicate") }
         let (first, second) = (try ArchivedExpression.decode(left), try ArchivedExpression.decode(right))
         switch try operation.integer("NSModifier") ?? 0 {
         case 0: return try predicate(first, operation, second)
         case 1: return .quantified(.all, first, try predicate(.member, operation, second))
         case 2: return .quantified(.any, first, try predicate(.member, operation, second))
-        default: throw incomplete("NSComparisonPredicate")
+        default: throw ArchivedExpression.incomplete("NSComparisonPredicate")
         }
     }
 
@@ -321,14 +322,14 @@ package enum ArchivedPredicate {
         case 99: return search(.contains, right, compare)
         case 100:
             guard case .list(let bounds) = right, bounds.count == 2 else {
-                throw incomplete("NSBetweenPredicateOperator")
+                throw ArchivedExpression.incomplete("NSBetweenPredicateOperator")
             }
             return .and([compare(.greaterOrEqual, bounds[0]), compare(.lessOrEqual, bounds[1])])
         case 11:
             throw FerryError(
                 .unsupported, "An archived predicate compares by a method of the app (NSCustomPredicateOperator).",
                 remedy: "Give the property an expression of its own in a mapping file.")
-        default: throw incomplete("NSComparisonPredicate")
+        default: throw ArchivedExpression.incomplete("NSComparisonPredicate")
         }
     }
 
@@ -346,11 +347,5 @@ package enum ArchivedPredicate {
         let (flags, options) = (try operation.integer("NSFlags"), try operation.integer("NSOptions"))
         let bits = flags ?? options ?? 0
         return [(1, "c"), (2, "d"), (4, "n"), (8, "l")].filter { bits & $0.0 != 0 }.map(\.1).joined()
-    }
-
-    private static func incomplete(_ name: String) -> FerryError {
-        FerryError(
-            .badArchive, "An archived \(name) lacks a part that it needs.",
-            remedy: "Use an undamaged copy, or give the property an expression of its own in a mapping file.")
     }
 }

@@ -73,11 +73,6 @@ package struct ResolvedPath: Sendable, Hashable {
         /// The entity from which the relationship leads away.
         package var entity: String
         package var relationship: Relationship
-
-        package init(entity: String, relationship: Relationship) {
-            self.entity = entity
-            self.relationship = relationship
-        }
     }
 
     package enum End: Sendable, Hashable {

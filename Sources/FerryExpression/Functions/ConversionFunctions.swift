@@ -6,7 +6,7 @@ internal import FerryBase
 extension ScalarFunction {
     /// The function that gives the contents of a value of an attribute with external storage.
     ///
-    /// It is none of ``all``: it reads files, so the engine, which knows the store, registers it.
+    /// It is none of ``all``: it reads files, so the engine, which has the store, registers it.
     package static let fromExternalName = "ferry_from_external"
     /// The function that makes a value one that an attribute with external storage has.
     package static let toExternalName = "ferry_to_external"
@@ -33,12 +33,8 @@ extension ScalarFunction {
             if float.isInfinite, real.isFinite { throw .row("conversion to Float", "exceeds its range") }
             result.set(Double(float))
         },
-        ScalarFunction("ferry_to_date", title: "conversion to Date", arguments: 1) {
-            arguments, result throws(FerryError) in
-            // Seconds since 2001-01-01; text is in no one format.
-            guard let number = try arguments[0].number("conversion to Date") else { return }
-            result.set(number.real)
-        },
+        // Seconds since 2001-01-01; text is in no one format.
+        ofNumber("ferry_to_date", "conversion to Date") { $0 },
         ScalarFunction("ferry_to_boolean", title: "conversion to Boolean", arguments: 1) {
             arguments, result throws(FerryError) in
             switch arguments[0] {
@@ -89,7 +85,8 @@ extension ScalarFunction {
         },
     ]
 
-    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+    /// The digits of hexadecimal numbers.
+    static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
     private static func integer(_ name: String, _ type: String, _ range: ClosedRange<Int64>) -> ScalarFunction {
         let title = title(type)

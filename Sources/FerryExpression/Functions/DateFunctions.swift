@@ -33,11 +33,7 @@ extension ScalarFunction {
                 pattern == DatePattern.iso8601 ? DatePattern.written : pattern, zone)
             result.set(text: formatter.string(from: Date(timeIntervalSinceReferenceDate: date.real)).utf8)
         },
-        ScalarFunction("ferry_date_since_1970", title: "dateSince1970:", arguments: 1) {
-            arguments, result throws(FerryError) in
-            guard let seconds = try arguments[0].number("dateSince1970:") else { return }
-            result.set(seconds.real - 978_307_200)
-        },
+        ofNumber("ferry_date_since_1970", "dateSince1970:") { $0 - 978_307_200 },
     ]
 }
 
@@ -68,13 +64,10 @@ enum DatePattern {
 
 /// The few date patterns that a statement uses, each made ready once.
 struct FormatterCache {
-    private var entries: [(pattern: String, zone: String, formatter: DateFormatter)] = []
-
-    /// A statement has a handful of patterns; of more, all are made anew.
-    private static let limit = 8
+    private var known = RecentValues<(pattern: String, zone: String), DateFormatter>()
 
     mutating func formatter(_ pattern: String, _ zone: String) throws(FerryError) -> DateFormatter {
-        if let known = entries.first(where: { $0.pattern == pattern && $0.zone == zone }) { return known.formatter }
+        if let formatter = known.first(where: { $0.pattern == pattern && $0.zone == zone }) { return formatter }
         guard let timeZone = TimeZone(identifier: zone) else {
             throw .row("date:format:zone:", "was given a time zone that is not known")
         }
@@ -84,9 +77,7 @@ struct FormatterCache {
         formatter.timeZone = timeZone
         formatter.isLenient = false
         formatter.dateFormat = pattern
-        if entries.count == Self.limit { entries = [] }
-        entries.append((pattern, zone, formatter))
-        return formatter
+        return known.keep(formatter, for: (pattern, zone))
     }
 }
 

@@ -6,7 +6,7 @@ extension ScalarFunction {
     static let encodings: [ScalarFunction] = [
         ofData("ferry_hex", "hex:") { data, result in
             result.setText { text in
-                for byte in data { text += [digit(byte >> 4), digit(byte & 15)] }
+                for byte in data { text += [hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]] }
             }
         },
         toData("ferry_data_from_hex", "dataFromHex:") { text in
@@ -56,28 +56,12 @@ extension ScalarFunction {
             case .text(let bytes)?, .blob(let bytes)?: text = bytes
             case .integer?, .real?: throw .row("JSON", "needs text and was given a number")
             }
-            var cursor = JSONCursor(text)
-            cursor.skipSpace()
-            if cursor.isAtEnd { return }
-            var value: JSONValue
-            do throws(JSONCursor.Problem) {
-                value = JSONValue(try cursor.value())
-                cursor.skipSpace()
-                if !cursor.isAtEnd { throw .invalid }
-            } catch {
-                throw .json(error, at: cursor.position)
-            }
-            for argument in arguments.dropFirst() {
-                guard let key = try argument.text("JSON"), let member = value.member(key) else { return }
-                value = member
-            }
-            value.read(into: &result)
+            var scanner = JSONScanner(text)
+            scanner.skipSpace()
+            if scanner.isAtEnd { return }
+            try read(text, isDocument: true, under: arguments.dropFirst(), into: &result)
         },
     ]
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-    }
 
     private static func ofData(
         _ name: String, _ title: String,
@@ -108,18 +92,30 @@ extension ScalarFunction {
         // An element's JSON text and the keys of a path into it; a missing key gives nil, as does a key of no object.
         ScalarFunction("ferry_json_get", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in
             guard let first = arguments.first, let text = try first.text("JSON") else { return }
-            var cursor = JSONCursor(text)
-            var value: JSONValue
-            do throws(JSONCursor.Problem) {
-                value = JSONValue(try cursor.value())
-            } catch {
-                throw .json(error, at: cursor.position)
-            }
-            for argument in arguments.dropFirst() {
-                guard let key = try argument.text("JSON"), let member = value.member(key) else { return }
-                value = member
-            }
-            value.read(into: &result)
+            try read(text, isDocument: false, under: arguments.dropFirst(), into: &result)
         }
     ]
+
+    /// Reads what stands in a JSON text under the keys of a path.
+    ///
+    /// - Throws: ``FerryError`` `.rowFailed` where the text does not begin with a JSON value, or a document goes on.
+    fileprivate static func read(
+        _ text: UnsafeRawBufferPointer, isDocument: Bool, under keys: Slice<Arguments>,
+        into result: inout FunctionResult
+    ) throws(FerryError) {
+        var scanner = JSONScanner(text)
+        var value: JSONValue
+        do throws(JSONScanner.Problem) {
+            value = JSONValue(try scanner.value())
+            scanner.skipSpace()
+            if isDocument, !scanner.isAtEnd { throw .invalid }
+        } catch {
+            throw .json(error, at: scanner.position)
+        }
+        for key in keys {
+            guard let key = try key.text("JSON"), let member = value.member(key) else { return }
+            value = member
+        }
+        value.read(into: &result)
+    }
 }

@@ -10,44 +10,32 @@ extension ScalarFunction {
                 return result.set(false)
             }
             let expression = try result.patterns.expression(for: pattern, options)
-            // Case is the expression's own business; folding it here would change the length of some characters.
-            let diacritics = TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics)
-            let subject = folded(string, diacritics)
-            let whole = NSRange(location: 0, length: subject.utf16.count)
-            result.set(expression.firstMatch(in: subject, range: whole) != nil)
+            result.set(fits(expression, string, options))
         }
     ]
+
+    /// Whether an expression fits the whole of a text.
+    fileprivate static func fits(_ expression: NSRegularExpression, _ string: String, _ options: TextOptions) -> Bool {
+        // Case is the expression's own business; folding it here would change the length of some characters.
+        let diacritics = TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics)
+        let subject = folded(string, diacritics)
+        let whole = NSRange(location: 0, length: subject.utf16.count)
+        return expression.firstMatch(in: subject, range: whole) != nil
+    }
 }
 
 /// The few regular expressions that a statement uses, compiled once.
 struct PatternCache {
-    private struct Entry {
-        var pattern: [UInt8]
-        var options: TextOptions
-        var expression: NSRegularExpression
-    }
-
-    /// A statement has a handful of patterns; patterns that come from rows push each other out.
-    private static let limit = 8
-
-    private var entries: [Entry] = []
-    private var oldest = 0
+    private var known = RecentValues<(pattern: [UInt8], options: TextOptions), NSRegularExpression>()
 
     mutating func expression(
         for pattern: UnsafeRawBufferPointer, _ options: TextOptions
     ) throws(FerryError) -> NSRegularExpression {
-        if let entry = entries.first(where: { $0.options == options && pattern.elementsEqual($0.pattern) }) {
-            return entry.expression
+        if let expression = known.first(where: { $0.options == options && pattern.elementsEqual($0.pattern) }) {
+            return expression
         }
         let expression = try Self.compile(String(decoding: pattern, as: UTF8.self), options)
-        let entry = Entry(pattern: Array(pattern), options: options, expression: expression)
-        if entries.count < Self.limit {
-            entries.append(entry)
-        } else {
-            entries[oldest] = entry
-            oldest = (oldest + 1) % Self.limit
-        }
-        return expression
+        return known.keep(expression, for: (Array(pattern), options))
     }
 
     /// Compiles a pattern so that it fits only whole strings.
@@ -87,10 +75,7 @@ extension ScalarFunction {
             let compiled = pattern.withUnsafeBytes { pattern in
                 Result { () throws(FerryError) in try result.patterns.expression(for: pattern, options) }
             }
-            let expression = try compiled.get()
-            let subject = folded(string, TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics))
-            let whole = NSRange(location: 0, length: subject.utf16.count)
-            result.set(expression.firstMatch(in: subject, range: whole) != nil)
+            result.set(fits(try compiled.get(), string, options))
         }
     }
 }

@@ -47,25 +47,9 @@ extension ScalarFunction {
             case .blob: throw .row("boolValue", "was given binary data")
             }
         },
-        ScalarFunction("ferry_since_1970", title: "timeIntervalSince1970", arguments: 1) {
-            arguments, result throws(FerryError) in
-            guard let date = try arguments[0].number("timeIntervalSince1970") else { return }
-            result.set(date.real + 978_307_200)
-        },
-        ScalarFunction("ferry_add_seconds", title: "dateByAddingTimeInterval:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            let title = "dateByAddingTimeInterval:"
-            guard let date = try arguments[0].number(title), let seconds = try arguments[1].number(title) else {
-                return
-            }
-            result.set(date.real + seconds.real)
-        },
-        ScalarFunction("ferry_seconds_between", title: "timeIntervalSinceDate:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            let title = "timeIntervalSinceDate:"
-            guard let date = try arguments[0].number(title), let other = try arguments[1].number(title) else { return }
-            result.set(date.real - other.real)
-        },
+        ofNumber("ferry_since_1970", "timeIntervalSince1970") { $0 + 978_307_200 },
+        ofNumbers("ferry_add_seconds", "dateByAddingTimeInterval:") { $0 + $1 },
+        ofNumbers("ferry_seconds_between", "timeIntervalSinceDate:") { $0 - $1 },
         ScalarFunction("ferry_append", title: "stringByAppendingString:", arguments: 2) {
             arguments, result throws(FerryError) in
             let title = "stringByAppendingString:"

@@ -20,13 +20,7 @@ extension ScalarFunction {
             "ferry_modulus", "modulus:by:",
             // The smallest integer by -1 leaves no rest, although the quotient overflows.
             integer: { ($1 == -1 ? 0 : $0 % $1, false) }, real: { $0.truncatingRemainder(dividingBy: $1) }),
-        ScalarFunction("ferry_power", title: "raise:toPower:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            guard let base = try arguments[0].number("raise:toPower:"),
-                let exponent = try arguments[1].number("raise:toPower:")
-            else { return }
-            result.set(pow(base.real, exponent.real))
-        },
+        ofNumbers("ferry_power", "raise:toPower:") { pow($0, $1) },
     ]
 
     private static func division(
@@ -67,10 +61,10 @@ extension ScalarFunction {
 /// Functions of one number; nil gives nil, and so does what is no real number (the root of a negative one).
 extension ScalarFunction {
     static let mathematics: [ScalarFunction] = [
-        real("ferry_sqrt", "sqrt:") { $0.squareRoot() },
-        real("ferry_log", "log:") { log10($0) },
-        real("ferry_ln", "ln:") { log($0) },
-        real("ferry_exp", "exp:") { exp($0) },
+        ofNumber("ferry_sqrt", "sqrt:") { $0.squareRoot() },
+        ofNumber("ferry_log", "log:") { log10($0) },
+        ofNumber("ferry_ln", "ln:") { log($0) },
+        ofNumber("ferry_exp", "exp:") { exp($0) },
         rounding("ferry_floor", "floor:", .down),
         rounding("ferry_ceiling", "ceiling:", .up),
         rounding("ferry_trunc", "trunc:", .towardZero),
@@ -84,12 +78,23 @@ extension ScalarFunction {
         },
     ]
 
-    private static func real(
+    static func ofNumber(
         _ name: String, _ title: String, _ compute: @escaping @Sendable (Double) -> Double
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let number = try arguments[0].number(title) else { return }
             result.set(compute(number.real))
+        }
+    }
+
+    static func ofNumbers(
+        _ name: String, _ title: String, _ compute: @escaping @Sendable (Double, Double) -> Double
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
+            guard let first = try arguments[0].number(title), let second = try arguments[1].number(title) else {
+                return
+            }
+            result.set(compute(first.real, second.real))
         }
     }
 

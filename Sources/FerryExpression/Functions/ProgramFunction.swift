@@ -18,29 +18,17 @@ extension ScalarFunction {
 
 /// The few programs that a statement has, each made ready once.
 struct ProgramCache {
-    private var entries: [(program: [UInt8], argumentCount: Int, evaluator: ProgramEvaluator)] = []
-    private var oldest = 0
-
-    /// A statement has a handful of expressions that deep; more of them push each other out.
-    private static let limit = 16
+    private var known = RecentValues<(program: [UInt8], argumentCount: Int), ProgramEvaluator>()
 
     mutating func evaluator(
         of program: UnsafeRawBufferPointer, argumentCount: Int
     ) throws(FerryError) -> ProgramEvaluator {
-        if let known = entries.first(where: {
+        let found = known.first {
             $0.argumentCount == argumentCount && $0.program.count == program.count && program.elementsEqual($0.program)
-        }) {
-            return known.evaluator
         }
+        if let found { return found }
         let evaluator = try ProgramEvaluator(program, argumentCount: argumentCount)
-        let entry = (program: Array(program), argumentCount: argumentCount, evaluator: evaluator)
-        if entries.count < Self.limit {
-            entries.append(entry)
-        } else {
-            entries[oldest] = entry
-            oldest = (oldest + 1) % Self.limit
-        }
-        return evaluator
+        return known.keep(evaluator, for: (Array(program), argumentCount))
     }
 }
 

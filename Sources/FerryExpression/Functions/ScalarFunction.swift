@@ -185,3 +185,24 @@ package struct FunctionResult {
 
     mutating func set(argument index: Int) { value = .argument(index) }
 }
+
+/// What a statement has made ready last, by what it was made of; a statement has a handful of such things, and what comes
+/// from rows pushes the oldest out.
+struct RecentValues<Key, Value> {
+    private static var limit: Int { 16 }
+
+    private var entries: [(key: Key, value: Value)] = []
+    private var oldest = 0
+
+    func first(where isWanted: (Key) -> Bool) -> Value? { entries.first { isWanted($0.key) }?.value }
+
+    mutating func keep(_ value: Value, for key: Key) -> Value {
+        if entries.count < Self.limit {
+            entries.append((key, value))
+        } else {
+            entries[oldest] = (key, value)
+            oldest = (oldest + 1) % Self.limit
+        }
+        return value
+    }
+}

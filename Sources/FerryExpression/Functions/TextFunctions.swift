@@ -65,9 +65,7 @@ extension ScalarFunction {
 
     /// Text without the differences that the options ignore.
     static func folded(_ string: String, _ options: TextOptions) -> String {
-        var compare: String.CompareOptions = []
-        if options.ignoresCase { compare.insert(.caseInsensitive) }
-        if options.ignoresDiacritics { compare.insert(.diacriticInsensitive) }
+        let compare = options.compareOptions
         return compare.isEmpty ? string : string.folding(options: compare, locale: nil)
     }
 }
@@ -78,10 +76,7 @@ enum LocalizedOrder {
 
     /// Negative, zero or positive.
     static func order(_ left: String, _ right: String, _ options: TextOptions) -> Int {
-        var compare: String.CompareOptions = []
-        if options.ignoresCase { compare.insert(.caseInsensitive) }
-        if options.ignoresDiacritics { compare.insert(.diacriticInsensitive) }
-        return left.compare(right, options: compare, range: nil, locale: root).rawValue
+        left.compare(right, options: options.compareOptions, range: nil, locale: root).rawValue
     }
 }
 
@@ -95,6 +90,13 @@ struct TextOptions: Hashable {
     init(ignoresCase: Bool, ignoresDiacritics: Bool) {
         self.ignoresCase = ignoresCase
         self.ignoresDiacritics = ignoresDiacritics
+    }
+
+    var compareOptions: String.CompareOptions {
+        var compare: String.CompareOptions = []
+        if ignoresCase { compare.insert(.caseInsensitive) }
+        if ignoresDiacritics { compare.insert(.diacriticInsensitive) }
+        return compare
     }
 
     init(_ letters: String) {

@@ -3,12 +3,12 @@ package import FerryBase
 /// One JSON value that was checked before: its text, and how to read it.
 struct JSONValue {
     let text: UnsafeRawBufferPointer
-    let kind: JSONCursor.Kind
+    let kind: JSONScanner.Kind
 
-    /// - Parameter text: Exactly one value, as ``JSONCursor/value()`` gives it.
+    /// - Parameter text: Exactly one value, as ``JSONScanner/value()`` gives it.
     init(_ text: UnsafeRawBufferPointer) {
         self.text = text
-        var cursor = JSONCursor(text)
+        var cursor = JSONScanner(text)
         do {
             kind = try cursor.kind()
         } catch {
@@ -19,7 +19,7 @@ struct JSONValue {
     /// The value under a key of an object; the last one where the key occurs twice.
     func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
         guard kind == .object else { return nil }
-        var cursor = JSONCursor(text)
+        var cursor = JSONScanner(text)
         var found: UnsafeRawBufferPointer?
         guard cursor.pass(UInt8(ascii: "{")) else { return nil }
         while !cursor.pass(UInt8(ascii: "}")) {
@@ -169,7 +169,7 @@ package struct JSONArrayScanner {
         case somethingElse
     }
 
-    private var cursor: JSONCursor
+    private var cursor: JSONScanner
     private var index: Int64 = 0
     /// Whether elements may follow.
     private var isInside: Bool
@@ -182,10 +182,10 @@ package struct JSONArrayScanner {
     ///     key occurs twice the last one counts.
     /// - Throws: ``FerryError`` `.rowFailed` when the text is no JSON or the value is no array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
-        cursor = JSONCursor(text)
+        cursor = JSONScanner(text)
         isInside = false
         let location: Location
-        do throws(JSONCursor.Problem) {
+        do throws(JSONScanner.Problem) {
             location = try Self.locate(key, in: &cursor)
         } catch {
             throw .json(error, at: cursor.position)
@@ -193,7 +193,7 @@ package struct JSONArrayScanner {
         switch location {
         case .nothing: break
         case .array(let position):
-            cursor = JSONCursor(text, at: position + 1)
+            cursor = JSONScanner(text, at: position + 1)
             isInside = true
         case .somethingElse:
             throw .row(
@@ -213,8 +213,8 @@ package struct JSONArrayScanner {
     }
 
     private static func locate(
-        _ key: UnsafeRawBufferPointer, in cursor: inout JSONCursor
-    ) throws(JSONCursor.Problem) -> Location {
+        _ key: UnsafeRawBufferPointer, in cursor: inout JSONScanner
+    ) throws(JSONScanner.Problem) -> Location {
         cursor.skipSpace()
         if cursor.isAtEnd { return .nothing }
         let kind = try cursor.kind()
@@ -234,10 +234,10 @@ package struct JSONArrayScanner {
 }
 
 extension FerryError {
-    static func json(_ problem: JSONCursor.Problem, at position: Int) -> FerryError {
+    static func json(_ problem: JSONScanner.Problem, at position: Int) -> FerryError {
         switch problem {
         case .invalid: .row("JSON", "was given text that is no valid JSON (at byte \(position))")
-        case .tooDeep: .row("JSON", "was given a document nested more than \(JSONCursor.depthLimit) deep")
+        case .tooDeep: .row("JSON", "was given a document nested more than \(JSONScanner.depthLimit) deep")
         }
     }
 }

@@ -19,7 +19,7 @@ package struct ComputationProgram {
         case less, lessOrEqual, all, any, not, choose
     }
 
-    /// - Returns: Nil where the computation asks the migration policy, which has no bytes, or reads more columns than a
+    /// - Returns: Nil where the computation calls the migration policy, which has no bytes, or reads more columns than a
     ///   function has arguments.
     package init?(_ computation: Computation) {
         guard !computation.callsPolicy else { return nil }

@@ -139,6 +139,6 @@ extension Predicate.Comparison {
 }
 
 extension String {
-    /// Comparison options without `n`, which asks for what is done anyway.
+    /// Comparison options without `n`, which demands what is done anyway.
     fileprivate var trimmingNeutral: String { String(filter { $0 != "n" }) }
 }

@@ -219,11 +219,6 @@ package enum SQLParameter: Sendable, Hashable {
 package struct SQLFragment: Sendable, Hashable {
     package var sql: String
     package var type: ValueType
-
-    package init(sql: String, type: ValueType) {
-        self.sql = sql
-        self.type = type
-    }
 }
 
 /// What a statement under construction gives to the translation: columns and places for parameters.

@@ -5,7 +5,7 @@ internal import FerryModel
 /// Reads compiled mapping models (`.cdm`).
 ///
 /// The compiler has already written out what is automatic, so a property without an expression stays empty. The file
-/// knows its models only by their entities' hashes; ``MappingModel/sourceHashes`` holds them.
+/// names its models only by their entities' hashes; ``MappingModel/sourceHashes`` holds them.
 struct CompiledMappingFile {
     private let file: String
 

@@ -1,4 +1,5 @@
 package import FerryBase
+internal import FerryExpression
 internal import FerryModel
 
 /// Reads mapping models of every format.
@@ -161,7 +162,7 @@ extension MappingFile {
         }
         let root: JSONNode
         do {
-            root = try JSONTokenizer.parse(try files.read(path, limit: byteLimit))
+            root = try JSONNode.parse(try files.read(path, limit: byteLimit))
         } catch let error as FerryError {
             throw error
         } catch {

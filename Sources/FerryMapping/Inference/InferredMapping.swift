@@ -13,16 +13,6 @@ package struct InferredMapping: Sendable {
         package var isInferable: Bool
         /// Why not; or, for what can be inferred, on which condition the store's rows pass.
         package var reason: String?
-
-        package init(
-            entity: String, property: String?, kind: ModelDifference.Kind, isInferable: Bool, reason: String?
-        ) {
-            self.entity = entity
-            self.property = property
-            self.kind = kind
-            self.isInferable = isInferable
-            self.reason = reason
-        }
     }
 
     /// Nil when a change stands in its way.

@@ -29,7 +29,7 @@ package struct StandIn: Sendable {
         package var given: String?
         /// What must be said in place of it, after the type.
         package var hint = ""
-        /// The selectors and keys that its expression asks of the policy.
+        /// The selectors and keys that its expression takes from the policy.
         package var asks: [String] = []
 
         package var isOpen: Bool { given == nil }
@@ -193,7 +193,7 @@ extension StandIn.Property {
 }
 
 extension Expression {
-    /// The selectors and keys that it asks of `$entityPolicy`, each once.
+    /// The selectors and keys that it takes from `$entityPolicy`, each once.
     fileprivate var policyCalls: [String] {
         let own: [String] =
             switch self {

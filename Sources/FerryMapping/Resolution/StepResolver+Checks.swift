@@ -2,13 +2,13 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
-/// What the models alone cannot decide: the preflight asks the rows.
+/// What the models alone cannot decide: the preflight reads the rows for it.
 extension StepResolver {
     // MARK: Mandatory relationships
 
     /// Tells of mandatory relationships that an inferred mapping cannot fill, from neither side.
     ///
-    /// Core Data's lightweight migration asks nothing of relationships: objects without a related one are found by the
+    /// Core Data's lightweight migration checks no relationships: objects without a related one are found by the
     /// validation when they are saved next.
     mutating func warnOfEmptyRelationships(in mappings: [ResolvedEntityMapping]) {
         for mapping in mappings where mappingModels[mapping.mappingModel].isInferred {

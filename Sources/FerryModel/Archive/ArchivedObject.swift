@@ -3,7 +3,7 @@ package import FerryBase
 /// An object of a keyed archive: a plain value, a collection, or an object with a class and keyed values.
 ///
 /// Everything here is read when asked for and throws `.badArchive` when the archive is damaged at that place. What has
-/// another type than asked for is nil, never an error, so that a caller can try the forms it knows.
+/// another type than asked for is nil, never an error, so that a caller can try one form after another.
 package struct ArchivedObject: Sendable {
     let archive: KeyedArchive
     /// The value as the property list holds it; collections of the archive are dictionaries there.

@@ -254,7 +254,7 @@ extension Relationship {
     }
 }
 
-/// What an entity asks to be indexed, in a form that is equal for equal indexes however the file writes them.
+/// The indexes that an entity requires, in a form that is equal for equal indexes however the file writes them.
 ///
 /// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`); the repetition says
 /// nothing new.

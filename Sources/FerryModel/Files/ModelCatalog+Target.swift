@@ -27,7 +27,7 @@ extension ModelCatalog {
         case noCurrent([ModelVersion])
     }
 
-    /// The version that a migration leads to when none is named: the current one of the bundle that knows the store's
+    /// The version that a migration leads to when none is named: the current one of the bundle that holds the store's
     /// version, or of those that mapping models lead to from there.
     ///
     /// - Parameters:

@@ -1,0 +1,207 @@
+internal import FerryBase
+
+/// A value of a JSON text, with the line where it begins.
+///
+/// Foundation's readers keep neither lines nor repeated keys, and files for Ferry are written by hand.
+package struct JSONNode: Sendable {
+    package enum Value: Sendable {
+        case null
+        case boolean(Bool)
+        /// As written, so that a whole number stays one.
+        case number(String)
+        case string(String)
+        case array([JSONNode])
+        case object([Member])
+    }
+
+    package struct Member: Sendable {
+        package let key: String
+        package let line: Int
+        package let value: JSONNode
+    }
+
+    package let value: Value
+    package let line: Int
+
+    /// What a reader calls this kind of value.
+    var kind: String {
+        switch value {
+        case .null: "null"
+        case .boolean: "true or false"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+/// Why a text is not JSON, and on which line.
+package struct JSONSyntaxError: Error {
+    package let line: Int
+    package let message: String
+}
+
+extension JSONNode {
+    /// A scalar as JSON writes it; nil for arrays and objects.
+    package var scalarText: String? {
+        switch value {
+        case .null: "null"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .number(let text): text
+        case .string(let text): Self.quoted(text)
+        case .array, .object: nil
+        }
+    }
+
+    /// A string as JSON writes it.
+    package static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            case "\0"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}
+
+extension JSONNode {
+    /// Reads one JSON text (RFC 8259), keeping lines and repeated keys.
+    ///
+    /// - Throws: ``JSONSyntaxError`` with the line of the first byte that does not fit.
+    package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
+        guard String(utf8: bytes) != nil else { throw JSONSyntaxError(line: 1, message: "the text is not UTF-8") }
+        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        return try bytes.withUnsafeBufferPointer { text throws(JSONSyntaxError) in
+            var reader = Reader(scanner: JSONScanner(UnsafeRawBufferPointer(text), at: start))
+            return try reader.document()
+        }
+    }
+
+    private struct Reader {
+        /// Far more than a file that is written by hand needs, and little enough for the stack.
+        private static let deepest = 64
+
+        var scanner: JSONScanner
+        /// The line of the scanner's position when it was last asked for.
+        private var line = 1
+        private var counted = 0
+
+        init(scanner: JSONScanner) { self.scanner = scanner }
+
+        mutating func document() throws(JSONSyntaxError) -> JSONNode {
+            let node = try value(depth: 0)
+            scanner.skipSpace()
+            guard scanner.isAtEnd else { throw unexpected("the end of the file") }
+            return node
+        }
+
+        private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONNode {
+            let start = nextLine()
+            guard depth <= Self.deepest else { throw error("nested more than \(Self.deepest) deep") }
+            if scanner.pass(UInt8(ascii: "{")) { return JSONNode(value: .object(try members(depth)), line: start) }
+            if scanner.pass(UInt8(ascii: "[")) { return JSONNode(value: .array(try elements(depth)), line: start) }
+            return JSONNode(value: try scalar(), line: start)
+        }
+
+        private mutating func members(_ depth: Int) throws(JSONSyntaxError) -> [Member] {
+            var members: [Member] = []
+            if scanner.pass(UInt8(ascii: "}")) { return members }
+            repeat {
+                let start = nextLine()
+                guard scanner.next == UInt8(ascii: "\"") else { throw unexpected("a key in double quotes") }
+                let key = try string()
+                guard scanner.pass(UInt8(ascii: ":")) else { throw unexpected("a colon after the key") }
+                members.append(Member(key: key, line: start, value: try value(depth: depth + 1)))
+            } while scanner.pass(UInt8(ascii: ","))
+            guard scanner.pass(UInt8(ascii: "}")) else { throw unexpected("a comma or }") }
+            return members
+        }
+
+        private mutating func elements(_ depth: Int) throws(JSONSyntaxError) -> [JSONNode] {
+            var elements: [JSONNode] = []
+            if scanner.pass(UInt8(ascii: "]")) { return elements }
+            repeat { elements.append(try value(depth: depth + 1)) } while scanner.pass(UInt8(ascii: ","))
+            guard scanner.pass(UInt8(ascii: "]")) else { throw unexpected("a comma or ]") }
+            return elements
+        }
+
+        private mutating func scalar() throws(JSONSyntaxError) -> Value {
+            if scanner.next == UInt8(ascii: "\"") { return .string(try string()) }
+            let start = scanner.position
+            do throws(JSONScanner.Problem) {
+                let kind = try scanner.kind()
+                let text = try scanner.value()
+                switch kind {
+                case .null: return .null
+                case .true: return .boolean(true)
+                case .false: return .boolean(false)
+                default: return .number(String(decoding: text, as: UTF8.self))
+                }
+            } catch {
+                // Of a number the beginning was read.
+                throw unexpected(scanner.position == start ? "a value" : "a digit")
+            }
+        }
+
+        private mutating func string() throws(JSONSyntaxError) -> String {
+            do throws(JSONScanner.Problem) {
+                var bytes: [UInt8] = []
+                JSONString(try scanner.string()).unescape(into: &bytes)
+                return String(decoding: bytes, as: UTF8.self)
+            } catch {
+                throw self.error(scanner.stringFault)
+            }
+        }
+
+        // MARK: Lines
+
+        /// Passes white space, and gives the line of what comes next.
+        private mutating func nextLine() -> Int {
+            scanner.skipSpace()
+            return currentLine()
+        }
+
+        private mutating func currentLine() -> Int {
+            line += scanner.text[counted..<scanner.position].count(where: { $0 == 0x0A })
+            counted = scanner.position
+            return line
+        }
+
+        private mutating func error(_ message: String) -> JSONSyntaxError {
+            JSONSyntaxError(line: currentLine(), message: message)
+        }
+
+        private mutating func unexpected(_ wanted: String) -> JSONSyntaxError {
+            error(scanner.isAtEnd ? "the file ends where \(wanted) is expected" : "\(wanted) is expected here")
+        }
+    }
+}
+
+extension JSONScanner {
+    /// What is wrong with a string, where its reading has ended.
+    fileprivate var stringFault: String {
+        guard let byte = next else { return "a string is not closed" }
+        if byte < 0x20 { return "a control character stands in a string; write it as an escape" }
+        if byte == UInt8(ascii: "\\") {
+            guard position + 1 < text.count else { return "a string is not closed" }
+            let letter = text[position + 1]
+            if letter == UInt8(ascii: "u"), JSONString.codeUnit(in: text, at: position) == nil {
+                return "\\u is not followed by four hexadecimal digits"
+            }
+            if !"\"\\/bfnrtu".utf8.contains(letter) {
+                return "a backslash is followed by something that is no escape"
+            }
+        }
+        return "\\u stands for half a character"
+    }
+}

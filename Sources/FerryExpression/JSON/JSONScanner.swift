@@ -1,0 +1,329 @@
+/// Reads JSON text byte by byte, in place: no tree, no recursion, no allocation.
+struct JSONScanner {
+    /// Nesting beyond this is refused.
+    static let depthLimit = 1_000
+
+    /// What is wrong with a text; where is the cursor's position.
+    enum Problem: Error { case invalid, tooDeep }
+
+    enum Kind { case object, array, string, number, `true`, `false`, null }
+
+    let text: UnsafeRawBufferPointer
+    private(set) var position: Int
+
+    init(_ text: UnsafeRawBufferPointer, at position: Int = 0) {
+        self.text = text
+        self.position = position
+    }
+
+    var isAtEnd: Bool { position >= text.count }
+
+    var next: UInt8? { isAtEnd ? nil : text[position] }
+
+    /// Where a piece of the text begins.
+    func offset(of piece: UnsafeRawBufferPointer) -> Int {
+        guard let start = text.baseAddress, let address = piece.baseAddress else { return 0 }
+        return address - start
+    }
+
+    mutating func skipSpace() {
+        while position < text.count {
+            switch text[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    /// Passes the byte if it comes next, after white space.
+    mutating func pass(_ byte: UInt8) -> Bool {
+        skipSpace()
+        guard position < text.count, text[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    /// The kind of the value that comes next, after white space.
+    mutating func kind() throws(Problem) -> Kind {
+        skipSpace()
+        guard position < text.count else { throw .invalid }
+        switch text[position] {
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case UInt8(ascii: "\""): return .string
+        case UInt8(ascii: "t"): return .true
+        case UInt8(ascii: "f"): return .false
+        case UInt8(ascii: "n"): return .null
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+        default: throw .invalid
+        }
+    }
+
+    /// Passes one whole value, checking it, and gives its bytes.
+    ///
+    /// - Parameter outer: How many containers are around it.
+    /// - Returns: The bytes of the value.
+    /// - Throws: ``Problem`` where the text is no JSON.
+    mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
+        skipSpace()
+        let start = position
+        var nesting = Nesting(limit: Self.depthLimit - outer)
+        repeat {
+            try startOfValue(&nesting)
+            // The value just passed may end what holds it.
+            ends: while let isObject = nesting.innermostIsObject {
+                if pass(UInt8(ascii: ",")) {
+                    if isObject { try key() }
+                    break ends
+                }
+                guard pass(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw .invalid }
+                nesting.leave()
+            }
+        } while nesting.depth > 0
+        return UnsafeRawBufferPointer(rebasing: text[start..<position])
+    }
+
+    /// Passes one whole object, checking it, and gives the value under a key; the last one where the key occurs twice.
+    mutating func object(member key: UnsafeRawBufferPointer) throws(Problem) -> UnsafeRawBufferPointer? {
+        guard pass(UInt8(ascii: "{")) else { throw .invalid }
+        if pass(UInt8(ascii: "}")) { return nil }
+        var found: UnsafeRawBufferPointer?
+        repeat {
+            skipSpace()
+            let name = JSONString(try string())
+            guard pass(UInt8(ascii: ":")) else { throw .invalid }
+            let value = try value(within: 1)
+            if name.equals(key) { found = value }
+        } while pass(UInt8(ascii: ","))
+        guard pass(UInt8(ascii: "}")) else { throw .invalid }
+        return found
+    }
+
+    // MARK: What was checked before
+
+    /// Passes one whole value of a text that was checked before, and gives its bytes.
+    mutating func checkedValue() -> UnsafeRawBufferPointer {
+        skipSpace()
+        let start = position
+        var depth = 0
+        repeat {
+            switch text[position] {
+            case UInt8(ascii: "\""): _ = checkedString()
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                position += 1
+            case _ where depth > 0: position += 1
+            default: skipScalar()
+            }
+        } while depth > 0
+        return UnsafeRawBufferPointer(rebasing: text[start..<position])
+    }
+
+    /// Passes a string of a text that was checked before, and gives what is between its quotes.
+    mutating func checkedString() -> UnsafeRawBufferPointer {
+        position += 1
+        let start = position
+        while true {
+            skipPlain()
+            switch text[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
+            case UInt8(ascii: "\\"): position += 2
+            default: position += 1
+            }
+        }
+    }
+
+    /// Passes a number or a word.
+    private mutating func skipScalar() {
+        while position < text.count {
+            switch text[position] {
+            case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): return
+            default: position += 1
+            }
+        }
+    }
+
+    /// Passes eight bytes at a time as long as none of them is a quote, a backslash, a control character or part of a
+    /// longer character; then up to the first that is.
+    private mutating func skipPlain() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs = ones << 7
+        while position + 8 <= text.count {
+            let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
+            // The lowest bit that is set is exact; those above may be carries.
+            let special =
+                (((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word) | word)
+                & highs
+            guard special == 0 else {
+                position += special.trailingZeroBitCount >> 3
+                return
+            }
+            position += 8
+        }
+    }
+
+    // MARK: Parts
+
+    /// Passes a scalar, an empty object or array, or the opening of one with content up to its first value.
+    private mutating func startOfValue(_ nesting: inout Nesting) throws(Problem) {
+        while true {
+            switch try kind() {
+            case .object:
+                position += 1
+                if pass(UInt8(ascii: "}")) { return }
+                guard nesting.enter(isObject: true) else { throw .tooDeep }
+                try key()
+            case .array:
+                position += 1
+                if pass(UInt8(ascii: "]")) { return }
+                guard nesting.enter(isObject: false) else { throw .tooDeep }
+            case .string:
+                _ = try string()
+                return
+            case .number: return try number()
+            case .true: return try word("true")
+            case .false: return try word("false")
+            case .null: return try word("null")
+            }
+        }
+    }
+
+    /// Passes a key and its colon.
+    private mutating func key() throws(Problem) {
+        skipSpace()
+        _ = try string()
+        guard pass(UInt8(ascii: ":")) else { throw .invalid }
+    }
+
+    /// Passes a string and gives what is between its quotes, escapes as written.
+    mutating func string() throws(Problem) -> UnsafeRawBufferPointer {
+        guard position < text.count, text[position] == UInt8(ascii: "\"") else { throw .invalid }
+        position += 1
+        let start = position
+        while true {
+            skipPlain()
+            guard position < text.count else { throw .invalid }
+            let byte = text[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
+            case UInt8(ascii: "\\"): try escape()
+            case 0..<0x20: throw .invalid
+            case 0x20..<0x80: position += 1
+            default: try multibyte()
+            }
+        }
+    }
+
+    private mutating func escape() throws(Problem) {
+        guard position + 1 < text.count else { throw .invalid }
+        switch text[position + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 2
+        case UInt8(ascii: "u"):
+            guard let unit = JSONString.codeUnit(in: text, at: position) else { throw .invalid }
+            position += 6
+            if UTF16.isTrailSurrogate(unit) { throw .invalid }
+            if UTF16.isLeadSurrogate(unit) {
+                guard let trail = JSONString.codeUnit(in: text, at: position), UTF16.isTrailSurrogate(trail) else {
+                    throw .invalid
+                }
+                position += 6
+            }
+        default: throw .invalid
+        }
+    }
+
+    /// Passes one character of two to four bytes: well-formed UTF-8, no overlong form, no surrogate.
+    private mutating func multibyte() throws(Problem) {
+        let lead = text[position]
+        let length: Int
+        let second: ClosedRange<UInt8>
+        switch lead {
+        case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: throw .invalid
+        }
+        guard position + length <= text.count, second.contains(text[position + 1]) else { throw .invalid }
+        for index in (position + 2)..<max(position + 2, position + length) {
+            guard text[index] & 0xC0 == 0x80 else { throw .invalid }
+        }
+        position += length
+    }
+
+    private mutating func number() throws(Problem) {
+        if text[position] == UInt8(ascii: "-") { position += 1 }
+        if position < text.count, text[position] == UInt8(ascii: "0") {
+            position += 1
+        } else {
+            try digits()
+        }
+        if position < text.count, text[position] == UInt8(ascii: ".") {
+            position += 1
+            try digits()
+        }
+        if position < text.count, text[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < text.count, text[position] == UInt8(ascii: "+") || text[position] == UInt8(ascii: "-") {
+                position += 1
+            }
+            try digits()
+        }
+    }
+
+    private mutating func digits() throws(Problem) {
+        let start = position
+        while position < text.count, text[position] >= UInt8(ascii: "0"), text[position] <= UInt8(ascii: "9") {
+            position += 1
+        }
+        if position == start { throw .invalid }
+    }
+
+    private mutating func word(_ word: StaticString) throws(Problem) {
+        let length = word.utf8CodeUnitCount
+        let end = position + length
+        guard end <= text.count,
+            UnsafeRawBufferPointer(rebasing: text[position..<end])
+                .elementsEqual(UnsafeRawBufferPointer(start: word.utf8Start, count: length))
+        else { throw .invalid }
+        position = end
+    }
+}
+
+/// Which of the containers around a position are objects: one bit per level.
+private struct Nesting {
+    let limit: Int
+    private(set) var depth = 0
+    private var objects = SIMD16<UInt64>()
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Nil outside of all containers.
+    var innermostIsObject: Bool? {
+        depth == 0 ? nil : objects[(depth - 1) >> 6] & (1 << UInt64((depth - 1) & 63)) != 0
+    }
+
+    /// - Returns: Whether there was room.
+    mutating func enter(isObject: Bool) -> Bool {
+        guard depth < limit else { return false }
+        let bit: UInt64 = 1 << UInt64(depth & 63)
+        if isObject { objects[depth >> 6] |= bit } else { objects[depth >> 6] &= ~bit }
+        depth += 1
+        return true
+    }
+
+    mutating func leave() { depth -= 1 }
+}
