@@ -69,14 +69,10 @@ extension FileLayer {
     ) throws(FerryError) -> Int32 {
         let descriptor: Int32? = try perform(operation()) { () throws(SystemError) in
             let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
-            do throws(SystemError) {
-                if try FileAttributes(descriptor: descriptor).isRegularFile { return descriptor }
-            } catch {
-                _ = systemClose(descriptor)
-                throw error
-            }
-            _ = systemClose(descriptor)
-            return nil
+            var isKept = false
+            defer { if !isKept { _ = systemClose(descriptor) } }
+            isKept = try FileAttributes(descriptor: descriptor).isRegularFile
+            return isKept ? descriptor : nil
         }
         guard let descriptor else { throw Self.notRegular(path) }
         return descriptor

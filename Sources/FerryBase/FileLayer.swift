@@ -202,13 +202,8 @@ package struct FileLayer: Sendable {
 
     private static func sync(path: String, flags: Int32) throws(SystemError) {
         let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
-        do throws(SystemError) {
-            try Self.sync(descriptor: descriptor)
-        } catch {
-            _ = systemClose(descriptor)
-            throw error
-        }
-        _ = systemClose(descriptor)
+        defer { _ = systemClose(descriptor) }
+        try Self.sync(descriptor: descriptor)
     }
 
     static func sync(descriptor: Int32) throws(SystemError) {

@@ -191,17 +191,8 @@ extension StoreFiles {
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`; what the body throws.
     package func read<Result>(trace: TraceHook? = nil, _ body: (Connection) throws -> Result) throws -> Result {
         let files = FileLayer(trace: trace)
-        let store = try SourceGuard(path: realPath(files), purpose: .reading, files: files, trace: trace)
-        return try store.closing { try body(store.connection) }
-    }
-
-    private func realPath(_ files: FileLayer) throws(FerryError) -> String {
-        do throws(FerryError) {
-            return try files.realPath(store.filePath)
-        } catch {
-            guard error.code == .notFound else { throw error }
-            throw FerryError(
-                .notFound, "There is no store at \(store.filePath).", remedy: "Check the path.", cause: error)
-        }
+        let path = try RunPlace.existing(store.filePath, files: files)
+        let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
+        return try reader.closing { try body(reader.connection) }
     }
 }

@@ -54,11 +54,8 @@ extension MigrationRun {
         if checksRows {
             let (refusals, findings) = try preflight.check()
             report.refusals += refusals
-            report.refusals += try LaterSteps(
-                plan: plan, layout: layout, connection: store.sourceGuard.connection,
-                dropping: Set(configuration.dropUnknown), walk: walk
-            ).refusals()
-            report.refusals += try diskNeed(plan, store, scratch: report.steps.map(\.scratchBytes)).refusals()
+            report.refusals += try self.refusals(
+                beyondFirstStepOf: plan, store, layout, walk, scratch: report.steps.map(\.scratchBytes))
             report.warnings += findings.warnings
             report.losses += findings.losses ?? []
         } else {
@@ -176,6 +173,17 @@ extension MigrationRun {
         for index in report.steps.indices { report.steps[index].scratchBytes = steps[index].peak }
         report.peakDiskBytes = try diskNeed(plan, store, scratch: steps.map(\.peak)).bytesByFolder
         return report
+    }
+
+    /// What stands in the way of later steps, and what the disk has no room for.
+    func refusals(
+        beyondFirstStepOf plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?,
+        scratch: [Int64]
+    ) throws -> [FerryError] {
+        try LaterSteps(
+            plan: plan, layout: layout, connection: store.sourceGuard.connection,
+            dropping: Set(configuration.dropUnknown), walk: walk
+        ).refusals() + diskNeed(plan, store, scratch: scratch).refusals()
     }
 
     func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64], stores: Int = 2) throws -> DiskNeed {

@@ -230,11 +230,8 @@ final class MigrationRun {
                     about: .init(path: place.store)))
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
-        refusals += try LaterSteps(
-            plan: plan, layout: planned.layout, connection: store.sourceGuard.connection,
-            dropping: Set(configuration.dropUnknown), walk: planned.walk
-        ).refusals()
-        refusals += try diskNeed(plan, store, scratch: scratch).refusals()
+        refusals += try self.refusals(
+            beyondFirstStepOf: plan, store, planned.layout, planned.walk, scratch: scratch)
         try Self.refuse(refusals)
         return findings
     }

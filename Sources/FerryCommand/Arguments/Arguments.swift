@@ -176,31 +176,33 @@ package struct Arguments {
 
     /// The value of an option that must be a whole number.
     func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
-        guard let text = value(name) else { return nil }
-        guard let number = Quantity.count(text), range.contains(number) else {
-            // An upper bound that is out of reach is not worth a word.
-            let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
-            throw wrong("\(name) cannot be \"\(text)\".", "It is a whole number from \(range.lowerBound) \(end).")
+        // An upper bound that is out of reach is not worth a word.
+        let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
+        return try value(name, "a whole number from \(range.lowerBound) \(end)") { text in
+            Quantity.count(text).flatMap { range.contains($0) ? $0 : nil }
         }
-        return number
     }
 
     /// The value of an option that must be a size.
     func bytes(_ name: String) throws(FerryError) -> Int? {
-        guard let text = value(name) else { return nil }
-        guard let number = Quantity.bytes(text), let bytes = Int(exactly: number), bytes > 0 else {
-            throw wrong("\(name) cannot be \"\(text)\".", "It is a size, such as 32MiB.")
+        try value(name, "a size, such as 32MiB") { text in
+            Quantity.bytes(text).flatMap(Int.init(exactly:)).flatMap { $0 > 0 ? $0 : nil }
         }
-        return bytes
     }
 
     /// The value of an option that must be a duration, in nanoseconds.
     func nanoseconds(_ name: String) throws(FerryError) -> Int64? {
-        guard let text = value(name) else { return nil }
-        guard let number = Quantity.nanoseconds(text), number > 0 else {
-            throw wrong("\(name) cannot be \"\(text)\".", "It is a duration, such as 500ms or 15s.")
+        try value(name, "a duration, such as 500ms or 15s") { text in
+            Quantity.nanoseconds(text).flatMap { $0 > 0 ? $0 : nil }
         }
-        return number
+    }
+
+    private func value<Value>(
+        _ name: String, _ wanted: String, _ read: (String) -> Value?
+    ) throws(FerryError) -> Value? {
+        guard let text = value(name) else { return nil }
+        guard let value = read(text) else { throw wrong("\(name) cannot be \"\(text)\".", "It is \(wanted).") }
+        return value
     }
 
     /// The usage error of this command.

@@ -7,8 +7,6 @@ internal import FerryBase
 package struct ComputationProgram {
     /// The most arguments of a function are 127, of which the program is one.
     package static let argumentLimit = 126
-    /// Beside the arguments' own, what the call takes of the parser's room.
-    static let depth = 8
 
     package private(set) var bytes: [UInt8] = []
     /// The parts that the statement has to compute, in the order of the function's arguments after the program.

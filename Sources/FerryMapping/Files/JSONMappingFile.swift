@@ -337,26 +337,23 @@ struct JSONMappingFile {
     // MARK: Core Data's language
 
     private static func expression(_ cursor: JSONCursor) throws(FerryError) -> Expression {
-        let text = try cursor.string()
-        do {
-            return try Expression.parse(text)
-        } catch {
-            throw placed(error, at: cursor)
-        }
+        try parsed(cursor, Expression.parse)
     }
 
     private static func predicate(_ cursor: JSONCursor) throws(FerryError) -> Predicate {
-        let text = try cursor.string()
-        do {
-            return try Predicate.parse(text)
-        } catch {
-            throw placed(error, at: cursor)
-        }
+        try parsed(cursor, Predicate.parse)
     }
 
-    private static func placed(_ error: FerryError, at cursor: JSONCursor) -> FerryError {
-        var error = error
-        error.message = cursor.error(error.message).message
-        return error
+    private static func parsed<Parsed>(
+        _ cursor: JSONCursor, _ parse: (String) throws(FerryError) -> Parsed
+    ) throws(FerryError) -> Parsed {
+        let text = try cursor.string()
+        do {
+            return try parse(text)
+        } catch {
+            var error = error
+            error.message = cursor.error(error.message).message
+            throw error
+        }
     }
 }

@@ -199,8 +199,6 @@ extension MappingFile {
 final class Fingerprint {
     private var hash: SHA256? = SHA256()
 
-    func update(_ bytes: UnsafeRawBufferPointer) { hash?.update(bytes) }
-
     func update(_ bytes: [UInt8]) { hash?.update(bytes) }
 
     /// Ends the use of this fingerprint.

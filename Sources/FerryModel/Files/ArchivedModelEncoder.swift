@@ -199,11 +199,7 @@ struct ArchivedModelEncoder {
 
     private mutating func write(_ attribute: Attribute, of entity: String) throws(FerryError) -> PropertyTree {
         let values = try values(of: attribute, entity)
-        guard let reserved = properties[Key(entity: entity, property: attribute.name)] else {
-            preconditionFailure("Every property is reserved.")
-        }
-        archive.fill(reserved, Self.lineage(of: attribute), values)
-        return reserved
+        return fill(attribute.name, of: entity, Self.lineage(of: attribute), values)
     }
 
     private static func lineage(of attribute: Attribute) -> [String] {
@@ -274,25 +270,28 @@ struct ArchivedModelEncoder {
             values["NSInverseRelationship"] = inverse
         }
         if relationship.isOrdered { values["NSIsOrdered"] = .bool(true) }
-        guard let reserved = properties[Key(entity: entity, property: relationship.name)] else {
-            preconditionFailure("Every property is reserved.")
-        }
-        archive.fill(reserved, ["NSRelationshipDescription"] + Self.description, values)
-        return reserved
+        return fill(relationship.name, of: entity, ["NSRelationshipDescription"] + Self.description, values)
     }
 
     private mutating func write(
         _ name: String, _ archived: [String: ArchivedValue], of entity: String
     ) -> PropertyTree {
-        guard let reserved = properties[Key(entity: entity, property: name)] else {
-            preconditionFailure("Every property is reserved.")
-        }
         var values: [String: PropertyTree] = [:]
         for (key, value) in archived.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
             values[key] = archive.inner(value, known: known)
         }
         values["NSEntity"] = reference(entity)
-        archive.fill(reserved, ["NSFetchedPropertyDescription"] + Self.description, values)
+        return fill(name, of: entity, ["NSFetchedPropertyDescription"] + Self.description, values)
+    }
+
+    /// Gives the object that is reserved for a property its values.
+    private mutating func fill(
+        _ name: String, of entity: String, _ classes: [String], _ values: [String: PropertyTree]
+    ) -> PropertyTree {
+        guard let reserved = properties[Key(entity: entity, property: name)] else {
+            preconditionFailure("Every property is reserved.")
+        }
+        archive.fill(reserved, classes, values)
         return reserved
     }
 }

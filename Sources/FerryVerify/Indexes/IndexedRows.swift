@@ -34,9 +34,6 @@ struct IndexedRows: Sendable {
         return selected.count - 1
     }
 
-    /// How many sums there are.
-    var count: Int { entries.count }
-
     /// Sums over rows of the table, and how many of them meet each of some conditions.
     ///
     /// - Parameters:

@@ -1,0 +1,2 @@
+/// The most memory that this process ever held.
+package enum PeakMemory {}
