@@ -4,12 +4,6 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct InspectCommand: Command {
     static let syntax = Syntax(
         "inspect", summary: "Tells what a store is and what is in it; touches nothing.",
@@ -31,12 +25,12 @@ struct InspectCommand: Command {
     /// Reading this much takes well below a second.
     private static let smallBytes: Int64 = 64 << 20
 
-    private let store: URL
+    private let store: FileURL
     private let models: [String]
     private let isFull: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
+        store = arguments.operand(0).fileURL
         models = arguments.values("--models")
         isFull = arguments.has("--full")
     }

@@ -1,12 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct MigrateCommand: PolicyCommand {
     static let syntax = Syntax(
         "migrate", summary: "Migrates a store, resumable at any moment.",
@@ -69,7 +63,7 @@ struct MigrateCommand: PolicyCommand {
         stores = arguments.operands
         report = try ReportPlace(from: arguments, stores: stores.count)
         var configuration = input.configuration
-        configuration.output = arguments.value("--output").map { URL(filePath: $0) }
+        configuration.output = arguments.value("--output")?.fileURL
         configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
         configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
         configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
@@ -77,7 +71,7 @@ struct MigrateCommand: PolicyCommand {
         configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         configuration.jobs = try VerifyCommand.jobs(arguments)
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
-        configuration.snapshotFolder = arguments.value("--snapshot-dir").map { URL(filePath: $0) }
+        configuration.snapshotFolder = arguments.value("--snapshot-dir")?.fileURL
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
         configuration.recovers = arguments.has("--recover")
@@ -166,7 +160,7 @@ struct StoreMigration {
     /// The same for another store.
     func of(_ store: String, budget: Duration?) -> StoreMigration {
         var migration = self
-        migration.input.store = URL(filePath: store)
+        migration.input.store = store.fileURL
         migration.configuration.budget = budget
         return migration
     }

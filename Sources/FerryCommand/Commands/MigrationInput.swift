@@ -63,13 +63,13 @@ struct MigrationInput {
 
     init(from arguments: Arguments) throws(FerryError) {
         self.arguments = arguments
-        store = URL(filePath: arguments.operand(0))
+        store = arguments.operand(0).fileURL
         var configuration = Configuration(target: arguments.value("--to"))
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
             try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
         configuration.passesOverMappings = arguments.has("--no-mappings")
-        configuration.like = arguments.value("--like").map { URL(filePath: $0) }
+        configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
         configuration.refusesLosses = arguments.has("--refuse-loss")
         configuration.allowedLosses = Set(arguments.values("--lose"))
@@ -81,8 +81,8 @@ struct MigrationInput {
             throw arguments.wrong("--lose has no meaning without --refuse-loss.", "Give both, or neither.")
         }
         self.configuration = configuration
-        models = arguments.values("--models").map { .url(URL(filePath: $0)) }
-        mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
+        models = arguments.values("--models").map { .url($0.fileURL) }
+        mappings = arguments.values("--mappings").map { .url($0.fileURL) }
     }
 
     /// The error as it came, with whole command lines where a target is to be named.
@@ -97,6 +97,14 @@ struct MigrationInput {
     func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
         try Migrator(store: store, models: models, mappings: mappings, policies: policies)
     }
+}
+
+/// The place of a file as the library takes it; files that only hand it on need no part of Foundation.
+typealias FileURL = URL
+
+extension String {
+    /// The place that a word of the command line names.
+    var fileURL: FileURL { URL(filePath: self) }
 }
 
 extension URL {

@@ -1,12 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// The report of a finished migration as text and as JSON.
 struct MigrationRendering {
     let report: MigrationReport
@@ -242,7 +236,7 @@ struct MigrationFailure {
     let error: FerryError
     /// The plan, when there was one before the failure.
     let plan: PlanReport?
-    let store: URL
+    let store: FileURL
 
     func show(on console: Console) {
         guard console.isJSON else {

@@ -1,12 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct RollbackCommand: Command {
     static let syntax = Syntax(
         "rollback", summary: "Puts a snapshot back in the place of the store.",
@@ -22,14 +16,14 @@ struct RollbackCommand: Command {
         ],
         example: "ferry rollback App.sqlite")
 
-    private let store: URL
-    private let snapshot: URL?
-    private let folder: URL?
+    private let store: FileURL
+    private let snapshot: FileURL?
+    private let folder: FileURL?
     private let keepsReplaced: Bool
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
-        snapshot = arguments.optionalOperand(1).map { URL(filePath: $0) }
+        store = arguments.operand(0).fileURL
+        snapshot = arguments.optionalOperand(1)?.fileURL
         folder = SnapshotOptions.folder(arguments)
         keepsReplaced = !arguments.has("--no-snapshot")
     }

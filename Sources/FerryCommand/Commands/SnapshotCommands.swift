@@ -25,7 +25,7 @@ struct SnapshotCreateCommand: Command {
     private let progress: ProgressForm
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
+        store = arguments.operand(0).fileURL
         folder = SnapshotOptions.folder(arguments)
         level = try SnapshotOptions.level(arguments)
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
@@ -55,7 +55,7 @@ struct SnapshotListCommand: Command {
     private let folder: URL?
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
+        store = arguments.operand(0).fileURL
         folder = SnapshotOptions.folder(arguments)
     }
 
@@ -82,8 +82,8 @@ struct SnapshotVerifyCommand: Command {
     private let folder: URL?
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
-        snapshot = arguments.optionalOperand(1).map { URL(filePath: $0) }
+        store = arguments.operand(0).fileURL
+        snapshot = arguments.optionalOperand(1)?.fileURL
         folder = SnapshotOptions.folder(arguments)
     }
 
@@ -113,10 +113,10 @@ struct SnapshotRestoreCommand: Command {
     private let output: URL
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
-        snapshot = arguments.optionalOperand(1).map { URL(filePath: $0) }
+        store = arguments.operand(0).fileURL
+        snapshot = arguments.optionalOperand(1)?.fileURL
         folder = SnapshotOptions.folder(arguments)
-        output = URL(filePath: arguments.value("--to") ?? "")
+        output = (arguments.value("--to") ?? "").fileURL
     }
 
     func run(on console: Console) throws -> ExitCode {
@@ -147,7 +147,7 @@ struct SnapshotPruneCommand: Command {
     private let minimumAge: Duration
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
+        store = arguments.operand(0).fileURL
         folder = SnapshotOptions.folder(arguments)
         keep = Int(try arguments.count("--keep", in: 1...1_000_000) ?? 1)
         let text = arguments.value("--min-age") ?? "7d"
@@ -189,7 +189,7 @@ enum SnapshotOptions {
     /// How an archive becomes a database without Ferry.
     static let restoring = "Stock \(form.program) -d restores the database."
 
-    static func folder(_ arguments: Arguments) -> URL? { arguments.value("--snapshot-dir").map { URL(filePath: $0) } }
+    static func folder(_ arguments: Arguments) -> URL? { arguments.value("--snapshot-dir")?.fileURL }
 
     static func level(_ arguments: Arguments) throws(FerryError) -> Int {
         let levels = Int64(form.levels.lowerBound)...Int64(form.levels.upperBound)

@@ -20,7 +20,7 @@ struct StatusCommand: Command {
     private let store: URL
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.value("--output") ?? arguments.operand(0))
+        store = (arguments.value("--output") ?? arguments.operand(0)).fileURL
     }
 
     func run(on console: Console) throws -> ExitCode {

@@ -1,12 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct VerifyCommand: Command {
     static let syntax = Syntax(
         "verify", summary: "Checks a store, or a store against the one it was migrated from; touches nothing.",
@@ -40,8 +34,8 @@ struct VerifyCommand: Command {
         try arguments.count("--jobs", in: 1...1_000).map { Int($0) }
     }
 
-    private let store: URL
-    private let source: URL?
+    private let store: FileURL
+    private let source: FileURL?
     private let models: [ModelSource]
     private let mappings: [MappingSource]
     private var options = Verifier.Options()
@@ -49,10 +43,10 @@ struct VerifyCommand: Command {
     private let report: ReportFile?
 
     init(from arguments: Arguments) throws(FerryError) {
-        store = URL(filePath: arguments.operand(0))
-        source = arguments.value("--source").map { URL(filePath: $0) }
-        models = arguments.values("--models").map { .url(URL(filePath: $0)) }
-        mappings = arguments.values("--mappings").map { .url(URL(filePath: $0)) }
+        store = arguments.operand(0).fileURL
+        source = arguments.value("--source")?.fileURL
+        models = arguments.values("--models").map { .url($0.fileURL) }
+        mappings = arguments.values("--mappings").map { .url($0.fileURL) }
         options.checksIntegrity = arguments.has("--integrity")
         options.jobs = try Self.jobs(arguments)
         progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto

@@ -4,12 +4,6 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// A model version on the command line: `PATH`, `PATH:VERSION`, or a store with its cached model.
 struct VersionWord {
     /// What the operand's help says.
@@ -54,7 +48,7 @@ struct VersionWord {
     }
 
     private func cachedVersion() throws -> ModelVersion {
-        let cached = try StoreFiles(URL(filePath: path)).read { try ModelCache.version(in: $0) }
+        let cached = try StoreFiles(path.fileURL).read { try ModelCache.version(in: $0) }
         guard var version = cached else {
             throw FerryError(
                 .unknownVersion, "The store \(path) has no model cached in it.",

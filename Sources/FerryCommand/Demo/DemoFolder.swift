@@ -2,12 +2,6 @@ internal import Ferry
 internal import FerryBase
 internal import FerrySQLite
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// The folder of a demo: store, model versions, mapping files.
 struct DemoFolder {
     let path: String
@@ -95,7 +89,7 @@ struct DemoFacts {
     func lines(_ store: String, width: Int) throws -> [String] {
         var table = TextTable(["", "", ""], [.right, .left, .left])
         // Not by a connection of our own: that would leave a -wal and a -shm beside the store.
-        try StoreFiles(URL(filePath: store)).read { connection in
+        try StoreFiles(store.fileURL).read { connection in
             for (meaning, sql) in questions {
                 table.add([Quantity.grouped(try connection.integer(sql) ?? 0), meaning, sql])
             }

@@ -1,12 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// Several stores, migrated one after another.
 struct MigrationSeries {
     let migration: StoreMigration
@@ -56,7 +50,7 @@ struct MigrationSeries {
         let error = FerryError(
             .interrupted, "\(store) was not begun: the command had to stop before it.",
             remedy: "\(action: .again).")
-        return StoreOutcome(MigrationFailure(error: error, plan: nil, store: URL(filePath: store)))
+        return StoreOutcome(MigrationFailure(error: error, plan: nil, store: store.fileURL))
     }
 }
 
