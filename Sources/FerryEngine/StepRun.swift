@@ -55,8 +55,11 @@ package struct StepRun {
             try RowsPhase(context: context, policies: policies).run(report: &report)
             try RunDatabase.shareCachesForSorting(context)
             begin(.relationships)
+            // What the rows took counts beside the caches and sorters of links and indexes.
+            releaseUnusedMemory()
             try RelationshipsPhase(context: context, policies: policies).run(report: &report)
             begin(.indexes)
+            releaseUnusedMemory()
             try IndexesPhase(context: context).run()
             try appObjects.run(report: &report)
             let derived = DerivedAttributesPhase(context: context)

@@ -103,8 +103,10 @@ extension MigrationRun {
     ) throws -> MigrationPlan {
         var planner = planner
         planner.endsAtQuestions = true
+        planner.comparisons = inputs.comparisons.find(from: version, to: target, named: configuration.target)
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
+        inputs.comparisons.keep(plan.comparisons, from: version, to: target, named: configuration.target)
         if !plan.questions.isEmpty {
             planner.endsAtQuestions = false
             planner.comparisons = plan.comparisons
