@@ -18,14 +18,7 @@ struct ExpressionDepth {
     init(of mapping: ResolvedEntityMapping, in step: ResolvedStep) {
         self.mapping = mapping
         destination = step.destination.model
-        var scope = ExpressionScope(
-            model: step.source.model, entity: mapping.source, policyFunctions: mapping.policyFunctions)
-        if let iteration = mapping.iteration {
-            let checker = ExpressionChecker(scope: scope)
-            scope.iteration = Self.translated { try checker.checkElements(iteration.elements) }
-                .map { .init(variable: iteration.variable, element: $0) }
-        }
-        translation = ExpressionTranslation(scope: scope)
+        translation = ExpressionTranslation(scope: mapping.expressionScope(in: step.source.model))
     }
 
     /// What the body makes of an expression; nil of one that cannot be translated.

@@ -57,6 +57,12 @@ struct SourceScope {
         objects["source"] = object
     }
 
+    /// What `$source` stands for.
+    var source: Object {
+        guard let object = objects["source"] else { preconditionFailure("a statement has a source object") }
+        return object
+    }
+
     /// Lets `$source` stand for another object.
     ///
     /// - Returns: What it stood for.

@@ -66,8 +66,8 @@ struct ColumnSlots {
 
     private func attribute(_ key: PropertyKey, _ column: Column) throws(InPlaceObstacle) -> ColumnSlot {
         var slot = ColumnSlot(column: column, property: key)
+        guard let attribute = destination.attribute(key) else { return slot }
         for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
-            guard let attribute = destination.attribute(key) else { continue }
             if destination.model.isComputedByStore(attribute, of: key.entity) {
                 if let before = source.model.attribute(key.property, of: mapping.source), before.isDerived,
                     let old = source.column(of: key.property, in: mapping.source)
@@ -87,35 +87,14 @@ struct ColumnSlots {
     private func value(
         _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
     ) throws(InPlaceObstacle) -> SlotValue? {
-        guard let expression = resolved.expression else {
-            return resolved.defaultValue(of: attribute).map { .constant($0) }
-        }
-        let value = SlotValue.expression(expression, attribute, mapping)
-        if let column = plainColumn(expression, for: attribute, in: mapping) { return .column(column) }
-        var values = InPlaceValues()
+        guard let value = ColumnSource(resolved, for: attribute, of: mapping, in: source) else { return nil }
         do throws(FerryError) {
-            let scope = ExpressionScope(model: source.model, entity: mapping.source)
-            let computation = try ExpressionTranslation(scope: scope).value(expression, for: attribute)
-            _ = try value.sql(names: [:], source: source, values: &values)
-            if case .column = computation, let column = value.base(in: source) { return .column(column) }
-            return value
+            var values = InPlaceValues()
+            if case .expression = value { _ = try SlotValue.source(value).sql(names: [:], source, &values) }
         } catch {
             throw .needsCopy("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
         }
-    }
-
-    /// The column of an attribute that is taken over as it is stored: by far the most are, and finding that out by
-    /// making SQL of each takes long.
-    private func plainColumn(
-        _ expression: Expression, for attribute: Attribute, in mapping: ResolvedEntityMapping
-    ) -> String? {
-        guard let name = expression.sourceKey,
-            let column = source.column(of: name, in: mapping.source),
-            let before = source.model.attribute(name, of: mapping.source), before.type == attribute.type,
-            before.type.isStoredUnchanged(as: attribute.type),
-            before.allowsExternalStorage == attribute.allowsExternalStorage
-        else { return nil }
-        return column.name
+        return .source(value)
     }
 
     // MARK: Keys
@@ -231,21 +210,21 @@ struct ColumnSlot {
 
 /// The value of a column in the rows of one entity mapping, from columns of the same row.
 enum SlotValue: Hashable {
-    /// As it stands in a column of the source table.
-    case column(String)
-    case constant(DefaultValue)
-    case expression(Expression, Attribute, ResolvedEntityMapping)
+    case source(ColumnSource)
     /// The number of the entity that a key leads to: translated from the old number, or the only possible one.
     case number(key: String, old: String?, [NumberPair])
 
-    /// The source column whose rows it converts, when it reads no other.
-    func base(in source: StoreLayout) -> String? {
+    /// As it stands in a column of the source table.
+    static func column(_ name: String) -> SlotValue { .source(.column(name)) }
+
+    /// The column whose values it takes over as they stand.
+    var column: String? { if case .source(.column(let column)) = self { column } else { nil } }
+
+    /// The source column whose values it converts, when it reads no other.
+    var base: String? {
         switch self {
-        case .column(let column): return column
-        case .constant: return nil
-        case .number(_, let old, _): return old
-        case .expression(let expression, _, let mapping):
-            return expression.plainAttribute.flatMap { source.column(of: $0, in: mapping.source)?.name }
+        case .source(let source): source.base
+        case .number(_, let old, _): old
         }
     }
 
@@ -258,30 +237,25 @@ enum SlotValue: Hashable {
     /// - Returns: The SQL.
     /// - Throws: ``FerryError`` when an expression is more than SQL can say of one row.
     func sql(
-        names: [String: String], source: StoreLayout, values: inout InPlaceValues
+        names: [String: String], _ source: StoreLayout, _ values: inout InPlaceValues
     ) throws(FerryError) -> String {
         let name = { (column: String) in names[column] ?? column }
         switch self {
-        case .column(let column): return name(column)
-        case .constant(let value): return values.add(value)
+        case .source(.column(let column)): return name(column)
+        case .source(.constant(let value)): return values.add(value)
         case .number(let key, nil, let pairs):
             return "CASE WHEN \(name(key)) IS NOT NULL THEN \(pairs.first.map { String($0.new) } ?? "NULL") END"
         case .number(_, let old?, let pairs):
             let cases = pairs.map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ")
             return cases.isEmpty ? "NULL" : "CASE \(name(old)) \(cases) END"
-        case .expression(let expression, let attribute, let mapping):
-            let scope = ExpressionScope(model: source.model, entity: mapping.source)
-            let columns = RowColumns(source: source, mapping: mapping, names: names, values: values)
-            var translator = SQLTranslator(scope: scope, resolver: columns)
-            do throws(FerryError) {
-                let sql = try translator.value(expression, for: attribute)
-                values = translator.resolver.values
-                return sql
-            } catch {
-                var error = error
-                error.place.entityMapping = mapping.name
-                throw error
-            }
+        case .source(.expression(let expression)):
+            let mapping = expression.mapping
+            var translator = SQLTranslator(
+                scope: mapping.expressionScope(in: source.model),
+                resolver: RowColumns(source: source, mapping: mapping, names: names, values: values))
+            let sql = try translator.sql(expression.computation(in: source.model))
+            values = translator.resolver.values
+            return sql
         }
     }
 }
@@ -290,19 +264,6 @@ enum SlotValue: Hashable {
 struct NumberPair: Hashable {
     var old: Int64
     var new: Int64
-}
-
-extension Expression {
-    /// The attribute of the source object that the whole expression is about; nil when it is several.
-    fileprivate var plainAttribute: String? {
-        switch self {
-        case .keyPath: return sourceKeys
-        case .predefined("ifnil:then:", let operands):
-            guard operands.count == 2, case .constant = operands[1] else { return nil }
-            return operands[0].plainAttribute
-        default: return nil
-        }
-    }
 }
 
 /// Finds the columns of an expression in the row at hand.

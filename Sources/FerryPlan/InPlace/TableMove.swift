@@ -69,7 +69,7 @@ struct TableMove {
         let ordered = slots.inOrder
         for keepsName in [true, false] {
             for slot in ordered where alteration.carriers[slot.column.name] == nil {
-                let candidates = slots.mappings.compactMap { slot.values[$0.position]?.base(in: layout) }
+                let candidates = slots.mappings.compactMap { slot.values[$0.position]?.base }
                 let carrier = candidates.first {
                     !taken.contains($0) && declared[$0] == slot.column.type.uppercased()
                         && (!keepsName || $0 == slot.column.name)
@@ -164,11 +164,9 @@ struct TableMove {
             guard let number = sourceLayout.number(of: mapping.source) else { continue }
             guard let value = slot.values[mapping.position] else {
                 // A column that is empty in these rows anyway may be taken over with the others.
-                let bases = slots.mappings.compactMap { slot.values[$0.position]?.base(in: sourceLayout) }
+                let bases = slots.mappings.compactMap { slot.values[$0.position]?.base }
                 let own = columnsOfRows[mapping.source, default: []]
-                let isPlain = slots.mappings.allSatisfy {
-                    if case .column = slot.values[$0.position] { true } else { slot.values[$0.position] == nil }
-                }
+                let isPlain = slots.mappings.allSatisfy { slot.values[$0.position].map { $0.column != nil } ?? true }
                 if !isPlain || !Set(bases).isDisjoint(with: own) { isWhole = false }
                 continue
             }
@@ -192,7 +190,7 @@ struct TableMove {
                 guard let number = sourceLayout.number(of: mapping.source) else { continue }
                 let carrier = alteration.carriers[slot.column.name]
                 if let value = slot.values[mapping.position] {
-                    if case .column(let column) = value, column == carrier { continue }
+                    if let column = value.column, column == carrier { continue }
                     Self.add(number, to: &groups, try sql(value, names, &values))
                 } else if let carrier, columnsOfRows[mapping.source, default: []].contains(carrier) {
                     Self.add(number, to: &groups, "NULL")
@@ -225,7 +223,7 @@ struct TableMove {
         _ value: SlotValue, _ names: [String: String], _ values: inout InPlaceValues
     ) throws(InPlaceObstacle) -> String {
         do throws(FerryError) {
-            return try value.sql(names: names, source: sourceLayout, values: &values)
+            return try value.sql(names: names, sourceLayout, &values)
         } catch {
             throw .needsCopy(error.message)
         }

@@ -12,6 +12,11 @@ extension StepProgram {
         for mapping in step.entityMappings {
             lines.append("  \(mapping.name): \(keys[mapping.position].text(in: step))")
         }
+        lines.append("columns")
+        for mapping in step.entityMappings {
+            lines.append("  \(mapping.name)")
+            for column in columns[mapping.position] { lines.append("    \(column.name): \(column.source.text)") }
+        }
         lines.append("relationships")
         for assignment in relationships {
             lines.append("  \(assignment.declared.title) in \(assignment.storage.text)")
@@ -38,6 +43,16 @@ extension KeyRule {
         if !counted.isEmpty { parts.append("counts those of " + counted.joined(separator: ", ")) }
         if association != .none { parts.append("association \(association.rawValue)") }
         return parts.joined(separator: "; ")
+    }
+}
+
+extension ColumnSource {
+    fileprivate var text: String {
+        switch self {
+        case .column(let column): column
+        case .constant(let value): "constant \(value)"
+        case .expression(let expression): "`\(expression.expression)`"
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+package import FerryBase
 package import FerryMapping
 internal import FerryModel
 package import FerryStore
@@ -6,6 +7,8 @@ package import FerryStore
 ///
 /// It follows from the step, both layouts and what a scan has found of damage, and from nothing else.
 package struct StepProgram: Sendable, Equatable {
+    /// What fills the columns of attributes, by the position of the entity mapping.
+    package let columns: [[FilledColumn]]
     /// What fills each stored relationship, in the order in which they are filled.
     package let relationships: [RelationshipAssignment]
     /// By the destination's order.
@@ -24,8 +27,14 @@ package struct StepProgram: Sendable, Equatable {
     ///   - source: The source's layout.
     ///   - destination: The new store's layout.
     ///   - damage: What a scan has found in the source.
-    package init(_ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []) {
+    /// - Throws: ``FerryError`` `.internalError` where a layout is not that of its version.
+    package init(
+        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []
+    ) throws(FerryError) {
         let resolved = step.resolved
+        columns = try resolved.entityMappings.map { mapping throws(FerryError) in
+            try FilledColumn.all(of: mapping, source, destination)
+        }
         let rules = RelationshipRules(resolved, source: source, destination: destination)
         var assignments = RelationshipAssigner(rules, step).assignments()
         let found = LinkDamage(damage, of: assignments, in: source.model)
