@@ -158,7 +158,7 @@ private struct PlainWork: ChunkWalk.Work {
     func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
         try ranges.carry(after: low, upTo: rows) { range in
             try body(range, &entries[0])
-            return range.rows
+            return range
         }
     }
 

@@ -207,7 +207,6 @@ struct AppObjectsPhase {
 
 /// The rows of a table that is carried as it is.
 struct AppTableRows: ChunkWalk.Work {
-    private let table: CarriedTable
     private let context: StepContext
     let ranges: ChunkRanges
     private let copy: Statement
@@ -222,7 +221,6 @@ struct AppTableRows: ChunkWalk.Work {
     ///   - context: The step.
     /// - Throws: ``DatabaseError``.
     init(_ table: CarriedTable, rowID: String, by statement: String?, context: StepContext) throws {
-        self.table = table
         self.context = context
         ranges = try ChunkRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection)
         copy = try context.connection.prepare(statement ?? table.copy())
@@ -236,7 +234,7 @@ struct AppTableRows: ChunkWalk.Work {
                 origin: .init(table: table.name, column: name, value: quoted, key: rowID))
         }
         let writer = try LargeRowWriter(
-            table.name, key: rowID, cells: cells, on: context.connection, options: context.options)
+            table.name, key: rowID, cells: cells, of: (table.name, nil), in: context)
         self.writer = writer
         select = try context.connection.prepare(
             """
@@ -252,7 +250,7 @@ struct AppTableRows: ChunkWalk.Work {
             try copy.bind(range)
             let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
             try context.connection.with(.length, limit) { try copy.run() }
-            return range.rows
+            return range
         }
         entries[0].read += range?.rows ?? 0
         return range
@@ -260,28 +258,15 @@ struct AppTableRows: ChunkWalk.Work {
 
     func giveUp() -> ChunkWalk.CarryAlone? {
         guard let writer, let select else { return nil }
-        return { range, entries in entries[0].read += try carryAlone(range, select, writer) }
-    }
-
-    private func carryAlone(_ range: KeyRange, _ select: Statement, _ writer: LargeRowWriter) throws -> Int64 {
-        var read: Int64 = 0
-        try select.bind([.integer(range.low), .integer(range.high)])
-        defer { select.reset() }
-        do {
-            while try select.step() {
-                guard try writer.write(select.integer(0), from: select, at: 1) else {
-                    throw refusal(range.high, cause: nil)
+        return { range, entries in
+            try select.bind([.integer(range.low), .integer(range.high)])
+            defer { select.reset() }
+            try writer.refusing(range.high) {
+                while try select.step() {
+                    try writer.write(select.integer(0), from: select, at: 1, of: range.high)
+                    entries[0].read += 1
                 }
-                read += 1
             }
-            return read
-        } catch let error as DatabaseError where error.isTooBig {
-            throw refusal(range.high, cause: error)
         }
-    }
-
-    private func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
-        FerryError(
-            valueOf: table.name, key: key, entityMapping: nil, memoryLimit: context.options.memoryLimit, cause: cause)
     }
 }

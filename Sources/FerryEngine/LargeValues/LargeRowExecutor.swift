@@ -21,39 +21,36 @@ final class LargeRowExecutor {
 
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         for statement in [rows.select, count] { try statement.bind(range) }
-        do {
-            defer { for statement in [rows.select, count] { statement.reset() } }
+        defer { for statement in [rows.select, count] { statement.reset() } }
+        return try rows.writer.refusing(range.high) {
             let read = try count.step() ? count.integer(0) : 0
             var outcome = try loop.carry(rows)
             outcome.read = read
             return outcome
-        } catch let error as DatabaseError where error.isTooBig {
-            throw rows.refusal(range.high, cause: error)
         }
     }
 }
 
 /// The rows that a statement selects, whose large values are copied in pieces.
 private struct LargeRows: BoundRows {
-    private let context: StepContext
-    private let mapping: ResolvedEntityMapping
     let select: Statement
-    private let writer: LargeRowWriter
+    let writer: LargeRowWriter
+    private let uniquePlaces: Range<Int>
 
     private static let keyPlace = 0
     private static let elementKeyPlace = 1
     private static let firstUniquePlace = 2
-    private var uniquePlaces: Range<Int> { Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count }
 
     init(_ sql: RowStatements) throws {
-        (context, mapping) = (sql.context, sql.mapping)
+        let (context, mapping) = (sql.context, sql.mapping)
+        uniquePlaces = Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count
         var scope = try sql.scope()
         var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
         selected += try sql.expressions.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
-            context.destinationTable(of: mapping), key: "Z_PK", cells: cells, on: context.connection,
-            options: context.options)
+            context.destinationTable(of: mapping), key: "Z_PK", cells: cells, of: (mapping.source, mapping.name),
+            in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
         select = try RowStatements.SQL(
@@ -93,20 +90,13 @@ private struct LargeRows: BoundRows {
     }
 
     func write(_ row: Statement, to key: Int64) throws {
-        guard try writer.write(key, from: row, at: uniquePlaces.upperBound) else {
-            throw refusal(self.key(of: row), cause: nil)
-        }
+        try writer.write(key, from: row, at: uniquePlaces.upperBound, of: self.key(of: row))
     }
 
     func bindElementKey(of row: Statement, to statement: Statement, at index: Int) throws {
         try statement.bind(column: Self.elementKeyPlace, of: row, at: index)
     }
 
-    func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
-        FerryError(
-            valueOf: mapping.source, key: key, entityMapping: mapping.name,
-            memoryLimit: context.options.memoryLimit, cause: cause)
-    }
 }
 
 extension FerryError {

@@ -12,7 +12,8 @@ final class LargeRowWriter {
     private let connection: Connection
     private let options: EngineOptions
     private let table: String
-    private let schema: String
+    /// What the rows are of, for messages.
+    private let subject: (entity: String, mapping: String?)
     private let cells: [LargeCell]
     private let insert: Statement
     private var buffer: [UInt8] = []
@@ -20,26 +21,22 @@ final class LargeRowWriter {
     private static let pieceBytes = 1 << 18
 
     /// - Parameters:
-    ///   - table: The table's name, not quoted.
-    ///   - schema: The database that it is in.
+    ///   - table: The new store's table, not quoted.
     ///   - key: The name under which the number of a row is reached.
     ///   - cells: What is written, in the order of the table's columns.
-    ///   - connection: The connection.
-    ///   - options: Say what memory there is.
+    ///   - subject: What the rows are of, for messages.
+    ///   - context: The step.
     /// - Throws: ``DatabaseError``.
     init(
-        _ table: String, schema: String = "main", key: String, cells: [LargeCell], on connection: Connection,
-        options: EngineOptions
+        _ table: String, key: String, cells: [LargeCell], of subject: (entity: String, mapping: String?),
+        in context: StepContext
     ) throws(DatabaseError) {
-        self.connection = connection
-        self.options = options
-        self.table = table
-        self.schema = schema
-        self.cells = cells
+        (connection, options) = (context.connection, context.options)
+        (self.table, self.subject, self.cells) = (table, subject, cells)
         let names = [key] + cells.map(\.name)
         insert = try connection.prepare(
             """
-            INSERT INTO \(schema).\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
+            INSERT INTO main.\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
             VALUES (\(names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))
             """)
     }
@@ -62,12 +59,15 @@ final class LargeRowWriter {
     ///   - key: The new row's number.
     ///   - row: Has what ``selection`` asks for, from a place on.
     ///   - place: The first of these columns.
-    /// - Returns: False when the row would take more memory than there is; nothing is written then.
-    /// - Throws: ``DatabaseError``, ``FerryError``.
-    func write(_ key: Int64, from row: Statement, at place: Int) throws -> Bool {
+    ///   - origin: The number of the row that it comes from, for messages.
+    /// - Throws: ``DatabaseError``; ``FerryError`` `.valueTooLarge` when the row would take more memory than there is:
+    ///   nothing is written then.
+    func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
         let ways = ways(row, place)
         // What stands beside a text of the largest size is of the size that goes with any chunk.
-        guard cost(of: ways, row, place) <= options.wholeValueBytes + options.valueBytes else { return false }
+        guard cost(of: ways, row, place) <= options.wholeValueBytes + options.valueBytes else {
+            throw refusal(of: origin, cause: nil)
+        }
         // Zeros count as bytes of the record, though none of them is in memory.
         try connection.with(.length, .max) {
             try insert.bind(key, at: 1)
@@ -88,7 +88,21 @@ final class LargeRowWriter {
             case .copied(let size, let origin): try copy(cells[index], size, from: origin, to: key)
             }
         }
-        return true
+    }
+
+    /// Runs what reads and writes a row; a value that SQLite has no memory for is refused with the row's number.
+    func refusing<Result>(_ key: Int64, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as DatabaseError where error.isTooBig {
+            throw refusal(of: key, cause: error)
+        }
+    }
+
+    private func refusal(of key: Int64, cause: (any Error)?) -> FerryError {
+        FerryError(
+            valueOf: subject.entity, key: key, entityMapping: subject.mapping, memoryLimit: options.memoryLimit,
+            cause: cause)
     }
 
     // MARK: Ways
@@ -130,7 +144,7 @@ final class LargeRowWriter {
 
     private func write(_ column: Int, of row: Statement, to cell: LargeCell, _ key: Int64) throws {
         let target = try BlobHandle(
-            cell.rawName, of: table, row: key, schema: schema, writable: true, on: connection)
+            cell.rawName, of: table, row: key, schema: "main", writable: true, on: connection)
         try row.withBytes(column) { try target.write($0, at: 0) }
     }
 
@@ -139,7 +153,7 @@ final class LargeRowWriter {
         let source = try BlobHandle(
             origin.column, of: origin.table, row: row, schema: origin.schema, on: connection)
         let target = try BlobHandle(
-            cell.rawName, of: table, row: key, schema: schema, writable: true, on: connection)
+            cell.rawName, of: table, row: key, schema: "main", writable: true, on: connection)
         if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.pieceBytes) }
         if origin.skipped > 0 { try checkHasContents(source) }
         try origin.prefix.withUnsafeBytes { try target.write($0, at: 0) }

@@ -4,7 +4,7 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
-final class PolicyExecutor: CountingExecutor {
+final class PolicyExecutor: MappingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
     private let current: CurrentSource
@@ -20,18 +20,9 @@ final class PolicyExecutor: CountingExecutor {
 
     var writesScratch: Bool { true }
 
+    var takesOpenRanges: Bool { rows.runsAhead }
+
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        try carry(after: range.low) { try rows.begin(range) }
-    }
-
-    var counting: (any CountingExecutor)? { rows.countsRows ? self : nil }
-
-    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
-        let outcome = try carry(after: low) { try rows.begin(after: low, rows: count) }
-        return (outcome, try rows.takenRange())
-    }
-
-    private func carry(after low: Int64, begin: () throws -> Void) throws -> ChunkOutcome {
         let (manager, mapping, policy) = (calls.manager, calls.mapping, calls.policy)
         var outcome = ChunkOutcome()
         manager.beginUnit()
@@ -40,8 +31,8 @@ final class PolicyExecutor: CountingExecutor {
             rows.end()
             manager.current = nil
         }
-        try associations.beginChunk(after: low)
-        try begin()
+        try associations.beginChunk(after: range.low)
+        try rows.begin(range)
         var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1
@@ -63,6 +54,7 @@ final class PolicyExecutor: CountingExecutor {
                 outcome.merged += 1
             }
         }
+        outcome.taken = try rows.takenRange()
         return outcome
     }
 }

@@ -239,6 +239,19 @@ private struct SelectedPlaces: PlaceResolver {
 }
 
 extension Statement {
+    /// Binds what is the same for all rows, and tells what is bound from each.
+    func bindConstants(of values: [RowValue], from first: Int) throws(DatabaseError) -> [CellBinding] {
+        var bindings: [CellBinding] = []
+        for (index, value) in values.enumerated() {
+            switch value {
+            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: first + index))
+            case .constant(let value): try bind(value, at: first + index)
+            case .evaluated: preconditionFailure("the reader evaluates")
+            }
+        }
+        return bindings
+    }
+
     /// Binds what a computation yielded.
     func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
         switch value {

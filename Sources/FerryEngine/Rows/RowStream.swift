@@ -12,8 +12,9 @@ final class RowStream {
     let plan: RowPlan
     private let context: StepContext
     private let aside: ReadAheadThread?
-    /// Whether the thread may go on past the end of a range: it needs no sorting, and a key is one row.
-    private let runsAhead: Bool
+    /// Whether the thread may go on past the end of a range, so that this may be an open one: it needs no sorting, and a
+    /// key is one row.
+    let runsAhead: Bool
 
     /// Reads on the writer's connection, where there is no thread.
     private var reader: RowReader?
@@ -30,8 +31,8 @@ final class RowStream {
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
-    /// How many rows were asked for, and how many of them are not handed out.
-    private var count = Int.max
+    /// How many rows an open range asked for, and how many of them are not handed out.
+    private var count: Int?
     @exclusivity(unchecked) private var left = Int.max
     /// Of the row that was handed out last.
     @exclusivity(unchecked) private var lastKey: Int64 = 0
@@ -55,28 +56,17 @@ final class RowStream {
     /// Begins with the rows of a range.
     func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
-        (count, left) = (.max, .max)
+        count = range.isOpen ? Int(range.rows) : nil
+        left = count ?? .max
         guard let aside else { return try reader?.start(low: low, high: high) ?? () }
         // The next range is on its way already.
         if isReading, !isBounded, position == low { return }
         try read(aside, isBounded: !runsAhead)
     }
 
-    /// Whether it can be asked for a number of rows, and tells where they end.
-    var countsRows: Bool { runsAhead }
-
-    /// Begins with the rows after a key, up to a number of them.
-    func begin(after key: Int64, rows: Int) throws {
-        guard let aside, runsAhead else { preconditionFailure("only what is read ahead ends where it was counted") }
-        (low, high) = (key, .max)
-        (count, left) = (rows, rows)
-        if isReading, !isBounded, position == low { return }
-        try read(aside, isBounded: false)
-    }
-
-    /// The range of the rows that were handed out since ``begin(after:rows:)``; nil when there was none.
+    /// The range of the rows that an open one gave; nil when there was none.
     func takenRange() throws -> KeyRange? {
-        guard left < count else { return nil }
+        guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
 
