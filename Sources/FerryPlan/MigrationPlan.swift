@@ -129,23 +129,22 @@ extension StepPlan {
     /// The same step where each entity mapping of unknown or no rows reads a number of them.
     package func assuming(rows: Int64) -> StepPlan {
         var step = self
-        for partition in step.partitions.indices {
-            for place in step.partitions[partition].entityMappings.indices
-            where step.partitions[partition].entityMappings[place].rows <= 0 {
-                step.partitions[partition].entityMappings[place].rows = rows
-                step.partitions[partition].entityMappings[place].isKnown = true
-            }
-        }
+        step.forEachMapping { if $0.rows <= 0 { ($0.rows, $0.isKnown) = (rows, true) } }
         return step
     }
 
     /// Leaves out the source objects that lack a value which they must have, as a `where` would.
     package mutating func leaveOutDamagedRows() {
         resolved = resolved.droppingEmptyMandatoryValues()
+        let mappings = resolved.entityMappings
+        forEachMapping { $0.mapping = mappings[$0.mapping.position] }
+    }
+
+    /// Changes what is planned for each entity mapping.
+    mutating func forEachMapping(_ change: (inout EntityMappingPlan) -> Void) {
         for partition in partitions.indices {
-            for index in partitions[partition].entityMappings.indices {
-                let position = partitions[partition].entityMappings[index].mapping.position
-                partitions[partition].entityMappings[index].mapping = resolved.entityMappings[position]
+            for place in partitions[partition].entityMappings.indices {
+                change(&partitions[partition].entityMappings[place])
             }
         }
     }

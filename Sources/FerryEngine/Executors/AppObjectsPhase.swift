@@ -49,6 +49,14 @@ struct AppObjectsPhase {
         }
     }
 
+    private func make(_ indexes: [IndexDefinition]) throws {
+        for index in indexes {
+            try context.once(StepOperation.unit(of: index), phase: .indexes, subject: index.name) {
+                try context.connection.execute(index.sql)
+            }
+        }
+    }
+
     // MARK: Tables
 
     private func carry(_ table: CarriedTable, by statement: String? = nil) throws {
@@ -133,19 +141,10 @@ struct AppObjectsPhase {
             }
         }
         let translations = self.translations
-        let copy = try context.connection.prepare(history.copy(translations))
         try context.walk(
-            "carry:\(changes.name)", schema: "source", table: changes.quotedName, rowID: "rowid", phase: .rows,
-            subject: changes.name
-        ) { range in
-            try copy.bind(range)
-            try copy.run()
-        }
-        for index in history.indexes {
-            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
-                try context.connection.execute(index.sql)
-            }
-        }
+            "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
+            running: history.copy(translations))
+        try make(history.indexes)
         try reportDropped(changes, translations, in: &report)
     }
 
@@ -197,11 +196,7 @@ struct AppObjectsPhase {
         for table in mirroring.tables {
             try carry(table.carried, by: MirroringTables.copy(table, numbers: numbers))
         }
-        for index in mirroring.indexes {
-            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
-                try context.connection.execute(index.sql)
-            }
-        }
+        try make(mirroring.indexes)
     }
 }
 

@@ -55,9 +55,9 @@ struct DamagedRowsRemoval {
                 .flatMap { source.table(of: $0.destinationEntity)?.name }
             switch storage {
             case .foreignKey(let holder, let column, let entityColumn, let orderColumn) where target == table.name:
-                try cut([column, entityColumn, orderColumn].compactMap { $0 }, in: holder, rows)
+                try cut(column, [entityColumn, orderColumn], in: holder, rows)
             case .inverseless(let holder, let column) where source.table(of: key.entity)?.name == table.name:
-                try cut([column], in: holder, rows)
+                try cut(column, [], in: holder, rows)
             case .join(let join, _, let other, _, _) where target == table.name:
                 try connection.execute("DELETE FROM \(join) WHERE \(other) IN (\(rows))")
                 // Of a relationship that is its own inverse only one side is told.
@@ -72,9 +72,8 @@ struct DamagedRowsRemoval {
         return count
     }
 
-    private func cut(_ columns: [String], in holder: String, _ rows: String) throws {
-        let empty = columns.map { "\($0) = NULL" }.joined(separator: ", ")
-        try connection.execute("UPDATE \(holder) SET \(empty) WHERE \(columns[0]) IN (\(rows))")
+    private func cut(_ key: String, _ others: [String?], in holder: String, _ rows: String) throws {
+        try connection.execute("UPDATE \(holder) SET \(([key] + others).emptied) WHERE \(key) IN (\(rows))")
     }
 
     /// What their triggers would have done.
@@ -155,11 +154,11 @@ struct EntityColumnRepair {
                     let relationship = source.model.relationship(key.property, of: key.entity),
                     let target = source.table(of: relationship.destinationEntity)
                 else { continue }
-                let family = source.numbers(ofFamily: relationship.destinationEntity).sqlList
+                let isOfFamily = source.numbers(ofFamily: relationship.destinationEntity).rowCondition("t.")
                 try connection.execute(
                     """
                     UPDATE \(table) SET \(entityColumn) = t.Z_ENT FROM \(target.name) AS t
-                    WHERE t.Z_PK = \(table).\(column) AND t.Z_ENT IN (\(family))
+                    WHERE t.Z_PK = \(table).\(column) AND \(isOfFamily)
                         AND \(table).\(entityColumn) IS NOT t.Z_ENT
                     """)
             }

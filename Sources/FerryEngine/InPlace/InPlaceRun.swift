@@ -216,19 +216,10 @@ package struct InPlaceRun {
     private func execute(_ planned: InPlaceStatement) throws {
         try options.stop.check()
         options.progress?(ProgressUpdate(phase: .rows, subject: planned.reason))
-        guard !planned.values.isEmpty else {
-            return try placed(planned) { try connection.execute(planned.sql) }
-        }
-        let statement = try connection.prepare(planned.sql)
-        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
-        try placed(planned) { try statement.run() }
-    }
-
-    /// Runs the body; what a function of ours, or a constraint, complains of is said in the words of the model.
-    private func placed(_ planned: InPlaceStatement, _ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let error as DatabaseError {
+        do throws(DatabaseError) {
+            try connection.run(planned)
+        } catch {
+            // What a function of ours, or a constraint, complains of is said in the words of the model.
             if let cause = connection.takeFunctionError() as? FerryError { throw cause }
             guard error.isConstraint else { throw error }
             throw FerryError(
@@ -243,6 +234,15 @@ package struct InPlaceRun {
         let metadata = try StoreMetadata.read(from: connection).restamped(for: resolved.destination)
         try metadata.write(to: connection)
         if try ModelCache.hasModel(connection) { try ModelCache.write(resolved.destination.model, on: connection) }
+    }
+}
+
+extension Connection {
+    func run(_ planned: InPlaceStatement) throws(DatabaseError) {
+        guard !planned.values.isEmpty else { return try execute(planned.sql) }
+        let statement = try prepare(planned.sql)
+        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
+        try statement.run()
     }
 }
 

@@ -157,23 +157,7 @@ struct StatementResolver: PathResolver {
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         case .now: scope.parameters.add(.real(now))
-        case .constant(.null): scope.parameters.add(.null)
-        case .constant(.boolean(let flag)): scope.parameters.add(.integer(flag ? 1 : 0))
-        case .constant(.integer(let integer)): scope.parameters.add(.integer(integer))
-        case .constant(.double(let double)): scope.parameters.add(.real(double))
-        case .constant(.string(let string)): scope.parameters.add(.text(string))
-        }
-    }
-}
-
-extension Value {
-    /// A model's default as the store holds it.
-    init(_ value: DefaultValue) {
-        switch value {
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .real(real)
-        case .text(let text): self = .text(text)
-        case .blob(let bytes): self = .blob(bytes)
+        case .constant(let constant): scope.parameters.add(constant.stored.map { Value($0) } ?? .null)
         }
     }
 }

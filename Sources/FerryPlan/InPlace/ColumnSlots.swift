@@ -172,7 +172,7 @@ struct ColumnSlots {
         cuts.append(
             KeyCut(
                 table: table, number: number,
-                columns: [key.column, key.entityColumn, key.orderColumn].compactMap { $0 },
+                key: key.column, others: [key.entityColumn, key.orderColumn],
                 targetTable: key.targetTable, lost: lost))
     }
 }
@@ -181,20 +181,19 @@ struct ColumnSlots {
 struct KeyCut {
     var table: String
     var number: Int64
-    /// The key, then what goes with it.
-    var columns: [String]
+    var key: String
+    /// What goes with the key.
+    var others: [String?]
     var targetTable: String
     /// `Z_ENT` of the objects.
     var lost: [Int64]
 
     var statement: InPlaceStatement {
-        let assignments = columns.map { "\($0) = NULL" }.joined(separator: ", ")
-        let numbers = lost.sqlList
-        return InPlaceStatement(
-            "UPDATE \(table) SET \(assignments) WHERE Z_ENT = \(number) "
-                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))",
+        InPlaceStatement(
+            "UPDATE \(table) SET \(([key] + others).emptied) WHERE Z_ENT = \(number) "
+                + "AND \(key) IN (SELECT Z_PK FROM \(targetTable) WHERE \(lost.rowCondition()))",
             writesObjects: true,
-            reason: "objects at the end of \(columns[0]) go, or are no longer related")
+            reason: "objects at the end of \(key) go, or are no longer related")
     }
 }
 
@@ -285,14 +284,9 @@ private struct RowColumns: PathResolver {
     mutating func parameter(program: [UInt8]) -> String { values.add(.blob(program)) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
-        switch value {
         // Nothing that is inferred asks for the time.
-        case .now, .constant(.null): "NULL"
-        case .constant(.boolean(let flag)): values.add(.integer(flag ? 1 : 0))
-        case .constant(.integer(let integer)): values.add(.integer(integer))
-        case .constant(.double(let double)): values.add(.real(double))
-        case .constant(.string(let string)): values.add(.text(string))
-        }
+        guard case .constant(let constant) = value, let stored = constant.stored else { return "NULL" }
+        return values.add(stored)
     }
 
     private static var tooMuch: FerryError {

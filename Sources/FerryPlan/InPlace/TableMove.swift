@@ -142,10 +142,9 @@ struct TableMove {
         }
         let reason: String
         if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
-        // The plus sign keeps SQLite from the index of entity numbers: rows are to come in the order of their keys.
         var statement = InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
-                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE +Z_ENT IN (\(numbers.map(\.old).sorted().sqlList))",
+                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE \(numbers.map(\.old).sorted().rowCondition("+"))",
             values: values, writesObjects: true, reason: reason)
         statement.countedEntity = onlyEntity
         return statement
@@ -212,7 +211,7 @@ struct TableMove {
         }
         let columns = Set(assignments.map(\.column))
         var statement = InPlaceStatement(
-            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE +Z_ENT IN (\(touched.sorted().sqlList))",
+            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
             values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))")
         // With one entity nothing is assigned that is not assigned to all of its rows.
         statement.countedEntity = onlyEntity
@@ -238,7 +237,7 @@ struct TableMove {
     }
 
     private static func cases(_ groups: [(sql: String, numbers: [Int64])]) -> String {
-        groups.map { "WHEN Z_ENT IN (\($0.numbers.sorted().sqlList)) THEN \($0.sql)" }.joined(separator: " ")
+        groups.map { "WHEN \($0.numbers.sorted().rowCondition()) THEN \($0.sql)" }.joined(separator: " ")
     }
 
     static func translation(_ numbers: [NumberPair]) -> String {

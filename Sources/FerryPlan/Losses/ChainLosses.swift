@@ -12,7 +12,7 @@ struct ChainLosses {
     private let areEstimated: Bool
 
     /// - Parameters:
-    ///   - steps: One step for each link of the chain.
+    ///   - steps: One step for each edge of the chain.
     ///   - versions: Names of the versions that they lead to.
     ///   - rows: Rows of exactly each entity of the store.
     ///   - areEstimated: Whether they are estimates.
