@@ -58,24 +58,19 @@ final class StepContext {
     }
 
     func sourceTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        try known(source.table(of: mapping.source)?.name, "source store has no table", of: mapping.source)
+        try source.knownTable(of: mapping.source, in: "source")
     }
 
     func destinationTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        try known(destination.table(of: mapping.destination)?.name, "new store has no table", of: mapping.destination)
+        try destination.knownTable(of: mapping.destination, in: "new")
     }
 
     func sourceNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        try known(source.number(of: mapping.source), "source store has no number", of: mapping.source)
+        try source.knownNumber(of: mapping.source, in: "source")
     }
 
     func destinationNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        try known(destination.number(of: mapping.destination), "new store has no number", of: mapping.destination)
-    }
-
-    private func known<Found>(_ found: Found?, _ problem: String, of entity: String) throws(FerryError) -> Found {
-        guard let found else { throw FerryError(.internalError, "The \(problem) for entity \(entity).") }
-        return found
+        try destination.knownNumber(of: mapping.destination, in: "new")
     }
 
     // MARK: Memory
@@ -162,10 +157,28 @@ package struct EngineOptions: Sendable {
     /// The largest value, and the largest row, that goes with its chunk, in bytes (`SQLITE_LIMIT_LENGTH`).
     ///
     /// A statement holds a value and the row that it becomes at the same time, so it is half of what a chunk may write;
-    /// and an eighth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
+    /// and a sixteenth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
     /// come near the smallest limit.
     package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
 
     /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
     package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
+}
+
+extension StoreLayout {
+    /// The name of an entity's table, which the store must have.
+    func knownTable(of entity: String, in store: String) throws(FerryError) -> String {
+        guard let table = table(of: entity) else { throw missing("table", of: entity, in: store) }
+        return table.name
+    }
+
+    /// The number of an entity, which the store must have.
+    func knownNumber(of entity: String, in store: String) throws(FerryError) -> Int64 {
+        guard let number = number(of: entity) else { throw missing("number", of: entity, in: store) }
+        return number
+    }
+
+    private func missing(_ what: String, of entity: String, in store: String) -> FerryError {
+        FerryError(.internalError, "The \(store) store has no \(what) for entity \(entity).")
+    }
 }

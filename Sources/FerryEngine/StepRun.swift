@@ -155,26 +155,19 @@ extension FerryError {
 /// What a finished (or resumed and finished) step did.
 package struct StepReport: Sendable {
     package var counts: [EntityMappingCounts]
-    package var unmapped: [(entity: String, rows: Int64)]
-    package var healed: [(kind: String, entity: String, rows: Int64)]
+    package var unmapped: [(entity: String, rows: Int64)] = []
+    package var healed: [(kind: String, entity: String, rows: Int64)] = []
     /// Tables and columns of earlier versions that are not there any more, as `TABLE` or `TABLE.COLUMN`.
     package var leftBehind: [String] = []
     /// Chunks of all calls together.
-    package var chunks: Int
+    package var chunks = 0
     /// How long this call's chunks took.
-    package var chunkTimes: ChunkTimes
-    package var resumed: Bool
+    package var chunkTimes = ChunkTimes()
+    package var resumed = false
     /// What verification must know of migration policies.
     package var policies = PolicyEvidence()
 
-    package init(counts: [EntityMappingCounts] = []) {
-        self.counts = counts
-        unmapped = []
-        healed = []
-        chunks = 0
-        chunkTimes = ChunkTimes()
-        resumed = false
-    }
+    package init(counts: [EntityMappingCounts] = []) { self.counts = counts }
 }
 
 /// Times of chunks, counted in buckets of an eighth of their size: as many buckets however many chunks there are.

@@ -52,11 +52,11 @@ package struct StepPlan: Sendable {
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]
     /// Mandatory attributes that get no value: harmless only while their sources have no rows.
-    package var needsRowCheck: [MappingResolution.RowCheck]
+    package var needsRowCheck: [MappingResolution.RowCheck] = []
     /// Entities that become abstract: harmless only while they have no rows.
-    package var needsEmptySource: [MappingResolution.EmptyCheck]
+    package var needsEmptySource: [MappingResolution.EmptyCheck] = []
     /// New uniqueness constraints: harmless only while no rows break them.
-    package var needsUniqueValues: [MappingResolution.UniquenessCheck]
+    package var needsUniqueValues: [MappingResolution.UniquenessCheck] = []
     /// Attributes that a version on the way needs a value of.
     package var needsValues: [MappingResolution.ValueCheck] = []
     /// The steps that this one does in one pass, in order; empty when it is one by itself.
@@ -67,19 +67,6 @@ package struct StepPlan: Sendable {
     package var isApartBecause: String?
     /// Rows of each entity that the step reads, where they are known for certain beforehand.
     package var sourceRows: [String: Int64]?
-
-    package init(
-        mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan],
-        needsRowCheck: [MappingResolution.RowCheck] = [], needsEmptySource: [MappingResolution.EmptyCheck] = [],
-        needsUniqueValues: [MappingResolution.UniquenessCheck] = []
-    ) {
-        self.mode = mode
-        self.resolved = resolved
-        self.partitions = partitions
-        self.needsRowCheck = needsRowCheck
-        self.needsEmptySource = needsEmptySource
-        self.needsUniqueValues = needsUniqueValues
-    }
 
     /// Whether the step follows from the two models, without a mapping model of the user's.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
@@ -96,8 +83,6 @@ package struct StepPlan: Sendable {
 /// Entity mappings that run together; partitions run one after another.
 package struct PartitionPlan: Sendable {
     package var entityMappings: [EntityMappingPlan]
-
-    package init(entityMappings: [EntityMappingPlan]) { self.entityMappings = entityMappings }
 }
 
 package struct EntityMappingPlan: Sendable {
@@ -113,16 +98,6 @@ package struct EntityMappingPlan: Sendable {
     package var isEstimated: Bool
     /// Whether `rows` says anything: after a filter, a policy or a step that cannot be taken it does not.
     package var isKnown = true
-
-    package init(
-        mapping: ResolvedEntityMapping, executor: Executor, reason: String, rows: Int64, isEstimated: Bool
-    ) {
-        self.mapping = mapping
-        self.executor = executor
-        self.reason = reason
-        self.rows = rows
-        self.isEstimated = isEstimated
-    }
 }
 
 extension StepPlan {

@@ -96,7 +96,7 @@ package struct Planner: Sendable {
             }
             if plan.steps.count == edges.count {
                 plan.losses = ChainLosses(
-                    plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()), rows: rows,
+                    steps: plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()), rows: rows,
                     areEstimated: areRowsEstimated
                 ).all()
             }

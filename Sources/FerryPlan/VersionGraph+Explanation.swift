@@ -173,6 +173,4 @@ package struct ChainExplanation: Sendable {
     package var edges: [Edge] = []
     /// What was preferred over what, and what the order of versions is.
     package var notes: [String] = []
-
-    package init() {}
 }

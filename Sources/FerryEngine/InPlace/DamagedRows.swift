@@ -95,25 +95,15 @@ struct RowsOfUnknownEntities {
     let destination: StoreLayout
     let connection: Connection
 
-    /// The rows by source table.
-    func counts() throws(DatabaseError) -> [String: Int64] {
-        var counts: [String: Int64] = [:]
-        for table in source.tablesInOrder {
-            let rows = try connection.integer("SELECT count(*) FROM \(rowsOfUnknownEntities(in: table))") ?? 0
-            if rows > 0 { counts[table.name] = rows }
-        }
-        return counts
-    }
-
     private func rowsOfUnknownEntities(in table: EntityTable) -> String {
         "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
     }
 
     /// Why they cannot stay; nil when they can, or when there are none.
     func refusal() throws(DatabaseError) -> FerryError? {
-        let counts = try counts()
         for table in source.tablesInOrder {
-            guard let rows = counts[table.name] else { continue }
+            let rows = try connection.integer("SELECT count(*) FROM \(rowsOfUnknownEntities(in: table))") ?? 0
+            guard rows > 0 else { continue }
             guard let heir = plan.altered[table.name] else {
                 return refusal(rows, table.root, "the table is made anew or goes, and they have no place in a new one")
             }

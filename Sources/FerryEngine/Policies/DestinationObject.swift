@@ -181,19 +181,8 @@ extension DestinationObject {
         let (relationship, storage) = try relationship(key)
         mark(relationship)
         try manager.flush()
-        let keys: [Value] = [.integer(primaryKey), .integer(object.primaryKey)]
-        switch storage {
-        case .foreignKey:
-            if try self.object(forKey: key)?.primaryKey == object.primaryKey { try setObject(nil, forKey: key) }
-        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
-            let emptied = [column, entityColumn, orderColumn].emptied
-            try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1 AND Z_PK = ?2", keys)
-        case .inverseless(let table, let column):
-            try manager.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1 AND Z_PK = ?2", keys)
-        case .join(let table, let own, _, _, _):
-            let link = try link(table, own)
-            try manager.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1 AND \(link.other) = ?2", keys)
-        }
+        guard case .foreignKey = storage else { return try letGo(of: object, storage) }
+        if try self.object(forKey: key)?.primaryKey == object.primaryKey { try setObject(nil, forKey: key) }
     }
 
     /// Sets a to-many relationship, in this order if it is ordered.
@@ -201,18 +190,26 @@ extension DestinationObject {
         let (relationship, storage) = try relationship(key)
         mark(relationship)
         try manager.flush()
+        if case .foreignKey = storage { return try setObject(objects.first, forKey: key) }
+        try letGo(of: nil, storage)
+        for object in objects { try addObject(object, forKey: key) }
+    }
+
+    /// Takes an object, or with nil every one, out of a to-many relationship.
+    private func letGo(of object: DestinationObject?, _ storage: RelationshipStorage) throws {
+        let keys = [Value.integer(primaryKey)] + (object.map { [.integer($0.primaryKey)] } ?? [])
+        let only = { (column: String) in object == nil ? "" : " AND \(column) = ?2" }
         switch storage {
-        case .foreignKey: return try setObject(objects.first, forKey: key)
+        case .foreignKey: break
         case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
             let emptied = [column, entityColumn, orderColumn].emptied
-            try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1", [.integer(primaryKey)])
+            try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))", keys)
         case .inverseless(let table, let column):
-            try manager.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1", [.integer(primaryKey)])
+            try manager.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))", keys)
         case .join(let table, let own, _, _, _):
             let link = try link(table, own)
-            try manager.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1", [.integer(primaryKey)])
+            try manager.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1\(only(link.other))", keys)
         }
-        for object in objects { try addObject(object, forKey: key) }
     }
 
     // MARK: Storage
@@ -221,9 +218,7 @@ extension DestinationObject {
         let (relationship, storage) = try relationship(key)
         try manager.flush()
         let target = relationship.destinationEntity
-        guard let table = manager.context.destination.table(of: target)?.name else {
-            throw FerryError(.internalError, "The new store has no table for entity \(target).")
-        }
+        let table = try manager.context.destination.knownTable(of: target, in: "new")
         let (from, order): (String, String)
         switch storage {
         case .foreignKey(_, let column, _, _):

@@ -37,11 +37,6 @@ struct Composition {
         return try composition.step()
     }
 
-    private init(first: StepPlan, second: StepPlan) {
-        self.first = first
-        self.second = second
-    }
-
     var isInferred: Bool { first.isInferred && second.isInferred }
 
     private func step() throws(CompositionObstacle) -> StepPlan {

@@ -6,13 +6,13 @@ internal import FerryStore
 
 /// Finds, for every column of a destination table, what each entity mapping puts into it.
 struct ColumnSlots {
-    let step: ResolvedStep
-    let source: StoreLayout
-    let destination: StoreLayout
     let relationships: RelationshipSources
     let table: EntityTable
     /// The mappings whose objects stand in the table.
     let mappings: [ResolvedEntityMapping]
+
+    var source: StoreLayout { relationships.source }
+    var destination: StoreLayout { relationships.destination }
 
     private(set) var slots: [String: ColumnSlot] = [:]
     /// Keys to objects that the new version does not relate any more.
@@ -40,9 +40,6 @@ struct ColumnSlots {
     init(
         _ relationships: RelationshipSources, _ contents: Contents, table: EntityTable
     ) throws(InPlaceObstacle) {
-        step = relationships.step
-        source = relationships.source
-        destination = relationships.destination
         self.table = table
         self.relationships = relationships
         mappings = contents.mappings[table.root] ?? []
@@ -137,7 +134,7 @@ struct ColumnSlots {
 
     private func number(_ key: RelationshipSources.Key) throws(InPlaceObstacle) -> SlotValue {
         var pairs: [NumberPair] = []
-        for mapping in step.entityMappings where key.allowed.contains(mapping.source) {
+        for mapping in relationships.step.entityMappings where key.allowed.contains(mapping.source) {
             guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination)
             else { continue }
             pairs.append(NumberPair(old: old, new: new))

@@ -105,9 +105,7 @@ struct InPlaceBuilder {
             moves.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name),
-                    sourceLayout: source,
-                    destinationLayout: destination))
+                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
             if let old { plan.continued[table.name] = old.name }
             if let old, case .alter? = moves.last?.way { plan.altered[old.name] = table.name }
         }

@@ -23,27 +23,20 @@ struct TableMove {
         var carriers: [String: String] = [:]
     }
 
-    let destination: EntityTable
     let source: EntityTable?
     let slots: ColumnSlots
     let way: Way
-    let sourceLayout: StoreLayout
-    let destinationLayout: StoreLayout
+    var destination: EntityTable { slots.table }
+    private var sourceLayout: StoreLayout { slots.source }
     /// Source entity to the columns that can hold something in its rows; of one entity alone it is not asked.
     private let columnsOfRows: [String: Set<String>]
 
-    init(
-        _ slots: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?, sourceLayout: StoreLayout,
-        destinationLayout: StoreLayout
-    ) {
-        destination = slots.table
+    init(_ slots: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?) {
         self.source = source
         self.slots = slots
-        self.sourceLayout = sourceLayout
-        self.destinationLayout = destinationLayout
         let entities = slots.mappings.count > 1 ? Set(slots.mappings.map(\.source)) : []
         columnsOfRows = Dictionary(
-            entities.map { ($0, Self.columns(ofRowsOf: $0, in: sourceLayout)) }, uniquingKeysWith: { first, _ in first }
+            entities.map { ($0, Self.columns(ofRowsOf: $0, in: slots.source)) }, uniquingKeysWith: { first, _ in first }
         )
         guard let source else {
             way = .create
@@ -54,7 +47,7 @@ struct TableMove {
         } else if let mustRebuild {
             way = .rebuild(mustRebuild)
         } else {
-            way = Self.alteration(of: source, to: slots, in: sourceLayout)
+            way = Self.alteration(of: source, to: slots, in: slots.source)
         }
     }
 
@@ -122,7 +115,7 @@ struct TableMove {
     var numbers: [NumberPair] {
         slots.mappings.compactMap { mapping in
             guard let old = sourceLayout.number(of: mapping.source),
-                let new = destinationLayout.number(of: mapping.destination)
+                let new = slots.destination.number(of: mapping.destination)
             else { return nil }
             return NumberPair(old: old, new: new)
         }
