@@ -19,9 +19,9 @@ extension Inputs {
         if case .versions(let names) = configuration.chain, let last = names.last {
             return try catalog.version(named: last)
         }
-        var links: [MappingLink] = []
+        var links: [MappingEdge] = []
         do throws(FerryError) {
-            links = try MappingLink.all(of: mappingModels, in: catalog)
+            links = try MappingEdge.all(of: mappingModels, in: catalog)
         } catch {
             // A mapping model of a version that is not there leads nowhere; a plan refuses it.
         }

@@ -16,7 +16,7 @@ extension PlanReport {
         self.rows = rows
         refusals = plan.refusals
         warnings = plan.allWarnings
-        links = plan.explanation.links.map {
+        links = plan.explanation.edges.map {
             Link(from: $0.from, to: $0.to, isInferred: $0.isInferred, reason: $0.reason)
         }
         notes = plan.explanation.notes

@@ -205,6 +205,6 @@ struct DamageScan {
         {
             return "\(alias).Z_ENT BETWEEN \(first) AND \(last)"
         }
-        return "\(alias).Z_ENT IN (\(numbers.sqlList))"
+        return numbers.rowCondition("\(alias).")
     }
 }

@@ -15,7 +15,7 @@ struct DerivedTriggers {
         _ role: String, on place: String, _ event: String, _ change: String, rows: String, isInsert: Bool = false
     ) -> TriggerDefinition {
         let name = "Z_DA_\(place)_\(attribute.entity)_\(attribute.property)_\(role)"
-        let family = entityNumbers.map { " AND Z_ENT IN (\($0.sqlList))" } ?? ""
+        let family = entityNumbers.map { " AND \($0.rowCondition())" } ?? ""
         let call = isInsert ? Self.inserted : Self.updated
         return TriggerDefinition(
             name: name, table: place,
