@@ -67,6 +67,16 @@ package struct MemoryBudget: Sendable, Hashable {
     /// Contexts and buffers of a snapshot, which is taken while nothing else is at work.
     package var snapshot: Int { spare - guardCache }
 
+    /// Gives back what nothing uses at the moment, where that leaves too little for what comes next.
+    ///
+    /// The run of a small store never comes near the limit, and would take a good part of its time to read the program's
+    /// pages again.
+    package func releaseUnused() {
+        let few = Int64(Self.program + max(0, spare) / 4)
+        if let held = ResidentMemory.bytes(), held <= few { return }
+        releaseUnusedMemory()
+    }
+
     /// - Throws: ``FerryError`` `.usage` for a limit that Ferry cannot keep.
     package static func check(_ limit: Int) throws(FerryError) {
         guard limit <= most else {

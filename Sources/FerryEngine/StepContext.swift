@@ -1,8 +1,8 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryMapping
 internal import FerryPlan
-internal import FerrySQLite
-internal import FerryStore
+package import FerrySQLite
+package import FerryStore
 
 /// What everything in a step's run shares: the connection, both layouts, and what the step does.
 final class StepContext {
@@ -58,24 +58,19 @@ final class StepContext {
     }
 
     func sourceTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        try known(source.table(of: mapping.source)?.name, "source store has no table", of: mapping.source)
+        try source.knownTable(of: mapping.source, in: "source")
     }
 
     func destinationTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        try known(destination.table(of: mapping.destination)?.name, "new store has no table", of: mapping.destination)
+        try destination.knownTable(of: mapping.destination, in: "new")
     }
 
     func sourceNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        try known(source.number(of: mapping.source), "source store has no number", of: mapping.source)
+        try source.knownNumber(of: mapping.source, in: "source")
     }
 
     func destinationNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        try known(destination.number(of: mapping.destination), "new store has no number", of: mapping.destination)
-    }
-
-    private func known<Found>(_ found: Found?, _ problem: String, of entity: String) throws(FerryError) -> Found {
-        guard let found else { throw FerryError(.internalError, "The \(problem) for entity \(entity).") }
-        return found
+        try destination.knownNumber(of: mapping.destination, in: "new")
     }
 
     // MARK: Memory
@@ -111,5 +106,79 @@ final class StepContext {
             entry.isDone = true
             try progress.save(entry, for: unit)
         }
+    }
+}
+
+/// How the engine runs: chunk size, and what it is given from above.
+package struct EngineOptions: Sendable {
+    package enum ChunkSize: Sendable, Hashable { case rows(Int), automatic }
+
+    package var chunkSize: ChunkSize
+    /// What an automatic chunk may write, and how long it may take.
+    package var chunkBytes = 4 << 20
+    package var chunkNanoseconds: UInt64 = 500_000_000
+    /// The largest value that goes with its chunk; nil for what ``memoryLimit`` and ``chunkBytes`` allow.
+    package var valueLimit: Int?
+    /// `now()`, in seconds since 2001-01-01 UTC; fixed once per run.
+    package var now: Double
+    package var trace: TraceHook?
+    package var progress: ProgressHook?
+    /// Receives the statements before they run; for a list of them.
+    package var onStatement: StatementHook?
+    package var stop: StopRequest
+    /// Bytes that the process may hold; a value that must be whole in memory costs twice its size of it.
+    package var memoryLimit = MemoryBudget.defaultLimit
+    /// Whether a verification is at work at the same time.
+    package var isBesideVerification = false
+    package var vfs: VFS?
+    /// Where the files of values outside the database are; nil for the place beside the source.
+    package var externalFolder: String?
+    /// Names of objects that no model explains and that are to be left out of the first step's result.
+    package var dropping: Set<String> = []
+    /// What becomes of rows that no rule heals.
+    package var damaged = DamagedRows.keep
+    /// What was wrong with the source, as a scan of this run has found; nil before there was one.
+    package var sourceDamage: [StoreDamage]?
+
+    /// Shares of the limit; of the least one where values are held to less than that.
+    package var memory: MemoryBudget {
+        let whole = MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most))
+        return (isBesideVerification ? whole.besideEachOther?.step : nil) ?? whole
+    }
+
+    package init(
+        chunkSize: ChunkSize, now: Double, trace: TraceHook? = nil, progress: ProgressHook? = nil,
+        stop: StopRequest = StopRequest(), vfs: VFS? = nil, externalFolder: String? = nil
+    ) {
+        (self.chunkSize, self.now, self.trace, self.progress) = (chunkSize, now, trace, progress)
+        (self.stop, self.vfs, self.externalFolder) = (stop, vfs, externalFolder)
+    }
+
+    /// The largest value, and the largest row, that goes with its chunk, in bytes (`SQLITE_LIMIT_LENGTH`).
+    ///
+    /// A statement holds a value and the row that it becomes at the same time, so it is half of what a chunk may write;
+    /// and a sixteenth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
+    /// come near the smallest limit.
+    package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
+
+    /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
+    package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
+}
+
+extension StoreLayout {
+    /// The name of an entity's table, which the store must have.
+    func knownTable(of entity: String, in store: String) throws(FerryError) -> String {
+        guard let table = table(of: entity) else { throw missing("table", of: entity, in: store) }
+        return table.name
+    }
+
+    /// The number of an entity, which the store must have.
+    func knownNumber(of entity: String, in store: String) throws(FerryError) -> Int64 {
+        guard let number = number(of: entity) else { throw missing("number", of: entity, in: store) }
+        return number
+    }
+
+    private func missing(_ what: String, of entity: String, in store: String) -> FerryError {
+        FerryError(.internalError, "The \(store) store has no \(what) for entity \(entity).")
     }
 }

@@ -52,11 +52,11 @@ package struct StepPlan: Sendable {
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]
     /// Mandatory attributes that get no value: harmless only while their sources have no rows.
-    package var needsRowCheck: [MappingResolution.RowCheck]
+    package var needsRowCheck: [MappingResolution.RowCheck] = []
     /// Entities that become abstract: harmless only while they have no rows.
-    package var needsEmptySource: [MappingResolution.EmptyCheck]
+    package var needsEmptySource: [MappingResolution.EmptyCheck] = []
     /// New uniqueness constraints: harmless only while no rows break them.
-    package var needsUniqueValues: [MappingResolution.UniquenessCheck]
+    package var needsUniqueValues: [MappingResolution.UniquenessCheck] = []
     /// Attributes that a version on the way needs a value of.
     package var needsValues: [MappingResolution.ValueCheck] = []
     /// The steps that this one does in one pass, in order; empty when it is one by itself.
@@ -67,19 +67,6 @@ package struct StepPlan: Sendable {
     package var isApartBecause: String?
     /// Rows of each entity that the step reads, where they are known for certain beforehand.
     package var sourceRows: [String: Int64]?
-
-    package init(
-        mode: Mode, resolved: ResolvedStep, partitions: [PartitionPlan],
-        needsRowCheck: [MappingResolution.RowCheck] = [], needsEmptySource: [MappingResolution.EmptyCheck] = [],
-        needsUniqueValues: [MappingResolution.UniquenessCheck] = []
-    ) {
-        self.mode = mode
-        self.resolved = resolved
-        self.partitions = partitions
-        self.needsRowCheck = needsRowCheck
-        self.needsEmptySource = needsEmptySource
-        self.needsUniqueValues = needsUniqueValues
-    }
 
     /// Whether the step follows from the two models, without a mapping model of the user's.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
@@ -96,8 +83,6 @@ package struct StepPlan: Sendable {
 /// Entity mappings that run together; partitions run one after another.
 package struct PartitionPlan: Sendable {
     package var entityMappings: [EntityMappingPlan]
-
-    package init(entityMappings: [EntityMappingPlan]) { self.entityMappings = entityMappings }
 }
 
 package struct EntityMappingPlan: Sendable {
@@ -113,39 +98,28 @@ package struct EntityMappingPlan: Sendable {
     package var isEstimated: Bool
     /// Whether `rows` says anything: after a filter, a policy or a step that cannot be taken it does not.
     package var isKnown = true
-
-    package init(
-        mapping: ResolvedEntityMapping, executor: Executor, reason: String, rows: Int64, isEstimated: Bool
-    ) {
-        self.mapping = mapping
-        self.executor = executor
-        self.reason = reason
-        self.rows = rows
-        self.isEstimated = isEstimated
-    }
 }
 
 extension StepPlan {
     /// The same step where each entity mapping of unknown or no rows reads a number of them.
     package func assuming(rows: Int64) -> StepPlan {
         var step = self
-        for partition in step.partitions.indices {
-            for place in step.partitions[partition].entityMappings.indices
-            where step.partitions[partition].entityMappings[place].rows <= 0 {
-                step.partitions[partition].entityMappings[place].rows = rows
-                step.partitions[partition].entityMappings[place].isKnown = true
-            }
-        }
+        step.forEachMapping { if $0.rows <= 0 { ($0.rows, $0.isKnown) = (rows, true) } }
         return step
     }
 
     /// Leaves out the source objects that lack a value which they must have, as a `where` would.
     package mutating func leaveOutDamagedRows() {
         resolved = resolved.droppingEmptyMandatoryValues()
+        let mappings = resolved.entityMappings
+        forEachMapping { $0.mapping = mappings[$0.mapping.position] }
+    }
+
+    /// Changes what is planned for each entity mapping.
+    mutating func forEachMapping(_ change: (inout EntityMappingPlan) -> Void) {
         for partition in partitions.indices {
-            for index in partitions[partition].entityMappings.indices {
-                let position = partitions[partition].entityMappings[index].mapping.position
-                partitions[partition].entityMappings[index].mapping = resolved.entityMappings[position]
+            for place in partitions[partition].entityMappings.indices {
+                change(&partitions[partition].entityMappings[place])
             }
         }
     }

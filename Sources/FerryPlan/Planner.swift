@@ -96,7 +96,7 @@ package struct Planner: Sendable {
             }
             if plan.steps.count == edges.count {
                 plan.losses = ChainLosses(
-                    plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()), rows: rows,
+                    steps: plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()), rows: rows,
                     areEstimated: areRowsEstimated
                 ).all()
             }
@@ -137,14 +137,9 @@ package struct Planner: Sendable {
         for index in plan.steps.indices {
             // What stands before a step that cannot be planned is not known either.
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
-            for (partition, mappings) in plan.steps[index].partitions.enumerated() {
-                for (place, mapping) in mappings.entityMappings.enumerated() {
-                    plan.steps[index].partitions[partition].entityMappings[place].rows =
-                        known?[mapping.mapping.source] ?? 0
-                    plan.steps[index].partitions[partition].entityMappings[place].isKnown = known != nil
-                    plan.steps[index].partitions[partition].entityMappings[place].isEstimated =
-                        areEstimated || known == nil
-                }
+            plan.steps[index].forEachMapping { mapping in
+                mapping.rows = known?[mapping.mapping.source] ?? 0
+                (mapping.isKnown, mapping.isEstimated) = (known != nil, areEstimated || known == nil)
             }
             plan.steps[index].sourceRows = areEstimated ? nil : known
             known = known.flatMap { Self.rows(after: plan.steps[index].resolved, from: $0) }

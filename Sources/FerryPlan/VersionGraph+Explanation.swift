@@ -8,8 +8,8 @@ extension VersionGraph {
         var explanation = ChainExplanation()
         let names = names(of: path)
         for (index, edge) in path.enumerated() {
-            explanation.links.append(
-                ChainExplanation.Link(
+            explanation.edges.append(
+                ChainExplanation.Edge(
                     from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge)))
         }
         explanation.notes = [order] + obstacleNotes() + comparison(names, path) + straightNotes() + unused(path)
@@ -111,9 +111,7 @@ extension VersionGraph {
 
     func unreachable(from start: ModelVersion) -> FerryError {
         let (last, next) = gap(from: start)
-        let obstacles = inferable.first { $0.source.hashes == last.hashes && $0.destination.hashes == next.hashes }?
-            .obstacles
-        return missing(last, next, obstacles)
+        return missing(last, next, inferable.first { $0.leads(from: last, to: next) }?.obstacles)
     }
 
     /// Why one version cannot follow another.
@@ -165,16 +163,14 @@ extension VersionGraph {
 /// Why a chain is the one that it is.
 package struct ChainExplanation: Sendable {
     /// One version to the next.
-    package struct Link: Sendable {
+    package struct Edge: Sendable {
         package var from: String
         package var to: String
         package var isInferred: Bool
         package var reason: String
     }
 
-    package var links: [Link] = []
+    package var edges: [Edge] = []
     /// What was preferred over what, and what the order of versions is.
     package var notes: [String] = []
-
-    package init() {}
 }

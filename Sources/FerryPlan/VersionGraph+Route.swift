@@ -118,7 +118,7 @@ extension VersionGraph {
     ) -> FerryError? {
         let leading = beside.filter { model in
             do throws(FerryError) {
-                return try !MappingLink.all(of: [model], in: catalog).isEmpty
+                return try !MappingEdge.all(of: [model], in: catalog).isEmpty
             } catch {
                 // Of versions that are not there: it leads nowhere here.
                 return false

@@ -1,6 +1,6 @@
-internal import FerryBase
-internal import FerryMapping
-internal import FerryModel
+package import FerryBase
+package import FerryMapping
+package import FerryModel
 
 /// Model versions as nodes, mapping models as edges; versions with equal hashes are one node.
 ///
@@ -8,7 +8,7 @@ internal import FerryModel
 /// mapping models, and between neighbours in version order. Whether one can be inferred is only found out where a way
 /// would lead over it.
 struct VersionGraph {
-    struct Edge: Sendable {
+    struct Edge: VersionPair, Sendable {
         var source: ModelVersion
         var destination: ModelVersion
         var mappingModels: [MappingModel]
@@ -17,7 +17,7 @@ struct VersionGraph {
     }
 
     /// Versions that no mapping model connects and a mapping may be inferred between.
-    struct Inferable {
+    struct Inferable: VersionPair {
         var source: ModelVersion
         var destination: ModelVersion
         /// How many versions further the destination stands.
@@ -55,12 +55,12 @@ struct VersionGraph {
         self.compared = Dictionary(compared.map { ($0.names, $0) }, uniquingKeysWith: { first, _ in first })
         self.source = source
         self.target = target
-        for link in try MappingLink.all(of: mappingModels, in: catalog) {
-            if let index = edges.firstIndex(where: { Self.connects($0.source, $0.destination, link) }) {
-                edges[index].mappingModels.append(link.mappingModel)
+        for edge in try MappingEdge.all(of: mappingModels, in: catalog) {
+            if let index = edges.firstIndex(where: { $0.leads(from: edge.source, to: edge.destination) }) {
+                edges[index].mappingModels.append(edge.mappingModel)
             } else {
                 edges.append(
-                    Edge(source: link.source, destination: link.destination, mappingModels: [link.mappingModel]))
+                    Edge(source: edge.source, destination: edge.destination, mappingModels: [edge.mappingModel]))
             }
         }
         guard route.infers else { return }
@@ -91,15 +91,9 @@ struct VersionGraph {
         }
     }
 
-    private static func connects(_ source: ModelVersion, _ destination: ModelVersion, _ link: MappingLink) -> Bool {
-        source.hashes == link.source.hashes && destination.hashes == link.destination.hashes
-    }
-
     private mutating func addInferable(_ source: ModelVersion, _ destination: ModelVersion) {
         guard source.hashes != destination.hashes, explicitEdge(from: source, to: destination) == nil,
-            !inferable.contains(where: {
-                $0.source.hashes == source.hashes && $0.destination.hashes == destination.hashes
-            })
+            !inferable.contains(where: { $0.leads(from: source, to: destination) })
         else { return }
         inferable.append(
             Inferable(
@@ -117,7 +111,7 @@ struct VersionGraph {
     }
 
     func explicitEdge(from source: ModelVersion, to destination: ModelVersion) -> Edge? {
-        edges.first { $0.source.hashes == source.hashes && $0.destination.hashes == destination.hashes }
+        edges.first { $0.leads(from: source, to: destination) }
     }
 
     /// Of several versions with equal hashes the one that was asked for, else the last.
@@ -239,5 +233,95 @@ struct VersionGraph {
     /// The place of the first version with these hashes; −1 for the store's own, which may be in no file.
     func node(_ version: ModelVersion) -> Int {
         catalog.versions.firstIndex { $0.hashes == version.hashes } ?? -1
+    }
+}
+
+/// What stands between two versions; those with equal hashes are one.
+protocol VersionPair {
+    var source: ModelVersion { get }
+    var destination: ModelVersion { get }
+}
+
+extension VersionPair {
+    func leads(from source: ModelVersion, to destination: ModelVersion) -> Bool {
+        self.source.hashes == source.hashes && self.destination.hashes == destination.hashes
+    }
+}
+
+/// The two versions that a mapping model stands between.
+package struct MappingEdge: VersionPair, Sendable {
+    package var mappingModel: MappingModel
+    package var source: ModelVersion
+    package var destination: ModelVersion
+
+    /// The edges of mapping models, without those that another one extends and replaces.
+    ///
+    /// A compiled mapping model knows its versions only by their entities' hashes and stands between all that fit.
+    ///
+    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
+    package static func all(
+        of mappingModels: [MappingModel], in catalog: ModelCatalog
+    ) throws(FerryError) -> [MappingEdge] {
+        let extended = Set(mappingModels.flatMap(\.extendedPaths))
+        var edges: [MappingEdge] = []
+        for mappingModel in mappingModels where !extended.contains(mappingModel.path) {
+            if mappingModel.sourceHashes.isEmpty && mappingModel.destinationHashes.isEmpty {
+                edges.append(
+                    MappingEdge(
+                        mappingModel: mappingModel,
+                        source: try version(mappingModel.sourceVersion, of: mappingModel, in: catalog),
+                        destination: try version(mappingModel.destinationVersion, of: mappingModel, in: catalog)))
+            } else {
+                edges += try Self.edges(byHashesOf: mappingModel, in: catalog)
+            }
+        }
+        return edges
+    }
+
+    private static func edges(
+        byHashesOf mappingModel: MappingModel, in catalog: ModelCatalog
+    ) throws(FerryError) -> [MappingEdge] {
+        var edges: [MappingEdge] = []
+        for source in catalog.versions {
+            for destination in catalog.versions where source.hashes != destination.hashes {
+                guard mappingModel.agrees(withSource: source.hashes, destination: destination.hashes) == true,
+                    !edges.contains(where: { $0.leads(from: source, to: destination) })
+                else { continue }
+                edges.append(MappingEdge(mappingModel: mappingModel, source: source, destination: destination))
+            }
+        }
+        guard edges.isEmpty else { return edges }
+        throw FerryError(
+            .noSuchVersion,
+            "Mapping model \(mappingModel.name) was compiled for versions that are not among those given.",
+            remedy: "Give both versions with \(setting: .models), or leave the mapping model out.")
+    }
+
+    private static func version(
+        _ name: String, of mappingModel: MappingModel, in catalog: ModelCatalog
+    ) throws(FerryError) -> ModelVersion {
+        do throws(FerryError) {
+            return try catalog.version(named: name)
+        } catch {
+            var error = error
+            error.message = "Mapping model \(mappingModel.name): \(error.message)"
+            throw error
+        }
+    }
+}
+
+extension ModelCatalog {
+    /// The same versions, with bundles in the order in which mapping models lead from one to the other.
+    package func ordered(along mappingModels: [MappingModel]) -> ModelCatalog {
+        let edges: [MappingEdge]
+        do throws(FerryError) {
+            edges = try MappingEdge.all(of: mappingModels, in: self)
+        } catch {
+            // A mapping model of a version that is not there orders nothing; a plan refuses it.
+            return self
+        }
+        var catalog = self
+        catalog.orderBundles(along: edges.map { ($0.source, $0.destination) })
+        return catalog
     }
 }

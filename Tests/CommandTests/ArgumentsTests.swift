@@ -93,7 +93,8 @@ struct ArgumentsTests {
         arguments: [
             (["", "--models", "M"], "STORE is an empty text."),
             (["S", "--models", ""], "The value of --models is an empty text."),
-            (["S", "--models", "M", ""], "The value of --models is an empty text."),
+            (["S", "--models", "M", ""], "MORE is an empty text."),
+            (["S", "T", "--models", "M", ""], "The value of --models is an empty text."),
             (["S", "--models="], "The value of --models is an empty text."),
             (["S", "--models", "M", "--to="], "The value of --to is an empty text."),
         ])

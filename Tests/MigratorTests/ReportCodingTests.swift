@@ -146,7 +146,10 @@ struct ReportCodingTests {
             didMigrate: { _ in },
             now: { Date(timeIntervalSince1970: 0) }, trace: { _ in })
         // Not open to apps.
-        let own = ["largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "now"]
+        let own = [
+            "largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "leastVerifiedBeside",
+            "now",
+        ]
         for (one, other) in zip(Mirror(reflecting: plain).children, Mirror(reflecting: full).children)
         where !own.contains(one.label ?? "") {
             #expect("\(one.value)" != "\(other.value)", "\(one.label ?? "")")

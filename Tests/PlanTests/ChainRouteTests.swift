@@ -22,7 +22,7 @@ struct ChainRouteTests {
         #expect(plan.refusals.isEmpty)
         #expect(plan.chain == ["V1", "V3", "V4"])
         #expect(plan.steps.map(\.isInferred) == [true, false])
-        #expect(plan.explanation.links.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
+        #expect(plan.explanation.edges.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
     }
 
     @Test("A store begins at its own place in a list, and a target ends it")
@@ -147,7 +147,7 @@ struct ChainRouteTests {
         #expect(
             plan.allWarnings.map(\.message)
                 == ["Book.copies is lost, an unknown number of values: V1 does not have it."])
-        #expect(plan.explanation.links.map(\.reason) == ["inferred backwards: no mapping model leads there"])
+        #expect(plan.explanation.edges.map(\.reason) == ["inferred backwards: no mapping model leads there"])
         let book = try #require(plan.steps[0].resolved.entityMappings.first)
         #expect(book.attributes.first { $0.name == "title" }?.expression != nil)
     }
@@ -218,9 +218,9 @@ struct ChainRouteTests {
         let models = [PlanFixture.mappingModel("V1", "V3"), PlanFixture.mappingModel("V2", "V4")]
         let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4")
         #expect(plan.chain == ["V1", "V3", "V4"])
-        #expect(plan.explanation.links.map(\.isInferred) == [false, true])
+        #expect(plan.explanation.edges.map(\.isInferred) == [false, true])
         #expect(
-            plan.explanation.links.map(\.reason) == [
+            plan.explanation.edges.map(\.reason) == [
                 "by mapping model V1toV3", "inferred: no mapping model leads there",
             ])
         #expect(

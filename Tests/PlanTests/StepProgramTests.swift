@@ -69,7 +69,7 @@ struct StepProgramTests {
     }
 
     private static func program(_ step: StepPlan, damage: [StoreDamage] = []) throws -> StepProgram {
-        StepProgram(
+        try StepProgram(
             step, source: try StoreLayout.canonical(for: first.model, foundTriggers: .assumed),
             destination: try StoreLayout.canonical(for: second.model, foundTriggers: .assumed), damage: damage)
     }
@@ -90,6 +90,15 @@ struct StepProgramTests {
           TagToTag: kept
           UserToUser: kept
           BookCover: kept
+        columns
+          BookToBook
+            ZTITLE: ZTITLE
+          TagToTag
+            ZNAME: ZNAME
+          UserToUser
+            ZNAME: ZNAME
+          BookCover
+            ZNAME: ZCOVER
         relationships
           Asset.coverOf in ZASSET.ZCOVEROF
             BookCover to BookToBook, by a rule, key looked up
@@ -148,6 +157,13 @@ struct StepProgramTests {
           BookToBook: kept
           TagToTag: kept
           UserToUser: kept
+        columns
+          BookToBook
+            ZTITLE: ZTITLE
+          TagToTag
+            ZNAME: ZNAME
+          UserToUser
+            ZNAME: ZNAME
         relationships
           Book.tags in Z_2TAGS (Z_2BOOKS, Z_3TAGS)
             BookToBook to TagToTag, from tags in Z_1TAGS (Z_1BOOKS, Z_2TAGS), after the rows

@@ -107,7 +107,7 @@ extension MigrationRun {
             throw error
         }
         record = current
-        releaseUnusedMemory()
+        configuration.memory.releaseUnused()
         if leavesLog {
             try journal.returnToLog()
         } else {

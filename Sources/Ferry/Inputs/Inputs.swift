@@ -15,6 +15,8 @@ struct Inputs: Sendable {
     var policies: PolicyRegistry
     /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
+    /// Kept over all stores that are migrated with these inputs.
+    let comparisons = RouteComparisons()
 
     init(
         models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
@@ -110,6 +112,30 @@ extension MappingModel {
     }
 }
 
+/// Comparisons of ways between two versions, which cost more than the rest of a small store's plan and are the same for
+/// each store of a version. There are as many as there are versions to begin with, whatever the number of stores.
+final class RouteComparisons: Sendable {
+    private struct Ends: Hashable {
+        var source: [String: [UInt8]]
+        var target: [String: [UInt8]]
+        /// What the target was called: of several bundles it says which ones count.
+        var name: String?
+    }
+
+    private let known = Locked<[Ends: [RouteComparison]]>([:])
+
+    /// What an earlier plan compared.
+    func find(from source: ModelVersion, to target: ModelVersion, named name: String?) -> [RouteComparison] {
+        let ends = Ends(source: source.hashes, target: target.hashes, name: name)
+        return known.withLock { $0[ends] ?? [] }
+    }
+
+    func keep(_ comparisons: [RouteComparison], from source: ModelVersion, to target: ModelVersion, named name: String?) {
+        let ends = Ends(source: source.hashes, target: target.hashes, name: name)
+        if !comparisons.isEmpty { known.withLock { $0[ends] = comparisons } }
+    }
+}
+
 /// The SHA-256 of a file, or of all files in a folder with their names.
 struct InputDigest {
     let files: FileLayer
@@ -161,9 +187,9 @@ extension Inputs {
         if case .versions(let names) = configuration.chain, let last = names.last {
             return try catalog.version(named: last)
         }
-        var links: [MappingLink] = []
+        var links: [MappingEdge] = []
         do throws(FerryError) {
-            links = try MappingLink.all(of: mappingModels, in: catalog)
+            links = try MappingEdge.all(of: mappingModels, in: catalog)
         } catch {
             // A mapping model of a version that is not there leads nowhere; a plan refuses it.
         }

@@ -242,6 +242,13 @@ public struct MigrationStage: Sendable, Hashable {
     /// Open it with SQLite or Core Data, and close it before the hook returns. Values that Core Data keeps in files of
     /// their own are beside the app's store, and not beside this one.
     public var store: URL
+
+    /// A stage as a test of a hook needs one; a migration makes its own.
+    public init(number: Int, count: Int, from: String, to: String, store: URL) {
+        (self.number, self.count) = (number, count)
+        (self.from, self.to) = (from, to)
+        self.store = store
+    }
 }
 
 extension Configuration {

@@ -15,7 +15,7 @@ internal import FerryStore
 ///
 /// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
 public struct Migrator: Sendable {
-    public let store: URL
+    public private(set) var store: URL
     private let inputs: Inputs
     let files: FileLayer
 
@@ -45,6 +45,15 @@ public struct Migrator: Sendable {
         inputs = try Inputs(models: models, mappings: mappings, policies: PolicyRegistry(policies), files: files)
         // Reading models brings in more of the program than a whole migration does.
         releaseUnusedMemory()
+    }
+
+    /// The same models, mapping models and policies for another store.
+    ///
+    /// What was found out of them for this one is known there, too.
+    package func of(_ store: URL) -> Migrator {
+        var migrator = self
+        migrator.store = store
+        return migrator
     }
 
     // MARK: Looking

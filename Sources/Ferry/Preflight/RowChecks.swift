@@ -185,14 +185,3 @@ extension ResolvedStep.MandatoryValue {
             place: .init(entityMapping: mapping.name, entity: mapping.destination, property: self.destination))
     }
 }
-
-extension Value {
-    fileprivate init(_ value: DefaultValue) {
-        switch value {
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .real(real)
-        case .text(let text): self = .text(text)
-        case .blob(let bytes): self = .blob(bytes)
-        }
-    }
-}

@@ -56,7 +56,7 @@ struct ScratchNeeds {
             let destination = try StoreLayout.canonical(
                 for: step.resolved.destination.model, foundTriggers: .assumed)
             // Rows of later steps are not known; those of the first are as good a guess as any.
-            let program = StepProgram(
+            let program = try StepProgram(
                 index == 0 ? step : step.assuming(rows: all), source: source, destination: destination)
             let need = ScratchNeed(
                 step, program, source: source, destination: destination, rows: rows, memory: configuration.memory,

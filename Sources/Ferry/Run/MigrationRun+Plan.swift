@@ -106,8 +106,10 @@ extension MigrationRun {
     ) throws -> MigrationPlan {
         var planner = planner
         planner.endsAtQuestions = true
+        planner.comparisons = inputs.comparisons.find(from: version, to: target, named: configuration.target)
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
+        inputs.comparisons.keep(plan.comparisons, from: version, to: target, named: configuration.target)
         if !plan.questions.isEmpty {
             planner.endsAtQuestions = false
             planner.comparisons = plan.comparisons
@@ -201,7 +203,7 @@ extension PlanReport {
         self.rows = rows
         refusals = plan.refusals
         warnings = plan.allWarnings
-        links = plan.explanation.links.map {
+        links = plan.explanation.edges.map {
             Link(from: $0.from, to: $0.to, isInferred: $0.isInferred, reason: $0.reason)
         }
         notes = plan.explanation.notes

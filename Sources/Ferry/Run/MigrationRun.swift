@@ -131,7 +131,7 @@ final class MigrationRun {
             throw FerryError.beforeRun(error, on: place.store)
         }
         let (plan, rows) = (planned.plan, planned.rows)
-        releaseUnusedMemory()
+        configuration.memory.releaseUnused()
         let (scratch, work) = try announce(planned, store)
 
         let folder: RunFolder
@@ -155,9 +155,9 @@ final class MigrationRun {
             stop.unitIsDone()
             try measure(planned, work, scratch: scratch, store, record, folder)
         }
-        releaseUnusedMemory()
+        configuration.memory.releaseUnused()
         try takeSnapshot(store, version, rows: rows, &record, folder)
-        releaseUnusedMemory()
+        configuration.memory.releaseUnused()
         if plan.isInPlace, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
                 try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &$0, folder)

@@ -156,6 +156,17 @@ struct StoreMigration {
     let isTraced: Bool
     let isVerbose: Bool
     let progress: ProgressForm
+    /// What has the models and mapping models already; nil where they are not read yet.
+    private var reader: Migrator?
+
+    init(
+        input: MigrationInput, configuration: Configuration, isDryRun: Bool, isRehearsal: Bool, isTraced: Bool,
+        isVerbose: Bool, progress: ProgressForm
+    ) {
+        (self.input, self.configuration, self.progress) = (input, configuration, progress)
+        (self.isDryRun, self.isRehearsal) = (isDryRun, isRehearsal)
+        (self.isTraced, self.isVerbose) = (isTraced, isVerbose)
+    }
 
     /// The same for another store.
     func of(_ store: String, budget: Duration?) -> StoreMigration {
@@ -165,13 +176,24 @@ struct StoreMigration {
         return migration
     }
 
+    /// The same with the models and mapping models read, for several stores.
+    func reading(_ policies: [String: PolicyFactory]) -> StoreMigration {
+        var migration = self
+        do {
+            migration.reader = try input.migrator(policies)
+        } catch {
+            // What keeps them from being read is told with each store.
+        }
+        return migration
+    }
+
     /// Runs it; what keeps it from its end is an outcome, too.
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
         // The version that the plan found is told also when the run fails later.
         let seen = Locked<PlanReport?>(nil)
         let sampler = RunSampler()
         do {
-            let migrator = try input.migrator(policies)
+            let migrator = try reader?.of(input.store) ?? input.migrator(policies)
             if isDryRun {
                 let rendering = PlanRendering(
                     plan: try migrator.plan(configuration), isVerbose: isVerbose, config: input.configPath)

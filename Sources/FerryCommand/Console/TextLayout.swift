@@ -89,7 +89,9 @@ enum TextWrap {
     static func command(_ line: String, width: Int) -> [String] {
         let end = " \\"
         guard line.count > width, width > end.count else { return [line] }
-        let margin = String(repeating: " ", count: min(line.prefix { $0 == " " }.count + 4, width / 2))
+        let longest = line.split(separator: " ").map(\.count).max() ?? 0
+        let indent = min(line.prefix { $0 == " " }.count + 4, width - end.count - longest)
+        let margin = String(repeating: " ", count: max(0, indent))
         let lines = broken(line, width: width - end.count, margin: margin, keepsLongWords: true)
         return lines.dropLast().map { $0 + end } + lines.suffix(1)
     }

@@ -14,6 +14,7 @@ struct MigrationSeries {
         for (path, first) in list.repeated {
             console.warn("\(path) is the same store as \(first): it is migrated once.")
         }
+        let migration = migration.reading(policies)
         let start = Clock.nanoseconds()
         var told: [JSON] = []
         var codes: [ExitCode] = []

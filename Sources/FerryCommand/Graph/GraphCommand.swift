@@ -94,10 +94,10 @@ struct GraphCommand: Command {
         for warning in beside.warnings { console.warn(warning.message) }
         let mappingModels = given + beside.mappingModels
         let catalog = catalog.ordered(along: mappingModels)
-        var links: [MappingLink] = []
+        var links: [MappingEdge] = []
         for mappingModel in mappingModels {
             do throws(FerryError) {
-                links += try MappingLink.all(of: [mappingModel], in: catalog)
+                links += try MappingEdge.all(of: [mappingModel], in: catalog)
             } catch {
                 console.warn(error.message)
             }

@@ -44,7 +44,7 @@ package struct VersionDrawing {
         self.links = links
     }
 
-    init(_ catalog: ModelCatalog, _ mappings: [MappingLink]) {
+    init(_ catalog: ModelCatalog, _ mappings: [MappingEdge]) {
         let found = catalog.versions
         versions = found.map {
             Version(

@@ -98,8 +98,6 @@ struct ProgressTable {
     }
 
     /// Counts one more unit; to be called once in each unit's transaction.
-    ///
-    /// - Returns: The unit's number.
     func countUnit(writesScratch: Bool) throws(DatabaseError) {
         try advance.bind(Int64(writesScratch ? 1 : 0), at: 1)
         try advance.run()

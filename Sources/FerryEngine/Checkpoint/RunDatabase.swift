@@ -38,20 +38,18 @@ struct RunDatabase {
         return (context.carriesPlainRows ? caches / 27 * 9 : caches / 15 * 2) / 4 * 3
     }
 
-    /// Shares the caches out for the rows.
-    static func shareCachesForRows(_ context: StepContext) throws(DatabaseError) {
-        try context.connection.shareCaches(
-            context.options.memory.workingCaches, among: context.carriesPlainRows ? plainRowsCaches : rowsCaches)
-    }
+    /// What the caches serve.
+    enum Caches { case rows, sorting, indexes }
 
-    /// Shares the caches out for what comes after the rows.
-    static func shareCachesForSorting(_ context: StepContext) throws(DatabaseError) {
-        try context.connection.shareCaches(context.options.memory.workingCaches, among: sortingCaches)
-    }
-
-    /// Shares the caches out for the indexes.
-    static func shareCachesForIndexes(_ context: StepContext) throws(DatabaseError) {
-        try context.connection.shareCaches(context.options.memory.workingCaches, among: indexCaches)
+    /// Shares the caches out for what comes next.
+    static func shareCaches(for use: Caches, _ context: StepContext) throws(DatabaseError) {
+        let shares =
+            switch use {
+            case .rows: context.carriesPlainRows ? plainRowsCaches : rowsCaches
+            case .sorting: sortingCaches
+            case .indexes: indexCaches
+            }
+        try context.connection.shareCaches(context.options.memory.workingCaches, among: shares)
     }
 
     /// Opens a run or begins it.
@@ -69,7 +67,7 @@ struct RunDatabase {
         let destination = try StoreLayout.canonical(for: resolved.destination.model, foundTriggers: .of(source))
         let damage =
             try run.options.sourceDamage ?? StoreDamage.brokenLinks(in: source, on: connection, schema: "source")
-        let program = StepProgram(run.step, source: source, destination: destination, damage: damage)
+        let program = try StepProgram(run.step, source: source, destination: destination, damage: damage)
         let known = try ProgressTable.exists(on: connection)
         if known {
             try checkAgreement(on: connection)
@@ -80,7 +78,7 @@ struct RunDatabase {
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             program: program, options: run.options, openSource: openSource)
-        try Self.shareCachesForRows(context)
+        try Self.shareCaches(for: .rows, context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 

@@ -8,8 +8,11 @@ struct KeyRange {
     /// Exclusive.
     var low: Int64
     var high: Int64
+    /// How many there are, or of an open range, how many are to be taken.
     var rows: Int64
     var isLast: Bool
+    /// Whether it ends where that many rows are taken.
+    var isOpen = false
 
     /// All keys.
     static let all = KeyRange(low: .min, high: .max, rows: 0, isLast: true)
@@ -29,7 +32,8 @@ extension Statement {
 ///
 /// Where the keys have no gap, arithmetic gives the boundaries. Else they come from the keys that are there, so that a
 /// range holds exactly that many rows however sparse they are. Walking over those keys reads every page once more, so
-/// what counts its rows first takes as many keys as it wants rows, and then the next range of what is missing.
+/// what counts its rows first takes as many keys as it wants rows, and then the next range of what is missing; and what
+/// reads rows one by one counts them as it takes them.
 struct ChunkRanges {
     private let probe: Statement
     private let rest: Statement
@@ -135,31 +139,36 @@ struct ChunkRanges {
         return first...last
     }
 
-    /// Whether rows have to be walked over to find where a range ends.
-    var areProbed: Bool { unbroken == nil }
+    /// When it is known where a chunk ends.
+    enum Ends {
+        /// Before it is carried.
+        case known
+        /// When it is carried: that tells how many rows a range of keys had, and a chunk may be two ranges.
+        case counted
+        /// When it is carried: that takes as many rows as an open range asks for.
+        case taken
+    }
 
     /// Carries the next rows after a key, as many as are asked for or as there are.
     ///
     /// - Parameters:
     ///   - low: The key.
     ///   - rows: How many.
-    ///   - countsRows: Whether the body tells how many rows a range had, and may be given two for one chunk.
-    ///   - body: Carries a range, and tells how many rows it had.
+    ///   - ends: When it is known where they end.
+    ///   - body: Carries a range, and gives it back with what it found of its rows and its end; nil when there was none.
     /// - Returns: The range; nil when there is none.
     /// - Throws: What the body throws, ``DatabaseError``.
     func carry(
-        after low: Int64, upTo rows: Int, countsRows: Bool = false, _ body: (KeyRange) throws -> Int64
+        after low: Int64, upTo rows: Int, _ ends: Ends = .known, _ body: (KeyRange) throws -> KeyRange?
     ) throws -> KeyRange? {
-        guard countsRows, let span else {
-            let range = try next(after: low, rows: rows)
-            if let range { _ = try body(range) }
-            return range
+        if ends == .taken, unbroken == nil {
+            return try body(KeyRange(low: low, high: .max, rows: Int64(rows), isLast: false, isOpen: true))
         }
-        guard var range = Self.keys(after: low, count: rows, in: span) else { return nil }
-        range.rows = try body(range)
+        guard ends == .counted, let span else { return try next(after: low, rows: rows).flatMap(body) }
+        guard let keys = Self.keys(after: low, count: rows, in: span), var range = try body(keys) else { return nil }
         if !range.isLast, range.rows < rows {
-            if let rest = try next(after: range.high, rows: rows - Int(range.rows)) {
-                range.rows += try body(rest)
+            if let rest = try next(after: range.high, rows: rows - Int(range.rows)), let carried = try body(rest) {
+                range.rows += carried.rows
                 (range.high, range.isLast) = (rest.high, rest.isLast)
             } else {
                 range.isLast = true

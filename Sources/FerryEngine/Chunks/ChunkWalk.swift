@@ -131,19 +131,16 @@ extension StepContext {
         }
     }
 
-    /// Runs a piece of work over all rows of a table, chunk by chunk, each chunk one unit.
-    ///
-    /// `table` is written as in SQL; `rowID` is the name under which the number of a row is reached.
-    func walk(
-        _ unit: String, schema: String = "main", table: String, rowID: String = "rowid", phase: Phase,
-        subject: String?, _ body: (KeyRange) throws -> Void
-    ) throws {
+    /// Runs a statement over all rows of a table, which is written as in SQL; chunk by chunk, each chunk one unit.
+    func walk(_ unit: String, over table: String, phase: Phase, subject: String?, running sql: String) throws {
+        let statement = try connection.prepare(sql)
         guard try !progress.entry(unit).isDone else { return }
         var report = StepReport()
-        let ranges = try ChunkRanges(over: "\(schema).\(table)", key: rowID, on: connection)
+        let ranges = try ChunkRanges(over: table, key: "rowid", on: connection)
         try walk(ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report) {
             range, entry in
-            try body(range)
+            try statement.bind(range)
+            try statement.run()
             entry.read += range.rows
         }
     }
@@ -158,9 +155,92 @@ private struct PlainWork: ChunkWalk.Work {
     func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
         try ranges.carry(after: low, upTo: rows) { range in
             try body(range, &entries[0])
-            return range.rows
+            return range
         }
     }
 
     func giveUp() -> ChunkWalk.CarryAlone? { nil }
+}
+
+/// Decides how many source rows the next chunk takes.
+///
+/// A fixed size is exact. The automatic one is a servo: it aims the 90th percentile of the last ten chunks at what a
+/// chunk may cost in bytes and in time, and grows by half at most, so that one cheap chunk does not make the next one
+/// huge.
+package struct ChunkSizer {
+    /// What a chunk may cost: long enough that a commit is a small part of it, short enough to lose little by a kill.
+    package struct Target {
+        /// Written to the new store and to scratch.
+        package var bytes: Int
+        package var nanoseconds: UInt64
+
+        package init(bytes: Int, nanoseconds: UInt64) {
+            self.bytes = bytes
+            self.nanoseconds = nanoseconds
+        }
+    }
+
+    /// What a finished chunk has cost.
+    package struct Cost {
+        package var rows: Int64
+        package var bytes: Int64
+        package var nanoseconds: UInt64
+
+        package init(rows: Int64, bytes: Int64 = 0, nanoseconds: UInt64 = 0) {
+            self.rows = rows
+            self.bytes = bytes
+            self.nanoseconds = nanoseconds
+        }
+    }
+
+    /// 10,000 rows of ordinary width take a few hundredths of a second, and a commit is small beside it.
+    static let usualRows = 10_000
+    static let bounds = 10...100_000
+    private static let window = 10
+
+    private let target: Target
+    private let fixed: Int?
+    private var size: Int
+    /// What each of the last chunks cost for one row, as a share of what a chunk may cost.
+    private var recent: [Double] = []
+
+    /// - Parameters:
+    ///   - chunkSize: What was asked for.
+    ///   - target: What an automatic chunk may cost.
+    ///   - rowBytes: What a row holds, as far as that is known beforehand.
+    package init(_ chunkSize: EngineOptions.ChunkSize, target: Target, rowBytes: Int = 0) {
+        self.target = target
+        switch chunkSize {
+        case .rows(let rows):
+            fixed = rows
+            size = rows
+        case .automatic:
+            fixed = nil
+            size = Self.bounded(Double(min(Self.usualRows, target.bytes / max(1, rowBytes))))
+        }
+    }
+
+    /// The size of the next chunk.
+    package var rows: Int { fixed ?? size }
+
+    /// Takes note of a finished chunk.
+    package mutating func chunkTook(_ cost: Cost) {
+        guard fixed == nil, cost.rows > 0 else { return }
+        recent.append(share(of: cost) / Double(cost.rows))
+        if recent.count > Self.window { recent.removeFirst() }
+        let dear = recent.sorted()[(recent.count * 9 - 1) / 10]
+        let affordable = dear > 0 ? 1 / dear : .infinity
+        size = Self.bounded(min(Double(size) * 1.5, affordable))
+    }
+
+    /// The largest of the shares: none of the limits is to be passed.
+    private func share(of cost: Cost) -> Double {
+        max(
+            Double(cost.bytes) / Double(max(1, target.bytes)),
+            Double(cost.nanoseconds) / Double(max(1, target.nanoseconds)))
+    }
+
+    private static func bounded(_ rows: Double) -> Int {
+        Int(min(max(rows, Double(bounds.lowerBound)), Double(bounds.upperBound)))
+    }
 }

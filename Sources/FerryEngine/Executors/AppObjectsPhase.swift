@@ -49,6 +49,14 @@ struct AppObjectsPhase {
         }
     }
 
+    private func make(_ indexes: [IndexDefinition]) throws {
+        for index in indexes {
+            try context.once(StepOperation.unit(of: index), phase: .indexes, subject: index.name) {
+                try context.connection.execute(index.sql)
+            }
+        }
+    }
+
     // MARK: Tables
 
     private func carry(_ table: CarriedTable, by statement: String? = nil) throws {
@@ -133,19 +141,10 @@ struct AppObjectsPhase {
             }
         }
         let translations = self.translations
-        let copy = try context.connection.prepare(history.copy(translations))
         try context.walk(
-            "carry:\(changes.name)", schema: "source", table: changes.quotedName, rowID: "rowid", phase: .rows,
-            subject: changes.name
-        ) { range in
-            try copy.bind(range)
-            try copy.run()
-        }
-        for index in history.indexes {
-            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
-                try context.connection.execute(index.sql)
-            }
-        }
+            "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
+            running: history.copy(translations))
+        try make(history.indexes)
         try reportDropped(changes, translations, in: &report)
     }
 
@@ -197,17 +196,12 @@ struct AppObjectsPhase {
         for table in mirroring.tables {
             try carry(table.carried, by: MirroringTables.copy(table, numbers: numbers))
         }
-        for index in mirroring.indexes {
-            try context.once("index:\(index.name)", phase: .indexes, subject: index.name) {
-                try context.connection.execute(index.sql)
-            }
-        }
+        try make(mirroring.indexes)
     }
 }
 
 /// The rows of a table that is carried as it is.
 struct AppTableRows: ChunkWalk.Work {
-    private let table: CarriedTable
     private let context: StepContext
     let ranges: ChunkRanges
     private let copy: Statement
@@ -222,7 +216,6 @@ struct AppTableRows: ChunkWalk.Work {
     ///   - context: The step.
     /// - Throws: ``DatabaseError``.
     init(_ table: CarriedTable, rowID: String, by statement: String?, context: StepContext) throws {
-        self.table = table
         self.context = context
         ranges = try ChunkRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection)
         copy = try context.connection.prepare(statement ?? table.copy())
@@ -236,7 +229,7 @@ struct AppTableRows: ChunkWalk.Work {
                 origin: .init(table: table.name, column: name, value: quoted, key: rowID))
         }
         let writer = try LargeRowWriter(
-            table.name, key: rowID, cells: cells, on: context.connection, options: context.options)
+            table.name, key: rowID, cells: cells, of: (table.name, nil), in: context)
         self.writer = writer
         select = try context.connection.prepare(
             """
@@ -252,7 +245,7 @@ struct AppTableRows: ChunkWalk.Work {
             try copy.bind(range)
             let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
             try context.connection.with(.length, limit) { try copy.run() }
-            return range.rows
+            return range
         }
         entries[0].read += range?.rows ?? 0
         return range
@@ -260,28 +253,15 @@ struct AppTableRows: ChunkWalk.Work {
 
     func giveUp() -> ChunkWalk.CarryAlone? {
         guard let writer, let select else { return nil }
-        return { range, entries in entries[0].read += try carryAlone(range, select, writer) }
-    }
-
-    private func carryAlone(_ range: KeyRange, _ select: Statement, _ writer: LargeRowWriter) throws -> Int64 {
-        var read: Int64 = 0
-        try select.bind([.integer(range.low), .integer(range.high)])
-        defer { select.reset() }
-        do {
-            while try select.step() {
-                guard try writer.write(select.integer(0), from: select, at: 1) else {
-                    throw refusal(range.high, cause: nil)
+        return { range, entries in
+            try select.bind([.integer(range.low), .integer(range.high)])
+            defer { select.reset() }
+            try writer.refusing(range.high) {
+                while try select.step() {
+                    try writer.write(select.integer(0), from: select, at: 1, of: range.high)
+                    entries[0].read += 1
                 }
-                read += 1
             }
-            return read
-        } catch let error as DatabaseError where error.isTooBig {
-            throw refusal(range.high, cause: error)
         }
-    }
-
-    private func refusal(_ key: Int64, cause: (any Error)?) -> FerryError {
-        FerryError(
-            valueOf: table.name, key: key, entityMapping: nil, memoryLimit: context.options.memoryLimit, cause: cause)
     }
 }

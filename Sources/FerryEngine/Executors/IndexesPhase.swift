@@ -10,7 +10,7 @@ struct IndexesPhase {
     let context: StepContext
 
     func run() throws {
-        try RunDatabase.shareCachesForIndexes(context)
+        try RunDatabase.shareCaches(for: .indexes, context)
         for operation in context.program.operations {
             switch operation.work {
             case .index(let index):
@@ -19,13 +19,15 @@ struct IndexesPhase {
                 try context.once(operation.unit, phase: .indexes, subject: rTree.name) {
                     try context.connection.execute(rTree.sql)
                 }
-                try fill(rTree)
+                try context.walk(
+                    "rTree:rows:\(rTree.name)", over: "main.\(rTree.table)", phase: .indexes, subject: rTree.name,
+                    running: rTree.fill)
             case .highestKeys:
                 try context.once(operation.unit, phase: .indexes, subject: nil) { try recordHighestKeys() }
             default: continue
             }
         }
-        try RunDatabase.shareCachesForSorting(context)
+        try RunDatabase.shareCaches(for: .sorting, context)
     }
 
     /// Makes an index before its time, inside another unit, so that it is filled together with its table.
@@ -43,15 +45,6 @@ struct IndexesPhase {
                 .rowFailed, "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
                 remedy: "Let a mapping file merge the duplicates with \"unique\", or drop them with \"where\".",
                 cause: error)
-        }
-    }
-
-    private func fill(_ rTree: RTree) throws {
-        let fill = try context.connection.prepare(rTree.fill)
-        try context.walk("rTree:rows:\(rTree.name)", table: rTree.table, phase: .indexes, subject: rTree.name) {
-            range in
-            try fill.bind(range)
-            try fill.run()
         }
     }
 
@@ -77,13 +70,9 @@ struct DerivedAttributesPhase {
     func fill() throws {
         for operation in context.program.operations {
             guard case .derived(let value) = operation.work else { continue }
-            let update = try context.connection.prepare(value.update)
             try context.walk(
-                operation.unit, table: value.table, phase: .indexes, subject: value.attribute.title
-            ) { range in
-                try update.bind(range)
-                try update.run()
-            }
+                operation.unit, over: "main.\(value.table)", phase: .indexes, subject: value.attribute.title,
+                running: value.update)
         }
     }
 

@@ -6,7 +6,7 @@ internal import FerrySQLite
 /// is written.
 ///
 /// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``).
-final class RowExecutor: CountingExecutor {
+final class RowExecutor: MappingExecutor {
     private let loop: RowLoop
     private let rows: StreamedRows
 
@@ -19,19 +19,14 @@ final class RowExecutor: CountingExecutor {
 
     var writesScratch: Bool { loop.writesScratch }
 
+    var takesOpenRanges: Bool { rows.stream.runsAhead }
+
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         defer { rows.stream.end() }
         try rows.stream.begin(range)
-        return try loop.carry(rows)
-    }
-
-    var counting: (any CountingExecutor)? { rows.stream.countsRows ? self : nil }
-
-    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
-        defer { rows.stream.end() }
-        try rows.stream.begin(after: low, rows: count)
-        let outcome = try loop.carry(rows)
-        return (outcome, try rows.stream.takenRange())
+        var outcome = try loop.carry(rows)
+        outcome.taken = try rows.stream.takenRange()
+        return outcome
     }
 }
 
@@ -47,20 +42,8 @@ private struct StreamedRows: BoundRows {
         stream = try RowStream(plan, in: context)
         insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
         try insert.bind(try context.destinationNumber(of: mapping), at: 2)
-        var bindings: [CellBinding] = []
-        if mapping.keepsPrimaryKey {
-            bindings.append(CellBinding(cell: RowPlan.versionCell, parameter: 3))
-        } else {
-            try insert.bind(Int64(1), at: 3)
-        }
-        for (index, column) in plan.columns.enumerated() {
-            switch column.value {
-            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: index + 4))
-            case .constant(let value): try insert.bind(value, at: index + 4)
-            case .evaluated: preconditionFailure("the reader evaluates")
-            }
-        }
-        self.bindings = bindings
+        let version = mapping.keepsPrimaryKey ? RowValue.column(RowPlan.versionCell) : .constant(.integer(1))
+        bindings = try insert.bindConstants(of: [version] + plan.columns.map(\.value), from: 3)
     }
 
     func next() throws -> PackedRow? { try stream.next() }

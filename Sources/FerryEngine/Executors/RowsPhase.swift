@@ -96,19 +96,18 @@ private struct RowsWork: ChunkWalk.Work {
         after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
     ) throws -> KeyRange? {
         // Of several mappings each must be given the same range.
-        if ranges.areProbed, executors.count == 1, let executor = executors[0].counting {
-            let (outcome, range) = try limited(0, after: low) { try executor.carry(after: low, upTo: rows) }
-            try count(outcome, plans[0].mapping, &entries[0])
-            return range
-        }
-        return try ranges.carry(after: low, upTo: rows, countsRows: plans.allSatisfy(\.countsRows)) { range in
-            var read: Int64 = 0
+        let isTaken = executors.count == 1 && executors[0].takesOpenRanges
+        let ends = isTaken ? ChunkRanges.Ends.taken : plans.allSatisfy(\.countsRows) ? .counted : .known
+        return try ranges.carry(after: low, upTo: rows, ends) { range in
+            var carried: KeyRange? = range
+            if ends == .counted { carried?.rows = 0 }
             for (index, executor) in executors.enumerated() {
                 let outcome = try limited(index, after: range.low) { try executor.carry(range) }
                 try count(outcome, plans[index].mapping, &entries[index])
-                read += outcome.read
+                if ends == .counted { carried?.rows += outcome.read }
+                if range.isOpen { carried = outcome.taken }
             }
-            return read
+            return carried
         }
     }
 
@@ -243,20 +242,15 @@ protocol MappingExecutor {
     /// Whether a chunk writes to the scratch database.
     var writesScratch: Bool { get }
 
+    /// Whether it may be given an open range, and tells where that ended.
+    var takesOpenRanges: Bool { get }
+
     /// Carries the rows of one range, inside the caller's transaction.
     func carry(_ range: KeyRange) throws -> ChunkOutcome
-
-    /// The same executor where it can carry a number of rows and tell where they end; nil where it is given its ranges.
-    var counting: (any CountingExecutor)? { get }
-}
-
-protocol CountingExecutor: MappingExecutor {
-    /// Carries the rows after a key, as many as are asked for or as there are; the range is nil when there is none.
-    func carry(after low: Int64, upTo rows: Int) throws -> (ChunkOutcome, KeyRange?)
 }
 
 extension MappingExecutor {
-    var counting: (any CountingExecutor)? { nil }
+    var takesOpenRanges: Bool { false }
 }
 
 /// What a chunk did.
@@ -266,5 +260,7 @@ struct ChunkOutcome {
     var merged: Int64 = 0
     /// Inserted by a policy beyond one for each object that was read.
     var created: Int64 = 0
+    /// Of an open range: the one that it came to; nil when there was no row.
+    var taken: KeyRange?
     var dropped: Int64 { read + created - written - merged }
 }

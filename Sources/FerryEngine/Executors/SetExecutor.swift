@@ -80,3 +80,241 @@ final class SetExecutor: MappingExecutor {
         return context.connection.changes
     }
 }
+
+/// Carries the rows of an entity mapping that finds an object by its values or creates it.
+///
+/// One statement reads the rows and calls a function for each, which looks the values up and gives the next key where
+/// nothing has them. The new objects' rows are written in between, a few hundred at a time, while the pages that they
+/// come from are still in the cache. Once objects are on disk alone, rows are gathered first and looked for together.
+final class FindOrCreate {
+    private let lookup: ObjectLookup
+    /// New objects whose rows are not written yet, and where their values were found first.
+    private let fresh = FoundBatch(limit: FindOrCreate.freshLimit)
+    private let find: Statement
+    private let batch: FoundBatch
+    private let gather: Statement
+    /// Records the associations of a batch.
+    private let associate: Statement?
+    private let insert: Statement
+    private let owner = Owner()
+    /// The last key that was given out.
+    private var last: Int64 = 0
+    /// Few enough that the pages that they come from are still in the cache.
+    private static let freshLimit = 256
+    private var rows: Int64 = 0
+
+    /// What the functions of a connection know of an executor that may be gone.
+    private final class Owner { unowned(unsafe) var executor: FindOrCreate? }
+
+    init(_ sql: RowStatements) throws {
+        let connection = sql.context.connection
+        lookup = try sql.lookup()
+        // Rows that wait for another thread are none here.
+        batch = FoundBatch(bytes: sql.context.options.memory.queue)
+        let function = "ferry_find_\(sql.mapping.position)"
+        let table = "ferry_fresh_\(sql.mapping.position)"
+        try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [fresh] in
+            fresh.cursor()
+        }
+        try connection.register(function, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
+            [owner] arguments, result in
+            guard let executor = owner.executor else { return }
+            result.set(try executor.object(arguments))
+        }
+        let (gathering, found) = ("ferry_gather_\(sql.mapping.position)", "ferry_found_\(sql.mapping.position)")
+        try connection.register(table: found, columns: FoundBatch.columns, argumentCount: 0) { [batch] in
+            batch.cursor()
+        }
+        try connection.register(gathering, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
+            [owner] arguments, _ in try owner.executor?.gather(arguments)
+        }
+        gather = try sql.find(by: gathering, associates: false).prepare(on: connection)
+        associate =
+            sql.context.isAssociated(sql.mapping)
+            ? try connection.prepare(
+                """
+                \(ScratchDatabase.insertion(intoAssociationOf: sql.mapping))
+                SELECT source, element, object, destination FROM \(found)
+                """) : nil
+        // It runs many times within one statement.
+        associate?.isSilent = true
+        insert = try sql.freshRows(from: table).prepare(on: connection)
+        find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
+        owner.executor = self
+    }
+
+    deinit {
+        owner.executor = nil
+        batch.free()
+    }
+
+    /// Carries the rows of a range.
+    ///
+    /// - Parameters:
+    ///   - range: The source's keys.
+    ///   - last: The key before the first new one.
+    /// - Returns: Objects that were created, and rows for which one was found.
+    /// - Throws: ``DatabaseError``, and what our functions throw.
+    func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
+        try lookup.begin(after: last)
+        fresh.removeAll()
+        (self.last, rows) = (last, 0)
+        batch.removeAll()
+        let reading = lookup.isOnDisk ? gather : find
+        try reading.bind(range)
+        try reading.run()
+        try endBatch()
+        insert.isSilent = false
+        try insert.run()
+        return (self.last - last, rows - (self.last - last))
+    }
+
+    /// The object that has the values of a row, found or to be created.
+    private func object(_ arguments: borrowing FunctionArguments) throws -> Int64 {
+        rows += 1
+        if let known = try lookup.find(arguments, from: 3) { return known }
+        return try create(
+            arguments.integer(0), arguments.integer(1), object: arguments.isNull(2) ? nil : arguments.integer(2))
+    }
+
+    /// Gives a row to the batch.
+    private func gather(_ arguments: borrowing FunctionArguments) throws {
+        rows += 1
+        batch.add(
+            FoundBatch.Row(
+                source: arguments.integer(0), element: arguments.integer(1),
+                object: arguments.isNull(2) ? nil : arguments.integer(2), hash: lookup.hash(of: arguments, from: 3)))
+        if batch.isFull { try endBatch() }
+    }
+
+    private func endBatch() throws {
+        guard !batch.rows.isEmpty else { return }
+        try lookup.find(batch) { row in try create(row.source, row.element, object: row.object) }
+        try associate?.run()
+        batch.removeAll()
+    }
+
+    /// Creates an object with the values that were looked for last.
+    private func create(_ source: Int64, _ element: Int64, object: Int64?) throws -> Int64 {
+        if fresh.isFull {
+            // It counts to the statement that is running.
+            insert.isSilent = true
+            try insert.run()
+            fresh.removeAll()
+        }
+        last += 1
+        try lookup.add(last)
+        guard fresh.rows.last.map({ $0.source <= source }) ?? true else {
+            throw FerryError(
+                .internalError, "The rows of a find-or-create mapping do not come in the order of their keys.")
+        }
+        var row = FoundBatch.Row(source: source, element: element, object: object, hash: .init((0, 0)))
+        row.destination = last
+        fresh.add(row)
+        return last
+    }
+}
+
+/// Rows with the objects that they become, as a table of a statement.
+///
+/// Objects are looked for together: what is on disk is then read in its order, not wherever a value stands. The size is
+/// fixed: with many times as many objects on disk as in memory, each page of them is read once for a batch
+/// instead of once for a row.
+package final class FoundBatch {
+    /// How many rows make a batch.
+    private let limit: Int
+
+    static let columns = ["source", "element", "object", "destination"]
+
+    package struct Row {
+        /// Stands for no key: no object has the lowest one.
+        private static let none = ChunkRanges.beginning
+
+        package var source: Int64
+        var element: Int64
+        var hash: ObjectHashTable.Hash
+        private var objectKey: Int64
+        private var destinationKey = Row.none
+
+        /// The key of an element that is an object.
+        var object: Int64? { objectKey == Self.none ? nil : objectKey }
+        /// The object that was found or created.
+        package internal(set) var destination: Int64? {
+            get { destinationKey == Self.none ? nil : destinationKey }
+            set { destinationKey = newValue ?? Self.none }
+        }
+
+        package init(source: Int64, element: Int64, object: Int64?, hash: ObjectHashTable.Hash) {
+            (self.source, self.element, self.hash, objectKey) = (source, element, hash, object ?? Self.none)
+        }
+    }
+
+    package private(set) var rows: [Row] = []
+    private var wanted: [Int32] = []
+
+    package init(limit: Int) { self.limit = limit }
+
+    /// - Parameter bytes: What the rows and their order may take; more than 2 MiB are of little use.
+    convenience init(bytes: Int) {
+        self.init(
+            limit: max(1, min(bytes, 2 << 20) / (MemoryLayout<Row>.stride + MemoryLayout<Int32>.stride)))
+    }
+
+    package var isFull: Bool { rows.count >= limit }
+
+    package func add(_ row: Row) {
+        if rows.capacity < limit {
+            rows.reserveCapacity(limit)
+            wanted.reserveCapacity(limit)
+        }
+        rows.append(row)
+    }
+
+    func set(_ destination: Int64, at index: Int) { rows[index].destination = destination }
+
+    package func removeAll() { rows.removeAll(keepingCapacity: true) }
+
+    /// Gives the memory back: the connection keeps whatever its functions know.
+    func free() { (rows, wanted) = ([], []) }
+
+    /// Fills in objects that are found by their hashes, in the order of these.
+    ///
+    /// - Parameters:
+    ///   - isWanted: Which hashes are to be looked for.
+    ///   - find: Looks for one.
+    /// - Throws: What `find` throws.
+    func search(
+        where isWanted: (ObjectHashTable.Hash) -> Bool, _ find: (ObjectHashTable.Hash) throws -> Int64?
+    ) rethrows {
+        wanted.removeAll(keepingCapacity: true)
+        for index in rows.indices where isWanted(rows[index].hash) { wanted.append(Int32(index)) }
+        wanted.sort { rows[Int($0)].hash < rows[Int($1)].hash }
+        for index in wanted { rows[Int(index)].destination = try find(rows[Int(index)].hash) }
+    }
+
+    func cursor() -> any TableCursor { Cursor(self) }
+
+    private final class Cursor: TableCursor {
+        private let batch: FoundBatch
+        private var place = -1
+
+        init(_ batch: FoundBatch) { self.batch = batch }
+
+        func start(_ arguments: borrowing FunctionArguments) { place = -1 }
+
+        func next() -> Bool {
+            place += 1
+            return place < batch.rows.count
+        }
+
+        func column(_ index: Int, _ result: inout FerrySQLite.FunctionResult) {
+            let row = batch.rows[place]
+            switch index {
+            case 0: result.set(row.source)
+            case 1: result.set(row.element)
+            case 2: if let object = row.object { result.set(object) }
+            default: if let destination = row.destination { result.set(destination) }
+            }
+        }
+    }
+}

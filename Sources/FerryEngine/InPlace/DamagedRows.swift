@@ -55,9 +55,9 @@ struct DamagedRowsRemoval {
                 .flatMap { source.table(of: $0.destinationEntity)?.name }
             switch storage {
             case .foreignKey(let holder, let column, let entityColumn, let orderColumn) where target == table.name:
-                try cut([column, entityColumn, orderColumn].compactMap { $0 }, in: holder, rows)
+                try cut(column, [entityColumn, orderColumn], in: holder, rows)
             case .inverseless(let holder, let column) where source.table(of: key.entity)?.name == table.name:
-                try cut([column], in: holder, rows)
+                try cut(column, [], in: holder, rows)
             case .join(let join, _, let other, _, _) where target == table.name:
                 try connection.execute("DELETE FROM \(join) WHERE \(other) IN (\(rows))")
                 // Of a relationship that is its own inverse only one side is told.
@@ -72,9 +72,8 @@ struct DamagedRowsRemoval {
         return count
     }
 
-    private func cut(_ columns: [String], in holder: String, _ rows: String) throws {
-        let empty = columns.map { "\($0) = NULL" }.joined(separator: ", ")
-        try connection.execute("UPDATE \(holder) SET \(empty) WHERE \(columns[0]) IN (\(rows))")
+    private func cut(_ key: String, _ others: [String?], in holder: String, _ rows: String) throws {
+        try connection.execute("UPDATE \(holder) SET \(([key] + others).emptied) WHERE \(key) IN (\(rows))")
     }
 
     /// What their triggers would have done.
@@ -96,25 +95,15 @@ struct RowsOfUnknownEntities {
     let destination: StoreLayout
     let connection: Connection
 
-    /// The rows by source table.
-    func counts() throws(DatabaseError) -> [String: Int64] {
-        var counts: [String: Int64] = [:]
-        for table in source.tablesInOrder {
-            let rows = try connection.integer("SELECT count(*) FROM \(rowsOfUnknownEntities(in: table))") ?? 0
-            if rows > 0 { counts[table.name] = rows }
-        }
-        return counts
-    }
-
     private func rowsOfUnknownEntities(in table: EntityTable) -> String {
         "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
     }
 
     /// Why they cannot stay; nil when they can, or when there are none.
     func refusal() throws(DatabaseError) -> FerryError? {
-        let counts = try counts()
         for table in source.tablesInOrder {
-            guard let rows = counts[table.name] else { continue }
+            let rows = try connection.integer("SELECT count(*) FROM \(rowsOfUnknownEntities(in: table))") ?? 0
+            guard rows > 0 else { continue }
             guard let heir = plan.altered[table.name] else {
                 return refusal(rows, table.root, "the table is made anew or goes, and they have no place in a new one")
             }
@@ -155,11 +144,11 @@ struct EntityColumnRepair {
                     let relationship = source.model.relationship(key.property, of: key.entity),
                     let target = source.table(of: relationship.destinationEntity)
                 else { continue }
-                let family = source.numbers(ofFamily: relationship.destinationEntity).sqlList
+                let isOfFamily = source.numbers(ofFamily: relationship.destinationEntity).rowCondition("t.")
                 try connection.execute(
                     """
                     UPDATE \(table) SET \(entityColumn) = t.Z_ENT FROM \(target.name) AS t
-                    WHERE t.Z_PK = \(table).\(column) AND t.Z_ENT IN (\(family))
+                    WHERE t.Z_PK = \(table).\(column) AND \(isOfFamily)
                         AND \(table).\(entityColumn) IS NOT t.Z_ENT
                     """)
             }

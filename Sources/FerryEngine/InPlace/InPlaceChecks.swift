@@ -193,7 +193,7 @@ struct InPlaceChecks {
             let parent = destination.model.entities[name]?.superentity.flatMap { destination.number(of: $0) } ?? 0
             guard row[2].integer == parent else { throw fail("Z_PRIMARYKEY gives \(name) another parent") }
             guard let table = destination.tables[name] else { continue }
-            let highest = try connection.integer("SELECT max(Z_PK) FROM \(quoted(table.name))") ?? 0
+            let highest = try connection.integer("SELECT max(Z_PK) FROM \(Connection.quoted(table.name))") ?? 0
             let root = source.tables.values.first { $0.name == plan.continued[table.name] }?.root
             let handedOut = root.flatMap { source.number(of: $0) }.flatMap { before.highestKeys[$0] } ?? 0
             guard let maximum = row[3].integer, maximum >= highest, maximum >= handedOut else {
@@ -336,8 +336,6 @@ struct InPlaceChecks {
         }
         return (rows, example)
     }
-
-    private func quoted(_ name: String) -> String { Connection.quoted(name) }
 }
 
 /// What does not go along, for the report.

@@ -10,22 +10,15 @@ internal import FerryStore
 /// Nothing is kept beside the store: what SQLite's own journal gives back after a kill is the old store. So everything
 /// that could show the result to be wrong is looked at before COMMIT, through the same connection.
 package struct InPlaceRun {
-    package var step: StepPlan
+    private let step: StepPlan
     /// The store, as the main database, inside a transaction that may write.
-    package var connection: Connection
-    package var options: EngineOptions
+    private let connection: Connection
+    private let options: EngineOptions
     /// Whether the store is the user's own, with what it has of damage and of others' objects; later steps find what
     /// the first one has left.
-    package var isFirst: Bool
+    private let isFirst: Bool
     /// What ``InPlacePlanning`` found of the same step on the same schema; nil where nothing was looked for.
-    var found: InPlacePlan?
-
-    package init(step: StepPlan, connection: Connection, options: EngineOptions, isFirst: Bool = true) {
-        self.step = step
-        self.connection = connection
-        self.options = options
-        self.isFirst = isFirst
-    }
+    private var found: InPlacePlan?
 
     /// Runs steps one after another in one transaction and commits it.
     ///
@@ -60,8 +53,9 @@ package struct InPlaceRun {
                 var step = step
                 // What was counted beforehand holds no longer when rows are left out.
                 if options.damaged == .drop { step.sourceRows = nil }
-                var run = InPlaceRun(step: step, connection: connection, options: options, isFirst: index == 0)
-                if index == 0 { run.found = found }
+                let run = InPlaceRun(
+                    step: step, connection: connection, options: options, isFirst: index == 0,
+                    found: index == 0 ? found : nil)
                 reports.append(try run.run())
             }
             try options.stop.check()
@@ -71,11 +65,11 @@ package struct InPlaceRun {
         } catch {
             // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
             do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
-            if let error = error as? DatabaseError { throw FerryError(inPlace: error, on: connection.path) }
-            if let error = error as? FerryError, error.code == .valueTooLarge {
-                throw try located(error, steps, connection, options)
+            let failed = (error as? DatabaseError).map { FerryError(inPlace: $0, on: connection.path) }
+            guard let refusal = failed ?? (error as? FerryError), refusal.code == .valueTooLarge else {
+                throw failed ?? error
             }
-            throw error
+            throw try located(refusal, steps, connection, options)
         }
     }
 
@@ -93,18 +87,10 @@ package struct InPlaceRun {
             valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: error.cause)
     }
 
-    /// Runs and checks the step in the transaction that is open; committing is the caller's.
-    ///
-    /// - Returns: The counts of the step's mappings.
-    /// - Throws: ``FerryError``; the transaction must be rolled back then.
-    package func run() throws -> StepReport {
-        precondition(connection.isInTransaction, "a migration in place is one transaction")
-        do {
-            // A row that is written anew is whole in memory; none may take all of it.
-            return try connection.with(.length, options.wholeValueBytes) { try runInTransaction() }
-        } catch let error as DatabaseError {
-            throw FerryError(inPlace: error, on: connection.path)
-        }
+    /// Runs and checks the step in the transaction that is open.
+    private func run() throws -> StepReport {
+        // A row that is written anew is whole in memory; none may take all of it.
+        try connection.with(.length, options.wholeValueBytes) { try runInTransaction() }
     }
 
     private func runInTransaction() throws -> StepReport {
@@ -143,7 +129,7 @@ package struct InPlaceRun {
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
-        releaseUnusedMemory()
+        options.memory.releaseUnused()
         options.progress?(ProgressUpdate(phase: .verify))
         report.counts = try checks.after(before, written: written)
         report.unmapped = checks.unmapped(before)
@@ -190,8 +176,8 @@ package struct InPlaceRun {
         let rows = try InPlaceChecks.rows(of: source, on: connection).known
         var dropped: [String: Int64] = [:]
         for (index, part) in step.parts.enumerated() {
-            var run = InPlaceRun(step: part, connection: connection, options: options)
-            run.isFirst = isFirst && index == 0
+            let run = InPlaceRun(
+                step: part, connection: connection, options: options, isFirst: isFirst && index == 0)
             let found = try run.run()
             report.healed += found.healed
             report.leftBehind += found.leftBehind
@@ -216,19 +202,10 @@ package struct InPlaceRun {
     private func execute(_ planned: InPlaceStatement) throws {
         try options.stop.check()
         options.progress?(ProgressUpdate(phase: .rows, subject: planned.reason))
-        guard !planned.values.isEmpty else {
-            return try placed(planned) { try connection.execute(planned.sql) }
-        }
-        let statement = try connection.prepare(planned.sql)
-        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
-        try placed(planned) { try statement.run() }
-    }
-
-    /// Runs the body; what a function of ours, or a constraint, complains of is said in the words of the model.
-    private func placed(_ planned: InPlaceStatement, _ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let error as DatabaseError {
+        do throws(DatabaseError) {
+            try connection.run(planned)
+        } catch {
+            // What a function of ours, or a constraint, complains of is said in the words of the model.
             if let cause = connection.takeFunctionError() as? FerryError { throw cause }
             guard error.isConstraint else { throw error }
             throw FerryError(
@@ -243,6 +220,15 @@ package struct InPlaceRun {
         let metadata = try StoreMetadata.read(from: connection).restamped(for: resolved.destination)
         try metadata.write(to: connection)
         if try ModelCache.hasModel(connection) { try ModelCache.write(resolved.destination.model, on: connection) }
+    }
+}
+
+extension Connection {
+    func run(_ planned: InPlaceStatement) throws(DatabaseError) {
+        guard !planned.values.isEmpty else { return try execute(planned.sql) }
+        let statement = try prepare(planned.sql)
+        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
+        try statement.run()
     }
 }
 

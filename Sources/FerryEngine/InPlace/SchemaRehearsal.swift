@@ -51,7 +51,7 @@ struct SchemaRehearsal {
         var rest = plan.statements.filter { !$0.writesObjects }[...]
         while let next = rest.first {
             guard next.alteration != nil else {
-                try run(next)
+                try connection.run(next)
                 rest.removeFirst()
                 continue
             }
@@ -62,16 +62,7 @@ struct SchemaRehearsal {
             rest = rest.dropFirst(together.count)
         }
         try StaleStatistics.remove(on: connection)
-        for planned in plan.closing { try run(planned) }
-    }
-
-    private func run(_ planned: InPlaceStatement) throws {
-        let statement = planned.values.isEmpty ? nil : try connection.prepare(planned.sql)
-        guard let statement else {
-            return try connection.execute(planned.sql)
-        }
-        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
-        try statement.run()
+        for planned in plan.closing { try connection.run(planned) }
     }
 
     // MARK: What there is

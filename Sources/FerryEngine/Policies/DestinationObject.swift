@@ -1,7 +1,9 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 
 /// An object of the new store, as a policy makes and changes it.
 ///
@@ -105,5 +107,213 @@ public final class DestinationObject {
             try update.run()
         }
         changes.removeAll()
+    }
+}
+
+/// Relating objects. A relationship and its inverse are one: either side sets both.
+extension DestinationObject {
+    /// The object at the end of a to-one relationship.
+    public func object(forKey key: String) throws -> DestinationObject? {
+        try objects(forKey: key, limit: 1).first
+    }
+
+    /// The objects at the end of a relationship, in their order if it has one, else by key.
+    ///
+    /// For a relationship with more objects than should be held at one time, fetch the inverse's side instead.
+    public func objects(forKey key: String) throws -> [DestinationObject] { try objects(forKey: key, limit: nil) }
+
+    /// Sets a to-one relationship; nil empties it.
+    public func setObject(_ object: DestinationObject?, forKey key: String) throws {
+        let (relationship, storage) = try relationship(key)
+        guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = storage else {
+            throw problem(key, "is to-many", "Use addObject(_:forKey:), or set the inverse.")
+        }
+        if let object { try check(object, relationship) }
+        mark(relationship)
+        try letGoOfPartners(relationship, newPartner: object)
+        set(object.map { .integer($0.primaryKey) } ?? .null, ofColumn: column)
+        if let entityColumn { set(object.map { .integer($0.writer.number) } ?? .null, ofColumn: entityColumn) }
+        // Its place among the others is given at the end.
+        if let orderColumn { set(.null, ofColumn: orderColumn) }
+    }
+
+    /// Adds an object to a to-many relationship, at its end if it is ordered.
+    public func addObject(_ object: DestinationObject, forKey key: String) throws {
+        let (relationship, storage) = try relationship(key)
+        try check(object, relationship)
+        mark(relationship)
+        switch storage {
+        case .foreignKey: try setObject(object, forKey: key)
+        case .inverseForeignKey(_, let column, let entityColumn, let orderColumn):
+            object.set(.integer(primaryKey), ofColumn: column)
+            if let entityColumn { object.set(.integer(writer.number), ofColumn: entityColumn) }
+            if let orderColumn {
+                try manager.flush()
+                let last = try manager.single(
+                    "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1",
+                    [.integer(primaryKey)])
+                guard let position = OrderPosition.next(after: last.integer) else {
+                    throw FerryError(
+                        .rowFailed,
+                        "\(writer.root) \(primaryKey) takes no further object in \(key): the last one is at the end of "
+                            + "all positions.", place: .init(entity: writer.root, property: key, primaryKey: primaryKey)
+                    )
+                }
+                object.set(.integer(position), ofColumn: orderColumn)
+            }
+        case .inverseless(let table, let column):
+            try manager.flush()
+            try manager.run(
+                "UPDATE main.\(table) SET \(column) = ?1 WHERE Z_PK = ?2",
+                [.integer(primaryKey), .integer(object.primaryKey)])
+        case .join(let table, let own, _, _, _):
+            let link = try link(table, own)
+            try manager.run(
+                """
+                INSERT INTO \(link.links) (\(link.own), \(link.other)) SELECT ?1, ?2 WHERE NOT EXISTS
+                    (SELECT 1 FROM \(link.links) WHERE \(link.own) = ?1 AND \(link.other) = ?2)
+                """, [.integer(primaryKey), .integer(object.primaryKey)])
+        }
+    }
+
+    /// Takes an object out of a relationship.
+    public func removeObject(_ object: DestinationObject, forKey key: String) throws {
+        let (relationship, storage) = try relationship(key)
+        mark(relationship)
+        try manager.flush()
+        guard case .foreignKey = storage else { return try letGo(of: object, storage) }
+        if try self.object(forKey: key)?.primaryKey == object.primaryKey { try setObject(nil, forKey: key) }
+    }
+
+    /// Sets a to-many relationship, in this order if it is ordered.
+    public func setObjects(_ objects: [DestinationObject], forKey key: String) throws {
+        let (relationship, storage) = try relationship(key)
+        mark(relationship)
+        try manager.flush()
+        if case .foreignKey = storage { return try setObject(objects.first, forKey: key) }
+        try letGo(of: nil, storage)
+        for object in objects { try addObject(object, forKey: key) }
+    }
+
+    /// Takes an object, or with nil every one, out of a to-many relationship.
+    private func letGo(of object: DestinationObject?, _ storage: RelationshipStorage) throws {
+        let keys = [Value.integer(primaryKey)] + (object.map { [.integer($0.primaryKey)] } ?? [])
+        let only = { (column: String) in object == nil ? "" : " AND \(column) = ?2" }
+        switch storage {
+        case .foreignKey: break
+        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+            let emptied = [column, entityColumn, orderColumn].emptied
+            try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))", keys)
+        case .inverseless(let table, let column):
+            try manager.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))", keys)
+        case .join(let table, let own, _, _, _):
+            let link = try link(table, own)
+            try manager.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1\(only(link.other))", keys)
+        }
+    }
+
+    // MARK: Storage
+
+    private func objects(forKey key: String, limit: Int64?) throws -> [DestinationObject] {
+        let (relationship, storage) = try relationship(key)
+        try manager.flush()
+        let target = relationship.destinationEntity
+        let table = try manager.context.destination.knownTable(of: target, in: "new")
+        let (from, order): (String, String)
+        switch storage {
+        case .foreignKey(_, let column, _, _):
+            from = "main.\(writer.table) AS s JOIN main.\(table) AS t ON t.Z_PK = s.\(column) WHERE s.Z_PK = ?1"
+            order = "t.Z_PK"
+        case .inverseForeignKey(_, let column, _, let orderColumn):
+            from = "main.\(table) AS t WHERE t.\(column) = ?1"
+            order = orderColumn.map { "t.\($0) IS NULL, t.\($0), t.Z_PK" } ?? "t.Z_PK"
+        case .inverseless(_, let column):
+            from = "main.\(table) AS t WHERE t.\(column) = ?1"
+            order = "t.Z_PK"
+        case .join(let name, let own, _, let otherOrder, _):
+            let link = try link(name, own)
+            from = "\(link.links) AS l JOIN main.\(table) AS t ON t.Z_PK = l.\(link.other) WHERE l.\(link.own) = ?1"
+            // Until the table is made, what has no position yet comes after what has one.
+            let position = "l.\(link.other)Order"
+            order = otherOrder == nil ? "t.Z_PK" : "\(position) IS NULL, \(position), l.rowid"
+        }
+        let statement = try manager.prepare(
+            "SELECT t.Z_PK, t.Z_ENT FROM \(from) GROUP BY t.Z_PK ORDER BY \(order) LIMIT \(limit ?? -1)")
+        try statement.bind(primaryKey, at: 1)
+        var objects: [DestinationObject] = []
+        while try statement.step() {
+            objects.append(try manager.destinationObject(number: statement.integer(1), key: statement.integer(0)))
+        }
+        return objects
+    }
+
+    /// Remembers that a policy decides over a relationship, seen from both sides.
+    private func mark(_ relationship: Relationship) {
+        let model = manager.context.destination.model
+        let entity = model.declaringEntity(of: relationship.name, in: entityName) ?? entityName
+        manager.mark("\(entity).\(relationship.name)")
+        guard let inverse = relationship.inverseName else { return }
+        let other = model.declaringEntity(of: inverse, in: relationship.destinationEntity)
+        manager.mark("\(other ?? relationship.destinationEntity).\(inverse)")
+    }
+
+    private func set(_ value: Value, ofColumn column: String) {
+        if let place = writer.places[column] { set(value, at: place) }
+    }
+
+    /// Both sides of a one-to-one hold a key: an object that a new pair leaves alone lets go of its partner.
+    private func letGoOfPartners(_ relationship: Relationship, newPartner: DestinationObject?) throws {
+        guard let inverse = relationship.inverseName,
+            case .foreignKey(let table, let column, let entityColumn, _)? = manager.context.destination.storage(
+                of: inverse, in: relationship.destinationEntity),
+            case .foreignKey(let ownTable, let ownColumn, let ownEntityColumn, _)? =
+                manager.context.destination.storage(of: relationship.name, in: entityName)
+        else { return }
+        try manager.flush()
+        let emptied = [column, entityColumn].emptied
+        try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1", [.integer(primaryKey)])
+        guard let newPartner else { return }
+        let ownEmptied = [ownColumn, ownEntityColumn].emptied
+        try manager.run(
+            "UPDATE main.\(ownTable) SET \(ownEmptied) WHERE \(ownColumn) = ?1", [.integer(newPartner.primaryKey)])
+        newPartner.set(.integer(primaryKey), ofColumn: column)
+        if let entityColumn { newPartner.set(.integer(writer.number), ofColumn: entityColumn) }
+    }
+
+    /// The gathered links of a join table, with the columns for this side and the other one.
+    private func link(_ table: String, _ own: String) throws -> (links: String, own: String, other: String) {
+        guard let join = manager.context.destination.joinTables.first(where: { $0.name == table }) else {
+            throw FerryError(.internalError, "The new store has no join table \(table).")
+        }
+        let isFirst = own == join.firstColumn
+        return (ScratchDatabase.links(of: join), isFirst ? "first" : "second", isFirst ? "second" : "first")
+    }
+
+    private func relationship(_ key: String) throws(FerryError) -> (Relationship, RelationshipStorage) {
+        let layout = manager.context.destination
+        if let relationship = layout.model.relationship(key, of: entityName),
+            let storage = layout.storage(of: key, in: entityName)
+        {
+            return (relationship, storage)
+        }
+        let near = NearNames.near(to: key, among: layout.model.relationships(of: entityName).map(\.name))
+        throw problem(
+            key, "is no stored relationship",
+            near.isEmpty
+                ? "Name a relationship of the new model." : "Did you mean \(near.prefix(3).joined(separator: ", "))?")
+    }
+
+    private func check(_ object: DestinationObject, _ relationship: Relationship) throws(FerryError) {
+        guard manager.context.destination.model.isKind(object.entityName, of: relationship.destinationEntity) else {
+            throw problem(
+                relationship.name, "leads to \(relationship.destinationEntity), not to \(object.entityName)",
+                "Give it an object of \(relationship.destinationEntity).")
+        }
+    }
+
+    private func problem(_ key: String, _ problem: String, _ remedy: String) -> FerryError {
+        FerryError(
+            .badMapping, "A migration policy relates \(entityName).\(key), which \(problem).", remedy: remedy,
+            place: .init(entity: entityName, property: key))
     }
 }

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -65,7 +66,7 @@ final class EntityWriter {
                     type: attribute.type, isExternal: attribute.allowsExternalStorage, place: columns.count,
                     number: modelAttributes.count)
                 modelAttributes.append(attribute)
-                defaults[columns.count] = ExpressionSQL.defaultValue(of: attribute, by: nil)
+                defaults[columns.count] = attribute.defaultValue.map { Value($0.stored(in: attribute)) }
             }
             columns.append(column.name)
         }

@@ -169,7 +169,8 @@ public final class MigrationManager {
                 source: .init(alias: "s", entity: mapping.sourceEntityName))
             scope.require("s.Z_PK = :key")
             let rule = ResolvedAttribute(name: attribute.name, expression: try Expression.parse(text))
-            let sql = try expressions.attribute(attribute, from: rule, in: &scope)?.sql ?? "NULL"
+            let value = ColumnSource(rule, for: attribute, of: mapping.resolved, in: context.source)
+            let sql = try value.map { try expressions.value(of: $0, in: &scope).sql } ?? "NULL"
             let statement = try cached("SELECT \(sql) FROM \(scope.from)\(scope.where)")
             try scope.parameters.bind(to: statement)
             try statement.bind(.integer(source.primaryKey), named: ":key")

@@ -4,7 +4,7 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
-final class PolicyExecutor: CountingExecutor {
+final class PolicyExecutor: MappingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
     private let current: CurrentSource
@@ -20,18 +20,9 @@ final class PolicyExecutor: CountingExecutor {
 
     var writesScratch: Bool { true }
 
+    var takesOpenRanges: Bool { rows.runsAhead }
+
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        try carry(after: range.low) { try rows.begin(range) }
-    }
-
-    var counting: (any CountingExecutor)? { rows.countsRows ? self : nil }
-
-    func carry(after low: Int64, upTo count: Int) throws -> (ChunkOutcome, KeyRange?) {
-        let outcome = try carry(after: low) { try rows.begin(after: low, rows: count) }
-        return (outcome, try rows.takenRange())
-    }
-
-    private func carry(after low: Int64, begin: () throws -> Void) throws -> ChunkOutcome {
         let (manager, mapping, policy) = (calls.manager, calls.mapping, calls.policy)
         var outcome = ChunkOutcome()
         manager.beginUnit()
@@ -40,8 +31,8 @@ final class PolicyExecutor: CountingExecutor {
             rows.end()
             manager.current = nil
         }
-        try associations.beginChunk(after: low)
-        try begin()
+        try associations.beginChunk(after: range.low)
+        try rows.begin(range)
         var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1
@@ -63,6 +54,7 @@ final class PolicyExecutor: CountingExecutor {
                 outcome.merged += 1
             }
         }
+        outcome.taken = try rows.takenRange()
         return outcome
     }
 }
@@ -109,5 +101,76 @@ final class PolicyCalls: PolicyFunctions {
                 remedy: "Add it to the policy's functions.")
         }
         return OwnedValue(try function(arguments.map { MigrationValue($0) }).plain)
+    }
+}
+
+/// An entity mapping as its policy sees it.
+public final class PolicyEntityMapping {
+    let resolved: ResolvedEntityMapping
+    /// Whether a policy may have set a value for one source object.
+    @exclusivity(unchecked) private(set) var isSubstituted = false
+    /// The attribute mappings, by the names of the destination's attributes.
+    public let attributeMappings: [PolicyPropertyMapping]
+    /// The relationship mappings, by the names of the destination's relationships.
+    public let relationshipMappings: [PolicyPropertyMapping]
+
+    public let name: String
+    public let sourceEntityName: String
+    public let destinationEntityName: String
+    /// Whether the first object that is made of a source object has its key.
+    let keepsPrimaryKeys: Bool
+    /// What the mapping model's author wrote beside the mapping.
+    public var userInfo: [String: String] { resolved.userInfo }
+
+    init(_ resolved: ResolvedEntityMapping) {
+        self.resolved = resolved
+        name = resolved.name
+        sourceEntityName = resolved.source
+        destinationEntityName = resolved.destination
+        keepsPrimaryKeys = resolved.policyKeepsPrimaryKeys
+        attributeMappings = resolved.attributes.map {
+            PolicyPropertyMapping(name: $0.name, valueExpression: $0.expression?.description)
+        }
+        relationshipMappings = resolved.relationships.map {
+            PolicyPropertyMapping(name: $0.name, valueExpression: $0.from.description)
+        }
+        for mapping in attributeMappings { mapping.owner = self }
+    }
+
+    /// The attribute mapping of a destination attribute.
+    public func attributeMapping(named name: String) -> PolicyPropertyMapping? {
+        attributeMappings.first { $0.name == name }
+    }
+
+    fileprivate func substitutes() { isSubstituted = true }
+
+    /// Takes back what a policy set for one source object.
+    func resetValues() {
+        guard isSubstituted else { return }
+        for mapping in attributeMappings where mapping.substitute != nil { mapping.substitute = nil }
+        isSubstituted = false
+    }
+}
+
+/// What an entity mapping gives to one property.
+public final class PolicyPropertyMapping {
+    public enum Substitute: Sendable, Hashable {
+        case constant(MigrationValue)
+        /// An expression in the language of mapping models, over `$source`.
+        case expression(String)
+    }
+
+    public let name: String
+    /// The expression of the mapping model as text; nil where the property keeps its default.
+    public let valueExpression: String?
+    /// Takes the expression's place for the source object at work; the next one begins with the mapping model's again.
+    ///
+    /// Set before the default policy makes the object. It has no effect on relationships.
+    public var substitute: Substitute? { didSet { owner?.substitutes() } }
+    fileprivate weak var owner: PolicyEntityMapping?
+
+    init(name: String, valueExpression: String?) {
+        self.name = name
+        self.valueExpression = valueExpression
     }
 }

@@ -116,8 +116,8 @@ public final class SourceObject {
     private func end(of key: String) throws -> (SourceObject?, Attribute?) {
         let model = manager.context.source.model
         // Before anything else: elements of composites are named with a dot too.
-        if let attribute = manager.context.source.column(of: key, in: entityName) == nil
-            ? nil : attribute(named: key)
+        if manager.context.source.column(of: key, in: entityName) != nil,
+            let attribute = model.attribute(key, of: entityName)
         {
             return (self, attribute)
         }
@@ -132,12 +132,6 @@ public final class SourceObject {
         }
         guard let next = try related(String(key[..<dot])) else { return (nil, nil) }
         return try next.end(of: String(key[key.index(after: dot)...]))
-    }
-
-    private func attribute(named name: String) -> Attribute? {
-        let layout = manager.context.source
-        return layout.model.lineage(of: entityName).lazy
-            .compactMap { layout.attribute(PropertyKey($0.name, name)) }.first
     }
 
     private func stored(_ attribute: Attribute, contents: Bool) throws -> Value {

@@ -11,55 +11,30 @@ struct ExpressionSQL {
     let context: StepContext
     let mapping: ResolvedEntityMapping
 
-    /// The value of a destination attribute, or nil when it has neither an expression nor a default.
-    func attribute(
-        _ attribute: Attribute, from rule: ResolvedAttribute?, in scope: inout SourceScope
-    ) throws(FerryError) -> ColumnValue? {
-        guard let expression = rule?.expression else {
-            return Self.defaultValue(of: attribute, by: rule).map { ColumnValue(scope.parameters.add($0)) }
-        }
-        return try translate(in: &scope) { translator throws(FerryError) in
-            let computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)
-            var value = ColumnValue(try translator.sql(computation))
-            value.stored = try translator.resolver.stored(computation)
-            return value
-        }
-    }
-
-    /// The attributes that the mapping sets, with their columns in the new store.
-    func attributes() throws(FerryError) -> [(rule: ResolvedAttribute, attribute: Attribute, column: String)] {
-        var found: [(rule: ResolvedAttribute, attribute: Attribute, column: String)] = []
-        for rule in mapping.attributes {
-            guard let attribute = context.destination.model.attribute(rule.name, of: mapping.destination),
-                let column = context.destination.column(of: rule.name, in: mapping.destination)
-            else {
-                throw FerryError(
-                    .internalError, "The new store has no column for \(mapping.destination).\(rule.name).")
+    /// The value of a column of the new store.
+    func value(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> ColumnValue {
+        switch source {
+        case .column(let name): return ColumnValue(StoredValue(object: scope.source, column: name))
+        case .constant(let value): return ColumnValue(scope.parameters.add(Value(value)))
+        case .expression(let expression):
+            return try translate(in: &scope) { translator throws(FerryError) in
+                let computation = try expression.computation(in: context.source.model)
+                var value = ColumnValue(try translator.sql(computation))
+                value.stored = try translator.resolver.stored(computation)
+                return value
             }
-            found.append((rule, attribute, column.name))
         }
-        return found
     }
 
     /// The values by which the mapping finds an object, in the order of `unique`.
     func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
         var values: [String] = []
         for name in mapping.unique {
-            guard let attribute = context.destination.model.attribute(name, of: mapping.destination) else {
-                throw FerryError(.internalError, "\(mapping.destination) has no attribute \(name).")
-            }
-            let rule = mapping.attributes.first { $0.name == name }
-            values.append(try self.attribute(attribute, from: rule, in: &scope)?.sql ?? "NULL")
+            let column = context.program.columns[mapping.position].first { $0.attribute.name == name }
+            values.append(
+                try column.map { column throws(FerryError) in try value(of: column.source, in: &scope).sql } ?? "NULL")
         }
         return values
-    }
-
-    /// The default of an attribute as its column stores it.
-    static func defaultValue(of attribute: Attribute, by rule: ResolvedAttribute?) -> Value? {
-        guard let value = rule.map({ $0.defaultValue(of: attribute) }) ?? attribute.defaultValue else { return nil }
-        // Contents that stand in the row of an attribute with external storage begin with 01.
-        if attribute.allowsExternalStorage, case .blob(let bytes) = value { return .blob([1] + bytes) }
-        return Value(value)
     }
 
     /// The value of an expression in its own type.
@@ -122,17 +97,7 @@ struct ExpressionSQL {
         return error
     }
 
-    var expressionScope: ExpressionScope {
-        let iteration = mapping.iteration.map { iteration in
-            ExpressionScope.Iteration(
-                variable: iteration.variable,
-                element: IterationPath.entity(of: mapping, in: context.source.model).map { .object(entity: $0) }
-                    ?? .json)
-        }
-        return ExpressionScope(
-            model: context.source.model, entity: mapping.source, iteration: iteration,
-            policyFunctions: mapping.policyFunctions)
-    }
+    var expressionScope: ExpressionScope { mapping.expressionScope(in: context.source.model) }
 }
 
 /// Finds the columns of paths in the statement under construction.
@@ -165,20 +130,9 @@ struct StatementResolver: PathResolver {
 
     /// The stored value that a computation passes on wherever that is a BLOB.
     mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
-        switch computation {
-        case .column(let path): return try stored(path)
-        case .ifNull(let value, _): return try stored(value)
-        case .call(let name, let arguments) where arguments.count == 1:
-            let marks: [String: StoredValue.StorageMark] = [
-                ScalarFunction.toExternalName: .added, ScalarFunction.fromExternalName: .removed,
-            ]
-            guard let mark = marks[name], var value = try stored(arguments[0]), value.mark == .asStored else {
-                return nil
-            }
-            value.mark = mark
-            return value
-        default: return nil
-        }
+        guard let passed = computation.passedValue, var value = try stored(passed.path) else { return nil }
+        value.mark = passed.mark
+        return value
     }
 
     mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
@@ -203,23 +157,7 @@ struct StatementResolver: PathResolver {
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         case .now: scope.parameters.add(.real(now))
-        case .constant(.null): scope.parameters.add(.null)
-        case .constant(.boolean(let flag)): scope.parameters.add(.integer(flag ? 1 : 0))
-        case .constant(.integer(let integer)): scope.parameters.add(.integer(integer))
-        case .constant(.double(let double)): scope.parameters.add(.real(double))
-        case .constant(.string(let string)): scope.parameters.add(.text(string))
-        }
-    }
-}
-
-extension Value {
-    /// A model's default as the store holds it.
-    init(_ value: DefaultValue) {
-        switch value {
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .real(real)
-        case .text(let text): self = .text(text)
-        case .blob(let bytes): self = .blob(bytes)
+        case .constant(let constant): scope.parameters.add(constant.stored.map { Value($0) } ?? .null)
         }
     }
 }
@@ -239,13 +177,10 @@ struct ColumnValue {
 
 /// A value of the source that is passed on, so that it can be copied in pieces.
 struct StoredValue {
-    /// The byte before the contents of a value that may be kept in a file.
-    enum StorageMark { case asStored, added, removed }
-
     var object: SourceScope.Object
     /// Not quoted.
     var column: String
-    var mark = StorageMark.asStored
+    var mark = PassedValue.Mark.asStored
 
     /// The value as it is stored.
     var sql: String { "\(object.alias).\(column)" }

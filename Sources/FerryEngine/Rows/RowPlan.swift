@@ -71,16 +71,15 @@ struct RowPlan {
         filter = try mapping.filter.map { try expressions.rowCondition($0, in: &scope, &selection) }
         var columns: [DestinationColumn] = []
         var ahead: [Int: RowEvaluator] = [:]
-        for (rule, attribute, column) in try expressions.attributes() {
-            let value = try expressions.rowValue(of: attribute, from: rule, in: &scope, &selection)
-            guard let value else { continue }
+        for column in context.program.columns[mapping.position] {
+            let value = try expressions.rowValue(of: column.source, in: &scope, &selection)
             if evaluation == .aheadOfPolicy, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
                 // An evaluator belongs to one thread: this is the reader's.
-                case .evaluated(let other) = try expressions.rowValue(of: attribute, from: rule, in: &scope, &selection)
+                case .evaluated(let other) = try expressions.rowValue(of: column.source, in: &scope, &selection)
             {
                 ahead[columns.count] = other
             }
-            columns.append(DestinationColumn(name: column, value: value, attribute: attribute))
+            columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
         }
         for (assignment, contribution) in context.program.inline(of: mapping) {
             let keys = try ForeignKeySQL(context: context, mapping: mapping)
@@ -171,26 +170,24 @@ enum RowValue {
 }
 
 extension ExpressionSQL {
-    /// The value of a destination attribute for Swift, or nil when it has neither an expression nor a default.
+    /// The value of a column of the new store, for Swift.
     ///
     /// What has to come from files is asked of SQL, whose function for that knows the folder.
     func rowValue(
-        of attribute: Attribute, from rule: ResolvedAttribute, in scope: inout SourceScope,
-        _ selection: inout RowSelection
-    ) throws(FerryError) -> RowValue? {
-        guard let expression = rule.expression else {
-            return Self.defaultValue(of: attribute, by: rule).map { .constant($0) }
+        of source: ColumnSource, in scope: inout SourceScope, _ selection: inout RowSelection
+    ) throws(FerryError) -> RowValue {
+        guard case .expression(let expression) = source else {
+            if case .constant(let value) = source { return .constant(Value(value)) }
+            return .column(selection.place(of: try value(of: source, in: &scope).sql))
         }
         let computation: Computation
         do {
-            computation = try ExpressionTranslation(scope: expressionScope).value(expression, for: attribute)
+            computation = try expression.computation(in: context.source.model)
         } catch {
             throw placed(error)
         }
-        if case .call(ScalarFunction.fromExternalName, _) = computation,
-            let value = try self.attribute(attribute, from: rule, in: &scope)
-        {
-            return .column(selection.place(of: value.sql))
+        if computation.passedValue?.mark == .removed {
+            return .column(selection.place(of: try value(of: source, in: &scope).sql))
         }
         let evaluator = try evaluator(computation, in: &scope, &selection)
         return evaluator.place.map { .column($0) } ?? .evaluated(evaluator)
@@ -242,6 +239,19 @@ private struct SelectedPlaces: PlaceResolver {
 }
 
 extension Statement {
+    /// Binds what is the same for all rows, and tells what is bound from each.
+    func bindConstants(of values: [RowValue], from first: Int) throws(DatabaseError) -> [CellBinding] {
+        var bindings: [CellBinding] = []
+        for (index, value) in values.enumerated() {
+            switch value {
+            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: first + index))
+            case .constant(let value): try bind(value, at: first + index)
+            case .evaluated: preconditionFailure("the reader evaluates")
+            }
+        }
+        return bindings
+    }
+
     /// Binds what a computation yielded.
     func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
         switch value {

@@ -149,15 +149,7 @@ final class UniqueObjects {
         search = try connection.prepare(
             "SELECT \(function)(\((1...count).map { "?\($0)" }.joined(separator: ", ")))")
         search.isSilent = true
-        var cells: [CellBinding] = []
-        for (index, value) in (values ?? []).enumerated() {
-            switch value {
-            case .column(let cell): cells.append(CellBinding(cell: cell, parameter: index + 1))
-            case .constant(let value): try search.bind(value, at: index + 1)
-            case .evaluated: preconditionFailure("the reader evaluates")
-            }
-        }
-        self.cells = cells
+        cells = try search.bindConstants(of: values ?? [], from: 1)
     }
 
     /// Makes sure that all objects are known; to be called first in each unit.

@@ -95,10 +95,8 @@ struct RowStatements {
     /// The destination columns that the mapping sets, with the SQL of their values.
     func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         var columns: [(column: String, value: ColumnValue)] = []
-        for (rule, attribute, column) in try expressions.attributes() {
-            if let value = try expressions.attribute(attribute, from: rule, in: &scope) {
-                columns.append((column, value))
-            }
+        for column in context.program.columns[mapping.position] {
+            columns.append((column.name, try expressions.value(of: column.source, in: &scope)))
         }
         for (assignment, contribution) in context.program.inline(of: mapping) {
             columns += try ForeignKeySQL(context: context, mapping: mapping)

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerrySQLite
 
 /// The rows of one entity mapping, range after range, on their way to the writer.
@@ -12,8 +13,9 @@ final class RowStream {
     let plan: RowPlan
     private let context: StepContext
     private let aside: ReadAheadThread?
-    /// Whether the thread may go on past the end of a range: it needs no sorting, and a key is one row.
-    private let runsAhead: Bool
+    /// Whether the thread may go on past the end of a range, so that this may be an open one: it needs no sorting, and a
+    /// key is one row.
+    let runsAhead: Bool
 
     /// Reads on the writer's connection, where there is no thread.
     private var reader: RowReader?
@@ -30,8 +32,8 @@ final class RowStream {
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
-    /// How many rows were asked for, and how many of them are not handed out.
-    private var count = Int.max
+    /// How many rows an open range asked for, and how many of them are not handed out.
+    private var count: Int?
     @exclusivity(unchecked) private var left = Int.max
     /// Of the row that was handed out last.
     @exclusivity(unchecked) private var lastKey: Int64 = 0
@@ -55,28 +57,17 @@ final class RowStream {
     /// Begins with the rows of a range.
     func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
-        (count, left) = (.max, .max)
+        count = range.isOpen ? Int(range.rows) : nil
+        left = count ?? .max
         guard let aside else { return try reader?.start(low: low, high: high) ?? () }
         // The next range is on its way already.
         if isReading, !isBounded, position == low { return }
         try read(aside, isBounded: !runsAhead)
     }
 
-    /// Whether it can be asked for a number of rows, and tells where they end.
-    var countsRows: Bool { runsAhead }
-
-    /// Begins with the rows after a key, up to a number of them.
-    func begin(after key: Int64, rows: Int) throws {
-        guard let aside, runsAhead else { preconditionFailure("only what is read ahead ends where it was counted") }
-        (low, high) = (key, .max)
-        (count, left) = (rows, rows)
-        if isReading, !isBounded, position == low { return }
-        try read(aside, isBounded: false)
-    }
-
-    /// The range of the rows that were handed out since ``begin(after:rows:)``; nil when there was none.
+    /// The range of the rows that an open one gave; nil when there was none.
     func takenRange() throws -> KeyRange? {
-        guard left < count else { return nil }
+        guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
 
@@ -165,5 +156,108 @@ final class RowStream {
         here.removeAll()
         while try !reader.pack(into: here) { here.grow() }
         return here.rows.first
+    }
+}
+
+/// Reads the source objects of one entity mapping for Swift, one row per element of its iteration, in order.
+///
+/// It belongs to the thread of its connection.
+final class RowReader {
+    let select: Statement
+    private let row: StatementRow
+    private let plan: RowPlan
+    private let low: Int?
+    private let high: Int?
+
+    init(_ plan: RowPlan, on connection: Connection) throws {
+        self.plan = plan
+        select = try plan.sql.prepare(on: connection)
+        row = StatementRow(select)
+        low = select.parameter(":low")
+        high = select.parameter(":high")
+    }
+
+    /// Begins with the rows of a range.
+    func start(low: Int64, high: Int64) throws {
+        if let index = self.low { try select.bind(low, at: index) }
+        if let index = self.high { try select.bind(high, at: index) }
+    }
+
+    /// Packs the current row.
+    ///
+    /// - Returns: False when there is no room for it.
+    func pack(into rows: PackedRows) throws -> Bool {
+        guard rows.begin() else { return false }
+        guard try isTaken() else {
+            rows.pack(select.integer(RowPlan.keyCell), into: RowPlan.keyCell)
+            rows.finish(isTaken: false)
+            return true
+        }
+        guard rows.pack(plan.packed, of: select) else { return false }
+        for (index, evaluator) in plan.evaluated.enumerated() {
+            let cell = plan.packed.count + index
+            if plan.mayMiss {
+                guard packAhead(evaluator, into: cell, of: rows) else { return false }
+            } else {
+                guard rows.pack(try evaluator.value(in: row), into: cell) else { return false }
+            }
+        }
+        rows.finish(isTaken: true)
+        return true
+    }
+
+    /// What is longer is computed when it is needed: a policy may not need it, and holds the row already.
+    private static let aheadLimit = 4096
+
+    /// Packs a value that may never be needed, so that it must neither fail nor take much room.
+    private func packAhead(_ evaluator: RowEvaluator, into cell: Int, of rows: PackedRows) -> Bool {
+        guard case .success(let value) = Result(catching: { try evaluator.value(in: row) }) else {
+            rows.packMissing(into: cell)
+            return true
+        }
+        switch value {
+        case .text(let bytes) where bytes.count > Self.aheadLimit, .blob(let bytes) where bytes.count > Self.aheadLimit:
+            rows.packMissing(into: cell)
+            return true
+        default: return rows.pack(value, into: cell)
+        }
+    }
+
+    /// Whether the current row is carried: its JSON is valid or need not be, and the filter lets it through.
+    private func isTaken() throws -> Bool {
+        if plan.skipsInvalid, select.isNull(RowPlan.ordinalCell) { return false }
+        return try plan.filter?.holds(in: row) ?? true
+    }
+}
+
+/// A statement's current row, for the evaluation of expressions.
+private final class StatementRow: RowValues {
+    let statement: Statement
+
+    init(_ statement: Statement) { self.statement = statement }
+
+    func value(at place: Int) -> FunctionValue {
+        switch statement.storageClass(place) {
+        case .null: .null
+        case .integer: .integer(statement.integer(place))
+        case .real: .real(statement.real(place))
+        // SQLite's memory stays where it is until the statement goes on.
+        case .text: .text(statement.withBytes(place) { $0 })
+        case .blob: .blob(statement.withBytes(place) { $0 })
+        }
+    }
+}
+
+extension PackedRows {
+    /// Packs what a computation yielded; false when there is no room.
+    fileprivate func pack(_ value: FunctionValue, into cell: Int) -> Bool {
+        switch value {
+        case .null: packNull(into: cell)
+        case .integer(let integer): pack(integer, into: cell)
+        case .real(let real): pack(real, into: cell)
+        case .text(let bytes): return pack(bytes, isText: true, into: cell)
+        case .blob(let bytes): return pack(bytes, isText: false, into: cell)
+        }
+        return true
     }
 }

@@ -57,6 +57,12 @@ struct SourceScope {
         objects["source"] = object
     }
 
+    /// What `$source` stands for.
+    var source: Object {
+        guard let object = objects["source"] else { preconditionFailure("a statement has a source object") }
+        return object
+    }
+
     /// Lets `$source` stand for another object.
     ///
     /// - Returns: What it stood for.
@@ -99,20 +105,22 @@ struct SourceScope {
             }
             objects[Self.member(collection.level)] = object
         case .entity(let entity):
-            putAside()
-            let object = Object(alias: newAlias("t"), entity: entity)
-            add(table: try table(of: entity), as: object.alias, on: "\(object.alias).Z_ENT = \(try number(of: entity))")
-            outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
-            objects[Self.member(collection.level)] = object
+            let number = try layout.knownNumber(of: entity, in: "source")
+            try open(entity, at: collection.level, where: "Z_ENT = \(number)")
         case .objects(let entity, _):
             guard let keys else { throw FerryError(.internalError, "A union of objects has no keys.") }
-            putAside()
-            let object = Object(alias: newAlias("t"), entity: entity)
-            add(table: try table(of: entity), as: object.alias, on: "\(object.alias).Z_PK IN (\(keys))")
-            outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
-            objects[Self.member(collection.level)] = object
+            try open(entity, at: collection.level, where: "Z_PK IN (\(keys))")
         case .values: throw FerryError(.internalError, "A union of values has no table.")
         }
+    }
+
+    /// Begins with objects of an entity by a condition on their rows.
+    private mutating func open(_ entity: String, at level: Int, where condition: String) throws(FerryError) {
+        putAside()
+        let object = Object(alias: newAlias("t"), entity: entity)
+        add(table: try table(of: entity), as: object.alias, on: "\(object.alias).\(condition)")
+        outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
+        objects[Self.member(level)] = object
     }
 
     private mutating func putAside() {
@@ -183,17 +191,7 @@ struct SourceScope {
     }
 
     func table(of entity: String) throws(FerryError) -> String {
-        guard let table = layout.table(of: entity) else {
-            throw FerryError(.internalError, "The source store has no table for entity \(entity).")
-        }
-        return "\(schema).\(table.name)"
-    }
-
-    func number(of entity: String) throws(FerryError) -> Int64 {
-        guard let number = layout.number(of: entity) else {
-            throw FerryError(.internalError, "The source store has no number for entity \(entity).")
-        }
-        return number
+        "\(schema).\(try layout.knownTable(of: entity, in: "source"))"
     }
 
     /// Follows to-one relationships from an object; each is joined once, however many expressions use it.
@@ -279,11 +277,6 @@ struct JSONElementTable {
     /// The parameter of the paths whose values are asked for.
     let paths: String
     private(set) var members: [[String]] = []
-
-    init(alias: String, paths: String) {
-        self.alias = alias
-        self.paths = paths
-    }
 
     var text: String { "\(alias).json" }
 

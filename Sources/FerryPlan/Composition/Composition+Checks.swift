@@ -195,14 +195,8 @@ extension MappingResolution.ValueCheck {
 }
 
 extension Expression {
-    /// A constant as it would be stored by a default value; nil for texts that stand for something else.
+    /// A constant as it would be stored by a default value.
     fileprivate var storedValue: DefaultValue? {
-        switch self {
-        case .constant(.boolean(let flag)): .integer(flag ? 1 : 0)
-        case .constant(.integer(let integer)): .integer(integer)
-        case .constant(.double(let double)): .real(double)
-        case .constant(.string(let text)): .text(text)
-        default: nil
-        }
+        if case .constant(let constant) = self { constant.stored } else { nil }
     }
 }

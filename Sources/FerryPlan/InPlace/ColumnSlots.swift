@@ -6,13 +6,13 @@ internal import FerryStore
 
 /// Finds, for every column of a destination table, what each entity mapping puts into it.
 struct ColumnSlots {
-    let step: ResolvedStep
-    let source: StoreLayout
-    let destination: StoreLayout
     let relationships: RelationshipSources
     let table: EntityTable
     /// The mappings whose objects stand in the table.
     let mappings: [ResolvedEntityMapping]
+
+    var source: StoreLayout { relationships.source }
+    var destination: StoreLayout { relationships.destination }
 
     private(set) var slots: [String: ColumnSlot] = [:]
     /// Keys to objects that the new version does not relate any more.
@@ -40,9 +40,6 @@ struct ColumnSlots {
     init(
         _ relationships: RelationshipSources, _ contents: Contents, table: EntityTable
     ) throws(InPlaceObstacle) {
-        step = relationships.step
-        source = relationships.source
-        destination = relationships.destination
         self.table = table
         self.relationships = relationships
         mappings = contents.mappings[table.root] ?? []
@@ -66,8 +63,8 @@ struct ColumnSlots {
 
     private func attribute(_ key: PropertyKey, _ column: Column) throws(InPlaceObstacle) -> ColumnSlot {
         var slot = ColumnSlot(column: column, property: key)
+        guard let attribute = destination.attribute(key) else { return slot }
         for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
-            guard let attribute = destination.attribute(key) else { continue }
             if destination.model.isComputedByStore(attribute, of: key.entity) {
                 if let before = source.model.attribute(key.property, of: mapping.source), before.isDerived,
                     let old = source.column(of: key.property, in: mapping.source)
@@ -87,35 +84,14 @@ struct ColumnSlots {
     private func value(
         _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
     ) throws(InPlaceObstacle) -> SlotValue? {
-        guard let expression = resolved.expression else {
-            return resolved.defaultValue(of: attribute).map { .constant($0) }
-        }
-        let value = SlotValue.expression(expression, attribute, mapping)
-        if let column = plainColumn(expression, for: attribute, in: mapping) { return .column(column) }
-        var values = InPlaceValues()
+        guard let value = ColumnSource(resolved, for: attribute, of: mapping, in: source) else { return nil }
         do throws(FerryError) {
-            let scope = ExpressionScope(model: source.model, entity: mapping.source)
-            let computation = try ExpressionTranslation(scope: scope).value(expression, for: attribute)
-            _ = try value.sql(names: [:], source: source, values: &values)
-            if case .column = computation, let column = value.base(in: source) { return .column(column) }
-            return value
+            var values = InPlaceValues()
+            if case .expression = value { _ = try SlotValue.source(value).sql(names: [:], source, &values) }
         } catch {
             throw .needsCopy("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
         }
-    }
-
-    /// The column of an attribute that is taken over as it is stored: by far the most are, and finding that out by
-    /// making SQL of each takes long.
-    private func plainColumn(
-        _ expression: Expression, for attribute: Attribute, in mapping: ResolvedEntityMapping
-    ) -> String? {
-        guard let name = expression.sourceKey,
-            let column = source.column(of: name, in: mapping.source),
-            let before = source.model.attribute(name, of: mapping.source), before.type == attribute.type,
-            before.type.isStoredUnchanged(as: attribute.type),
-            before.allowsExternalStorage == attribute.allowsExternalStorage
-        else { return nil }
-        return column.name
+        return .source(value)
     }
 
     // MARK: Keys
@@ -158,7 +134,7 @@ struct ColumnSlots {
 
     private func number(_ key: RelationshipSources.Key) throws(InPlaceObstacle) -> SlotValue {
         var pairs: [NumberPair] = []
-        for mapping in step.entityMappings where key.allowed.contains(mapping.source) {
+        for mapping in relationships.step.entityMappings where key.allowed.contains(mapping.source) {
             guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination)
             else { continue }
             pairs.append(NumberPair(old: old, new: new))
@@ -193,7 +169,7 @@ struct ColumnSlots {
         cuts.append(
             KeyCut(
                 table: table, number: number,
-                columns: [key.column, key.entityColumn, key.orderColumn].compactMap { $0 },
+                key: key.column, others: [key.entityColumn, key.orderColumn],
                 targetTable: key.targetTable, lost: lost))
     }
 }
@@ -202,20 +178,19 @@ struct ColumnSlots {
 struct KeyCut {
     var table: String
     var number: Int64
-    /// The key, then what goes with it.
-    var columns: [String]
+    var key: String
+    /// What goes with the key.
+    var others: [String?]
     var targetTable: String
     /// `Z_ENT` of the objects.
     var lost: [Int64]
 
     var statement: InPlaceStatement {
-        let assignments = columns.map { "\($0) = NULL" }.joined(separator: ", ")
-        let numbers = lost.sqlList
-        return InPlaceStatement(
-            "UPDATE \(table) SET \(assignments) WHERE Z_ENT = \(number) "
-                + "AND \(columns[0]) IN (SELECT Z_PK FROM \(targetTable) WHERE Z_ENT IN (\(numbers)))",
+        InPlaceStatement(
+            "UPDATE \(table) SET \(([key] + others).emptied) WHERE Z_ENT = \(number) "
+                + "AND \(key) IN (SELECT Z_PK FROM \(targetTable) WHERE \(lost.rowCondition()))",
             writesObjects: true,
-            reason: "objects at the end of \(columns[0]) go, or are no longer related")
+            reason: "objects at the end of \(key) go, or are no longer related")
     }
 }
 
@@ -231,21 +206,21 @@ struct ColumnSlot {
 
 /// The value of a column in the rows of one entity mapping, from columns of the same row.
 enum SlotValue: Hashable {
-    /// As it stands in a column of the source table.
-    case column(String)
-    case constant(DefaultValue)
-    case expression(Expression, Attribute, ResolvedEntityMapping)
+    case source(ColumnSource)
     /// The number of the entity that a key leads to: translated from the old number, or the only possible one.
     case number(key: String, old: String?, [NumberPair])
 
-    /// The source column whose rows it converts, when it reads no other.
-    func base(in source: StoreLayout) -> String? {
+    /// As it stands in a column of the source table.
+    static func column(_ name: String) -> SlotValue { .source(.column(name)) }
+
+    /// The column whose values it takes over as they stand.
+    var column: String? { if case .source(.column(let column)) = self { column } else { nil } }
+
+    /// The source column whose values it converts, when it reads no other.
+    var base: String? {
         switch self {
-        case .column(let column): return column
-        case .constant: return nil
-        case .number(_, let old, _): return old
-        case .expression(let expression, _, let mapping):
-            return expression.plainAttribute.flatMap { source.column(of: $0, in: mapping.source)?.name }
+        case .source(let source): source.base
+        case .number(_, let old, _): old
         }
     }
 
@@ -258,30 +233,25 @@ enum SlotValue: Hashable {
     /// - Returns: The SQL.
     /// - Throws: ``FerryError`` when an expression is more than SQL can say of one row.
     func sql(
-        names: [String: String], source: StoreLayout, values: inout InPlaceValues
+        names: [String: String], _ source: StoreLayout, _ values: inout InPlaceValues
     ) throws(FerryError) -> String {
         let name = { (column: String) in names[column] ?? column }
         switch self {
-        case .column(let column): return name(column)
-        case .constant(let value): return values.add(value)
+        case .source(.column(let column)): return name(column)
+        case .source(.constant(let value)): return values.add(value)
         case .number(let key, nil, let pairs):
             return "CASE WHEN \(name(key)) IS NOT NULL THEN \(pairs.first.map { String($0.new) } ?? "NULL") END"
         case .number(_, let old?, let pairs):
             let cases = pairs.map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ")
             return cases.isEmpty ? "NULL" : "CASE \(name(old)) \(cases) END"
-        case .expression(let expression, let attribute, let mapping):
-            let scope = ExpressionScope(model: source.model, entity: mapping.source)
-            let columns = RowColumns(source: source, mapping: mapping, names: names, values: values)
-            var translator = SQLTranslator(scope: scope, resolver: columns)
-            do throws(FerryError) {
-                let sql = try translator.value(expression, for: attribute)
-                values = translator.resolver.values
-                return sql
-            } catch {
-                var error = error
-                error.place.entityMapping = mapping.name
-                throw error
-            }
+        case .source(.expression(let expression)):
+            let mapping = expression.mapping
+            var translator = SQLTranslator(
+                scope: mapping.expressionScope(in: source.model),
+                resolver: RowColumns(source: source, mapping: mapping, names: names, values: values))
+            let sql = try translator.sql(expression.computation(in: source.model))
+            values = translator.resolver.values
+            return sql
         }
     }
 }
@@ -290,19 +260,6 @@ enum SlotValue: Hashable {
 struct NumberPair: Hashable {
     var old: Int64
     var new: Int64
-}
-
-extension Expression {
-    /// The attribute of the source object that the whole expression is about; nil when it is several.
-    fileprivate var plainAttribute: String? {
-        switch self {
-        case .keyPath: return sourceKeys
-        case .predefined("ifnil:then:", let operands):
-            guard operands.count == 2, case .constant = operands[1] else { return nil }
-            return operands[0].plainAttribute
-        default: return nil
-        }
-    }
 }
 
 /// Finds the columns of an expression in the row at hand.
@@ -324,14 +281,9 @@ private struct RowColumns: PathResolver {
     mutating func parameter(program: [UInt8]) -> String { values.add(.blob(program)) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
-        switch value {
         // Nothing that is inferred asks for the time.
-        case .now, .constant(.null): "NULL"
-        case .constant(.boolean(let flag)): values.add(.integer(flag ? 1 : 0))
-        case .constant(.integer(let integer)): values.add(.integer(integer))
-        case .constant(.double(let double)): values.add(.real(double))
-        case .constant(.string(let string)): values.add(.text(string))
-        }
+        guard case .constant(let constant) = value, let stored = constant.stored else { return "NULL" }
+        return values.add(stored)
     }
 
     private static var tooMuch: FerryError {

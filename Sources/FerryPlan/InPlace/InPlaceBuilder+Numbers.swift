@@ -14,11 +14,10 @@ extension InPlaceBuilder {
             let parent = destination.model.entities[entity]?.superentity.flatMap { destination.number(of: $0) }
             var values = InPlaceValues()
             let name = values.add(.text(entity))
-            plan.statements.append(
-                InPlaceStatement(
-                    "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
-                        + "VALUES (\(number), \(name), \(parent ?? 0), \(highestKey(ofRoot: entity)))",
-                    values: values, writesObjects: false, reason: reason))
+            add(
+                "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
+                    + "VALUES (\(number), \(name), \(parent ?? 0), \(highestKey(ofRoot: entity)))", values: values,
+                reason)
         }
         add("DELETE FROM Z_PRIMARYKEY WHERE Z_ENT < 0", reason)
     }
@@ -37,11 +36,9 @@ extension InPlaceBuilder {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
         for column in history.missingTombstones(for: step) {
-            plan.statements.append(
-                InPlaceStatement(
-                    "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", writesObjects: false,
-                    reason: "an entity preserves more values after deletion",
-                    alteration: .init(table: history.changes.name, newName: history.changes.name)))
+            add(
+                "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion",
+                alteration: .init(table: history.changes.name, newName: history.changes.name))
         }
         let translations = step.entityMappings.compactMap {
             HistoryTables.translation(by: $0, of: step, source, destination)
@@ -140,16 +137,16 @@ extension InPlaceBuilder {
         }
         for rTree in destination.rTrees where !kept.contains(rTree) {
             add(rTree.sql, "an R-Tree of the new version")
-            plan.statements.append(overAllKeys(rTree.fill, "objects of the R-Tree \(rTree.name)"))
+            addOverAllKeys(rTree.fill, "objects of the R-Tree \(rTree.name)")
         }
     }
 
     /// A statement that takes a range of keys, here for all of them.
-    private func overAllKeys(_ sql: String, _ reason: String) -> InPlaceStatement {
+    private mutating func addOverAllKeys(_ sql: String, _ reason: String) {
         var values = InPlaceValues()
         values.addNamed(":low", .integer(.min))
         values.addNamed(":high", .integer(.max))
-        return InPlaceStatement(sql, values: values, writesObjects: true, reason: reason)
+        add(sql, values: values, reason, writesObjects: true)
     }
 
     /// Derived values, then triggers: nothing may be written after them, since they call functions of Apple's.
@@ -158,7 +155,7 @@ extension InPlaceBuilder {
             schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
         for value in destination.derivedValues {
             if let before = old[value.attribute], isKept(before, value) { continue }
-            plan.statements.append(overAllKeys(value.update, "\(value.attribute.property) is derived"))
+            addOverAllKeys(value.update, "\(value.attribute.property) is derived")
             plan.touched.insert(value.table)
         }
         makeRTrees()

@@ -40,8 +40,13 @@ struct InPlaceBuilder {
         occupied = Set(schema.tables.keys)
     }
 
-    mutating func add(_ sql: String, _ reason: String, writesObjects: Bool = false) {
-        plan.statements.append(InPlaceStatement(sql, writesObjects: writesObjects, reason: reason))
+    mutating func add(
+        _ sql: String, values: InPlaceValues = InPlaceValues(), _ reason: String, writesObjects: Bool = false,
+        alteration: InPlaceStatement.Alteration? = nil
+    ) {
+        plan.statements.append(
+            InPlaceStatement(
+                sql, values: values, writesObjects: writesObjects, reason: reason, alteration: alteration))
     }
 
     /// Alters a table.
@@ -52,10 +57,8 @@ struct InPlaceBuilder {
     ///   - newName: The table's name afterwards, if it changes.
     ///   - reason: Why.
     mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
-        plan.statements.append(
-            InPlaceStatement(
-                "ALTER TABLE \(table) \(change)", writesObjects: false, reason: reason,
-                alteration: .init(table: table, newName: newName ?? table)))
+        add(
+            "ALTER TABLE \(table) \(change)", reason, alteration: .init(table: table, newName: newName ?? table))
     }
 
     mutating func build() throws(InPlaceObstacle) {
@@ -102,9 +105,7 @@ struct InPlaceBuilder {
             moves.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name),
-                    sourceLayout: source,
-                    destinationLayout: destination))
+                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
             if let old { plan.continued[table.name] = old.name }
             if let old, case .alter? = moves.last?.way { plan.altered[old.name] = table.name }
         }
@@ -216,7 +217,7 @@ struct InPlaceBuilder {
         let numbers = entities.compactMap { source.number(of: $0) }
         guard !numbers.isEmpty else { return }
         add(
-            "DELETE FROM \(current[table.name] ?? table.name) WHERE Z_ENT IN (\(numbers.sorted().sqlList))", reason,
+            "DELETE FROM \(current[table.name] ?? table.name) WHERE \(numbers.sorted().rowCondition())", reason,
             writesObjects: true)
         touchContinuations(of: table.name)
     }

@@ -23,27 +23,20 @@ struct TableMove {
         var carriers: [String: String] = [:]
     }
 
-    let destination: EntityTable
     let source: EntityTable?
     let slots: ColumnSlots
     let way: Way
-    let sourceLayout: StoreLayout
-    let destinationLayout: StoreLayout
+    var destination: EntityTable { slots.table }
+    private var sourceLayout: StoreLayout { slots.source }
     /// Source entity to the columns that can hold something in its rows; of one entity alone it is not asked.
     private let columnsOfRows: [String: Set<String>]
 
-    init(
-        _ slots: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?, sourceLayout: StoreLayout,
-        destinationLayout: StoreLayout
-    ) {
-        destination = slots.table
+    init(_ slots: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?) {
         self.source = source
         self.slots = slots
-        self.sourceLayout = sourceLayout
-        self.destinationLayout = destinationLayout
         let entities = slots.mappings.count > 1 ? Set(slots.mappings.map(\.source)) : []
         columnsOfRows = Dictionary(
-            entities.map { ($0, Self.columns(ofRowsOf: $0, in: sourceLayout)) }, uniquingKeysWith: { first, _ in first }
+            entities.map { ($0, Self.columns(ofRowsOf: $0, in: slots.source)) }, uniquingKeysWith: { first, _ in first }
         )
         guard let source else {
             way = .create
@@ -54,7 +47,7 @@ struct TableMove {
         } else if let mustRebuild {
             way = .rebuild(mustRebuild)
         } else {
-            way = Self.alteration(of: source, to: slots, in: sourceLayout)
+            way = Self.alteration(of: source, to: slots, in: slots.source)
         }
     }
 
@@ -69,7 +62,7 @@ struct TableMove {
         let ordered = slots.inOrder
         for keepsName in [true, false] {
             for slot in ordered where alteration.carriers[slot.column.name] == nil {
-                let candidates = slots.mappings.compactMap { slot.values[$0.position]?.base(in: layout) }
+                let candidates = slots.mappings.compactMap { slot.values[$0.position]?.base }
                 let carrier = candidates.first {
                     !taken.contains($0) && declared[$0] == slot.column.type.uppercased()
                         && (!keepsName || $0 == slot.column.name)
@@ -122,7 +115,7 @@ struct TableMove {
     var numbers: [NumberPair] {
         slots.mappings.compactMap { mapping in
             guard let old = sourceLayout.number(of: mapping.source),
-                let new = destinationLayout.number(of: mapping.destination)
+                let new = slots.destination.number(of: mapping.destination)
             else { return nil }
             return NumberPair(old: old, new: new)
         }
@@ -142,10 +135,9 @@ struct TableMove {
         }
         let reason: String
         if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
-        // The plus sign keeps SQLite from the index of entity numbers: rows are to come in the order of their keys.
         var statement = InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
-                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE +Z_ENT IN (\(numbers.map(\.old).sorted().sqlList))",
+                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE \(numbers.map(\.old).sorted().rowCondition("+"))",
             values: values, writesObjects: true, reason: reason)
         statement.countedEntity = onlyEntity
         return statement
@@ -164,11 +156,9 @@ struct TableMove {
             guard let number = sourceLayout.number(of: mapping.source) else { continue }
             guard let value = slot.values[mapping.position] else {
                 // A column that is empty in these rows anyway may be taken over with the others.
-                let bases = slots.mappings.compactMap { slot.values[$0.position]?.base(in: sourceLayout) }
+                let bases = slots.mappings.compactMap { slot.values[$0.position]?.base }
                 let own = columnsOfRows[mapping.source, default: []]
-                let isPlain = slots.mappings.allSatisfy {
-                    if case .column = slot.values[$0.position] { true } else { slot.values[$0.position] == nil }
-                }
+                let isPlain = slots.mappings.allSatisfy { slot.values[$0.position].map { $0.column != nil } ?? true }
                 if !isPlain || !Set(bases).isDisjoint(with: own) { isWhole = false }
                 continue
             }
@@ -192,7 +182,7 @@ struct TableMove {
                 guard let number = sourceLayout.number(of: mapping.source) else { continue }
                 let carrier = alteration.carriers[slot.column.name]
                 if let value = slot.values[mapping.position] {
-                    if case .column(let column) = value, column == carrier { continue }
+                    if let column = value.column, column == carrier { continue }
                     Self.add(number, to: &groups, try sql(value, names, &values))
                 } else if let carrier, columnsOfRows[mapping.source, default: []].contains(carrier) {
                     Self.add(number, to: &groups, "NULL")
@@ -214,7 +204,7 @@ struct TableMove {
         }
         let columns = Set(assignments.map(\.column))
         var statement = InPlaceStatement(
-            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE +Z_ENT IN (\(touched.sorted().sqlList))",
+            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
             values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))")
         // With one entity nothing is assigned that is not assigned to all of its rows.
         statement.countedEntity = onlyEntity
@@ -225,7 +215,7 @@ struct TableMove {
         _ value: SlotValue, _ names: [String: String], _ values: inout InPlaceValues
     ) throws(InPlaceObstacle) -> String {
         do throws(FerryError) {
-            return try value.sql(names: names, source: sourceLayout, values: &values)
+            return try value.sql(names: names, sourceLayout, &values)
         } catch {
             throw .needsCopy(error.message)
         }
@@ -240,7 +230,7 @@ struct TableMove {
     }
 
     private static func cases(_ groups: [(sql: String, numbers: [Int64])]) -> String {
-        groups.map { "WHEN Z_ENT IN (\($0.numbers.sorted().sqlList)) THEN \($0.sql)" }.joined(separator: " ")
+        groups.map { "WHEN \($0.numbers.sorted().rowCondition()) THEN \($0.sql)" }.joined(separator: " ")
     }
 
     static func translation(_ numbers: [NumberPair]) -> String {

@@ -5,23 +5,14 @@ package import FerryModel
 
 /// The table of what a chain loses.
 struct ChainLosses {
-    private let steps: [ResolvedStep]
+    /// One for each edge of the chain.
+    let steps: [ResolvedStep]
     /// Names of the versions that the steps lead to.
-    private let versions: [String]
-    private let rows: [String: Int64]
-    private let areEstimated: Bool
-
-    /// - Parameters:
-    ///   - steps: One step for each link of the chain.
-    ///   - versions: Names of the versions that they lead to.
-    ///   - rows: Rows of exactly each entity of the store.
-    ///   - areEstimated: Whether they are estimates.
-    init(_ steps: [ResolvedStep], versions: [String], rows: [String: Int64], areEstimated: Bool) {
-        self.steps = steps
-        self.versions = versions
-        self.rows = rows
-        self.areEstimated = areEstimated
-    }
+    let versions: [String]
+    /// Of exactly each entity of the store.
+    let rows: [String: Int64]
+    /// Whether the rows are estimates.
+    let areEstimated: Bool
 
     /// What is lost, entity by entity; what no row has is not lost.
     func all() -> [ChainLoss] {

@@ -149,11 +149,6 @@ package struct StoredProperty: Sendable, Hashable {
     /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
     package var property: String?
 
-    package init(entity: String, property: String?) {
-        self.entity = entity
-        self.property = property
-    }
-
     /// `Entity.property`, or the entity's name.
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 }

@@ -1,6 +1,6 @@
 internal import FerryExpression
 package import FerryMapping
-internal import FerryModel
+package import FerryModel
 package import FerryStore
 
 /// Where the pairs of related objects of a step come from, rule by rule.
@@ -162,5 +162,99 @@ extension ResolvedRelationship {
         let targets = step.entityMappings.filter { mappings.contains($0.name) }
         return targets.allSatisfy(\.keepsEveryObject)
             && model.concreteFamily(of: relationship.destinationEntity).isSubset(of: targets.map(\.source))
+    }
+}
+
+/// The relationship of the source objects whose links a rule passes on, and where the source stores them.
+package struct SourceRelationship: Sendable, Hashable {
+    package let name: String
+    package let relationship: Relationship
+    /// As the source objects see it.
+    package let storage: RelationshipStorage
+
+    /// Nil where the rule takes objects from anything but a stored relationship of the source object's own.
+    package init?(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, in source: StoreLayout) {
+        guard let name = rule.sourceRelationship,
+            let relationship = source.model.relationship(name, of: mapping.source),
+            let storage = source.storage(of: name, in: mapping.source)
+        else { return nil }
+        (self.name, self.relationship, self.storage) = (name, relationship, storage)
+    }
+
+    /// A storage as the related object's side would name it.
+    ///
+    /// - Parameters:
+    ///   - storage: The relationship's, from one of its sides.
+    ///   - related: The mapping whose objects the relationship leads to.
+    ///   - source: The source's layout.
+    /// - Returns: The same columns, or of a one-to-one, where both sides hold a key, the related object's own.
+    func otherSide(
+        of storage: RelationshipStorage, _ related: ResolvedEntityMapping, in source: StoreLayout
+    ) -> RelationshipStorage {
+        switch storage {
+        case .join(let table, let own, let other, let otherOrder, let ownOrder):
+            return .join(table: table, own: other, other: own, otherOrder: ownOrder, ownOrder: otherOrder)
+        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+            return .foreignKey(table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
+        case .inverseless(let table, let column):
+            return .foreignKey(table: table, column: column, entityColumn: nil, orderColumn: nil)
+        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
+            if let inverse = source.model.inverse(of: relationship),
+                let mirrored = source.storage(of: inverse.name, in: related.source), case .foreignKey = mirrored
+            {
+                return mirrored
+            }
+            return .inverseForeignKey(
+                table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
+        }
+    }
+}
+
+extension ManagedObjectModel {
+    /// An entity and those below it, as far as they have objects.
+    package func concreteFamily(of entity: String) -> Set<String> {
+        Set(family(of: entity).filter { entities[$0]?.isAbstract != true })
+    }
+}
+
+/// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
+package enum OrderPosition {
+    package static let step: Int64 = 1024
+
+    /// SQL of a position.
+    ///
+    /// - Parameters:
+    ///   - place: SQL of the object's place in its group, from 1.
+    ///   - step: SQL of ``step``.
+    /// - Returns: The SQL.
+    package static func sql(place: String, step: String = "\(step)") -> String { "\(step) + \(step) * \(place)" }
+
+    /// SQL that gives the rows of groups their positions.
+    ///
+    /// - Parameters:
+    ///   - column: The column of the positions.
+    ///   - table: The table's name.
+    ///   - schema: The database that it is in, with the dot, where there are several.
+    ///   - key: The name under which a row is reached.
+    ///   - group: The column of the object that the rows belong to.
+    ///   - order: The columns that order the rows of a group.
+    ///   - isForGaps: Whether groups in which every row has a position keep theirs.
+    ///   - step: SQL of ``step``.
+    /// - Returns: The SQL.
+    package static func numbering(
+        _ column: String, of table: String, in schema: String = "", key: String, group: String, by order: String,
+        isForGaps: Bool = false, step: String = "\(step)"
+    ) -> String {
+        let gap = isForGaps ? ", max(\(column) IS NULL) OVER (PARTITION BY \(group)) AS hasGap" : ""
+        return
+            "UPDATE \(schema)\(table) SET \(column) = \(sql(place: "p.place", step: step)) FROM (SELECT \(key) AS k, "
+            + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place\(gap) FROM \(schema)\(table) "
+            + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k\(isForGaps ? " AND p.hasGap" : "")"
+    }
+
+    /// The position behind the last one; nil where that is at the end of all positions.
+    package static func next(after last: Int64?) -> Int64? {
+        let (position, isTooHigh) = (last ?? step).addingReportingOverflow(step)
+        return isTooHigh ? nil : position
     }
 }

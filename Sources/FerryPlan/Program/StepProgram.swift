@@ -1,11 +1,14 @@
+package import FerryBase
 package import FerryMapping
-internal import FerryModel
+package import FerryModel
 package import FerryStore
 
 /// What a step that is copied does on one store, decided once: the engine carries it out, and estimates count it.
 ///
 /// It follows from the step, both layouts and what a scan has found of damage, and from nothing else.
 package struct StepProgram: Sendable, Equatable {
+    /// What fills the columns of attributes, by the position of the entity mapping.
+    package let columns: [[FilledColumn]]
     /// What fills each stored relationship, in the order in which they are filled.
     package let relationships: [RelationshipAssignment]
     /// By the destination's order.
@@ -24,8 +27,14 @@ package struct StepProgram: Sendable, Equatable {
     ///   - source: The source's layout.
     ///   - destination: The new store's layout.
     ///   - damage: What a scan has found in the source.
-    package init(_ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []) {
+    /// - Throws: ``FerryError`` `.internalError` where a layout is not that of its version.
+    package init(
+        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []
+    ) throws(FerryError) {
         let resolved = step.resolved
+        columns = try resolved.entityMappings.map { mapping throws(FerryError) in
+            try FilledColumn.all(of: mapping, source, destination)
+        }
         let rules = RelationshipRules(resolved, source: source, destination: destination)
         var assignments = RelationshipAssigner(rules, step).assignments()
         let found = LinkDamage(damage, of: assignments, in: source.model)
@@ -150,6 +159,140 @@ extension RelationshipAssignment {
                 rule.keepsEveryTarget(of: origin.relationship, step, source.model)
             else { continue }
             contributions[index].key = .column(column)
+        }
+    }
+}
+
+/// What a scan has found of links that do not lead where they must, of the relationships that a step carries.
+package struct LinkDamage: Sendable, Equatable {
+    /// What is set right on the way, and counted.
+    package let carried: [StoreDamage]
+    /// The relationships with links that lead nowhere.
+    let dangling: Set<PropertyKey>
+    private let model: ManagedObjectModel
+
+    private static let kinds: Set<StoreDamage.Kind> = [.danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder]
+
+    init(_ damage: [StoreDamage], of assignments: [RelationshipAssignment], in model: ManagedObjectModel) {
+        self.model = model
+        let found = Dictionary(
+            grouping: damage.filter { Self.kinds.contains($0.kind) },
+            by: { PropertyKey($0.entity, $0.property ?? "") })
+        dangling = Set(found.filter { $0.value.contains { $0.kind == .danglingKey } }.keys)
+        var keys: Set<PropertyKey> = []
+        for contribution in assignments.flatMap(\.contributions) {
+            guard let origin = contribution.origin else { continue }
+            keys.formUnion(Self.keys(of: origin.relationship, in: contribution.mapping.source, model))
+        }
+        carried = keys.sorted().flatMap { found[$0] ?? [] }
+    }
+
+    /// Whether a relationship that an entity mapping carries has a kind of damage, on whichever of its two sides.
+    package func has(_ kind: StoreDamage.Kind, _ relationship: Relationship, of entity: String) -> Bool {
+        let keys = Self.keys(of: relationship, in: entity, model)
+        return carried.contains { damage in
+            damage.kind == kind && keys.contains(PropertyKey(damage.entity, damage.property ?? ""))
+        }
+    }
+
+    /// Whether every link of a relationship leads to an object of its entity.
+    package func isSound(_ name: String, of entity: String) -> Bool {
+        guard let relationship = model.relationship(name, of: entity) else { return false }
+        return dangling.isDisjoint(with: Self.keys(of: relationship, in: entity, model))
+    }
+
+    /// Whether a scan names the relationship itself, as it is declared, among those with links that lead nowhere.
+    func isDangling(_ relationship: Relationship, of entity: String) -> Bool? {
+        Self.keys(of: relationship, in: entity, model).first.map(dangling.contains)
+    }
+
+    /// A relationship and its inverse, as they are declared.
+    private static func keys(
+        of relationship: Relationship, in entity: String, _ model: ManagedObjectModel
+    ) -> [PropertyKey] {
+        let sides = [(relationship.name, entity), (relationship.inverseName, relationship.destinationEntity)]
+        return sides.compactMap { name, entity in
+            name.flatMap { name in model.declaringEntity(of: name, in: entity).map { PropertyKey($0, name) } }
+        }
+    }
+}
+
+extension StepProgram {
+    /// The program in lines that stay the same as long as it does, for tests and for reading.
+    ///
+    /// - Parameter step: The step that it was made of, which names the entity mappings.
+    /// - Returns: The lines.
+    package func text(of step: ResolvedStep) -> String {
+        var lines = ["keys"]
+        for mapping in step.entityMappings {
+            lines.append("  \(mapping.name): \(keys[mapping.position].text(in: step))")
+        }
+        lines.append("columns")
+        for mapping in step.entityMappings {
+            lines.append("  \(mapping.name)")
+            for column in columns[mapping.position] { lines.append("    \(column.name): \(column.source.text)") }
+        }
+        lines.append("relationships")
+        for assignment in relationships {
+            lines.append("  \(assignment.declared.title) in \(assignment.storage.text)")
+            for contribution in assignment.contributions { lines.append("    \(contribution.text)") }
+        }
+        if !joinTables.isEmpty { lines.append("join tables") }
+        for fill in joinTables {
+            lines.append("  \(fill.table.name): " + (fill.origin.map { "as \($0.name)" } ?? fill.order.rawValue))
+        }
+        lines.append("operations")
+        for operation in operations {
+            lines.append("  \(operation.unit)" + (operation.rows.map { ", rows: \($0)" } ?? ""))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension KeyRule {
+    fileprivate func text(in step: ResolvedStep) -> String {
+        var parts = [isKept ? "kept" : "new"]
+        if !earlierMakers.isEmpty, !isKept {
+            parts.append("after those of " + earlierMakers.map { step.entityMappings[$0].name }.joined(separator: ", "))
+        }
+        if !counted.isEmpty { parts.append("counts those of " + counted.joined(separator: ", ")) }
+        if association != .none { parts.append("association \(association.rawValue)") }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension ColumnSource {
+    fileprivate var text: String {
+        switch self {
+        case .column(let column): column
+        case .constant(let value): "constant \(value)"
+        case .expression(let expression): "`\(expression.expression)`"
+        }
+    }
+}
+
+extension RelationshipContribution {
+    fileprivate var text: String {
+        var text = "\(mapping.name) to \(rule.mappings.joined(separator: ", ")), "
+        text += origin.map { "from \($0.name) in \($0.storage.text)" } ?? "by a rule"
+        switch key {
+        case .afterRows: text += ", after the rows"
+        case .column(let column): text += ", key \(column)"
+        case .lookedUp: text += ", key looked up"
+        case .counted: text += ", key counted"
+        }
+        let orders = [copied.related ? "related" : nil, copied.own ? "own" : nil].compactMap { $0 }
+        return orders.isEmpty ? text : text + ", positions \(orders.joined(separator: ", "))"
+    }
+}
+
+extension RelationshipStorage {
+    fileprivate var text: String {
+        switch self {
+        case .foreignKey(let table, let column, _, _): "\(table).\(column)"
+        case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column):
+            "\(table).\(column) of the other side"
+        case .join(let table, let own, let other, _, _): "\(table) (\(own), \(other))"
         }
     }
 }

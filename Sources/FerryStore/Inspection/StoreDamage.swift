@@ -309,6 +309,6 @@ struct DamageScan {
         {
             return "\(alias).Z_ENT BETWEEN \(first) AND \(last)"
         }
-        return "\(alias).Z_ENT IN (\(numbers.sqlList))"
+        return numbers.rowCondition("\(alias).")
     }
 }

@@ -211,7 +211,7 @@ struct DerivedTriggers {
         rows: String = "Z_PK = NEW.Z_PK", isInsert: Bool = false
     ) -> TriggerDefinition {
         let name = "Z_DA_\(place)_\(attribute.entity)_\(attribute.property)_\(role)"
-        let family = entityNumbers.map { " AND Z_ENT IN (\($0.sqlList))" } ?? ""
+        let family = entityNumbers.map { " AND \($0.rowCondition())" } ?? ""
         let call = isInsert ? Self.inserted : Self.updated
         let when = condition.map { " WHEN (\($0) NOT NULL)" } ?? ""
         return TriggerDefinition(

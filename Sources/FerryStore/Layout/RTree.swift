@@ -58,7 +58,7 @@ package struct RTree: Sendable, Hashable {
 
     /// What an object must have to be in the index: nothing that is nil lies anywhere.
     package func condition(_ prefix: String) -> String {
-        let numbers = entityNumbers.map { "\(prefix)Z_ENT IN (\($0.sqlList))" }
+        let numbers = entityNumbers.map { $0.rowCondition(prefix) }
         return (columns.map { "\(prefix)\($0) NOT NULL" } + [numbers].compactMap { $0 }).joined(separator: " AND ")
     }
 

@@ -174,9 +174,8 @@ package struct DerivedValue: Sendable, Hashable {
 
     /// The statement that computes the values of the rows with keys above `:low` up to `:high`.
     package var update: String {
-        let numbers = entityNumbers.sqlList
-        return "UPDATE main.\(table) AS t SET \(column) = \(expression) "
-            + "WHERE t.Z_PK > :low AND t.Z_PK <= :high AND t.Z_ENT IN (\(numbers))"
+        "UPDATE main.\(table) AS t SET \(column) = \(expression) "
+            + "WHERE t.Z_PK > :low AND t.Z_PK <= :high AND \(entityNumbers.rowCondition("t."))"
     }
 }
 

@@ -82,6 +82,33 @@ struct RouteTests {
         #expect(try plan().chain == ["App 1", "App 3"])
     }
 
+    @Test("Of several stores of one version, each one's rows say which way it takes")
+    func opensEach() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "name<-title"),
+            RouteFolder.entity("Book", "heading<-name", "note"))
+        let rows = ["A.sqlite": "ZNOTE = 'n', ZTITLE = 't'", "B.sqlite": "ZNOTE = NULL", "C.sqlite": "ZTITLE = NULL"]
+        for (store, values) in rows {
+            try app.generate("App", "App 1", as: store)
+            try app.execute("UPDATE ZBOOK SET ZNOTE = 'n', ZTITLE = 't'; UPDATE ZBOOK SET \(values)", on: store)
+        }
+        let outcome = try app.run(
+            ["migrate", "B.sqlite", "A.sqlite", "C.sqlite", "--models", "App.xcdatamodeld", "--json"])
+        struct Series: Decodable {
+            struct Store: Decodable {
+                struct Failure: Decodable { var code: String }
+                var chain: [String]?
+                var error: Failure?
+            }
+            var stores: [Store]
+        }
+        let stores = try JSONDecoder().decode(Series.self, from: Data(outcome.output.utf8)).stores
+        #expect(stores.map(\.error?.code) == [nil, "ambiguousChain", nil])
+        #expect(stores[0].chain == ["App 1", "App 2", "App 3"] && stores[2].chain == ["App 1", "App 3"])
+        #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 't'", in: "B.sqlite") == 4)
+        #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZNOTE = 'n'", in: "C.sqlite") == 4)
+    }
+
     @Test("Steps over the versions between are taken where one mapping cannot be inferred, and the other way round")
     func cannotBeInferred() throws {
         // A counterpart by name is of another type past the version between.

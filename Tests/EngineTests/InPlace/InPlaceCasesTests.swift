@@ -30,6 +30,17 @@ struct InPlaceCasesTests {
         #expect(!sql.uppercased().contains("DEFAULT"))
     }
 
+    @Test("with an attribute of external storage added that has a default value")
+    func externalDefault() throws {
+        let cover = Attribute(
+            name: "cover", type: .binary, isOptional: true, defaultValue: .blob([7, 8]), allowsExternalStorage: true)
+        let step = try InPlaceStep(
+            book, ManagedObjectModel(.made("Book", [.text("title"), .number("pages"), cover])), rows: books)
+        let store = try step.compare()
+        // Contents that stand in the row begin with 01.
+        #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOVER = x'010708'") == 3)
+    }
+
     @Test("with an attribute renamed")
     func rename() throws {
         try InPlaceStep(
