@@ -112,8 +112,10 @@ extension MappingModel {
     }
 }
 
-/// Comparisons of ways between two versions, which cost more than the rest of a small store's plan and are the same for
-/// each store of a version. There are as many as there are versions to begin with, whatever the number of stores.
+/// Comparisons of ways between two versions.
+///
+/// They cost more than the rest of a small store's plan, and are the same for each store of a version. There are as many as
+/// there are versions to begin with, whatever the number of stores.
 final class RouteComparisons: Sendable {
     private struct Ends: Hashable {
         var source: [String: [UInt8]]
@@ -130,7 +132,8 @@ final class RouteComparisons: Sendable {
         return known.withLock { $0[ends] ?? [] }
     }
 
-    func keep(_ comparisons: [RouteComparison], from source: ModelVersion, to target: ModelVersion, named name: String?) {
+    func keep(_ comparisons: [RouteComparison], from source: ModelVersion, to target: ModelVersion, named name: String?)
+    {
         let ends = Ends(source: source.hashes, target: target.hashes, name: name)
         if !comparisons.isEmpty { known.withLock { $0[ends] = comparisons } }
     }
