@@ -9,6 +9,10 @@ package struct MemoryBudget: Sendable, Hashable {
     ///
     /// Measured on the released program (`-static-stdlib`, Linux, x86-64) between the phases of a run.
     package static let program = 17 << 20
+    /// What a phase brings in of the program.
+    ///
+    /// Measured as ``program``.
+    private static let programOfPhase = 4 << 20
     /// Below this a run is refused: reading models and planning alone bring so many pages of the program in.
     package static let least = 24 << 20
     /// No machine has more; sums of shares stay far from overflow.
@@ -71,9 +75,11 @@ package struct MemoryBudget: Sendable, Hashable {
     ///
     /// The run of a small store never comes near the limit, and would take a good part of its time to read the program's
     /// pages again.
-    package func releaseUnused() {
-        let few = Int64(Self.program + max(0, spare) / 4)
-        if let held = ResidentMemory.bytes(), held <= few { return }
+    ///
+    /// - Parameter store: Bytes of the store at hand: no cache or queue comes to hold more.
+    package func releaseUnused(before store: Int) {
+        let needed = Self.programOfPhase + min(max(0, spare), store)
+        if let held = ResidentMemory.bytes(), held + Int64(needed) <= Int64(limit) { return }
         releaseUnusedMemory()
     }
 

@@ -80,6 +80,14 @@ extension Connection {
         try value("PRAGMA \(Connection.quoted(schema)).\(name)")
     }
 
+    /// Bytes of a database as it reads now, what its `-wal` holds included.
+    package func contentBytes(in schema: String = "main") throws(DatabaseError) -> Int64 {
+        let pages = try pragma("page_count", in: schema)?.integer ?? 0
+        let pageSize = try pragma("page_size", in: schema)?.integer ?? 0
+        // No file has more, whatever a damaged one says.
+        return min(max(pages, 0), 1 << 32) * min(max(pageSize, 0), 1 << 16)
+    }
+
     /// Sets a pragma.
     ///
     /// - Returns: What SQLite answered, for pragmas such as `journal_mode` that say what they really set.

@@ -125,8 +125,7 @@ extension JournalSwitch {
             return try setMode("TRUNCATE")
         }
         let pageSize = try source.pragma("page_size")?.integer ?? 0
-        let bytes = try (source.pragma("page_count")?.integer ?? 0) * pageSize
-        guard try bytes <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
+        guard try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
             return try leaveLog(&record)
         }
         let now = try alone { try record.checkSource($0) }

@@ -61,10 +61,7 @@ extension MigrationRun {
     func writesMuch(
         _ steps: [StepPlan], on connection: Connection, dropping: Set<String>, found: InPlacePlan? = nil
     ) throws -> Bool {
-        let pages = try connection.pragma("page_count")?.integer ?? 0
-        guard try pages * (connection.pragma("page_size")?.integer ?? 0) > configuration.largestLoggedStore else {
-            return false
-        }
+        guard try connection.contentBytes() > configuration.largestLoggedStore else { return false }
         // What several steps, or a step for several, do is not worth planning twice.
         guard steps.count == 1, steps[0].parts.isEmpty else { return true }
         let statements = try found ?? InPlacePlanning(steps[0], on: connection, dropping: dropping).plan()
@@ -107,7 +104,7 @@ extension MigrationRun {
             throw error
         }
         record = current
-        configuration.memory.releaseUnused()
+        configuration.memory.releaseUnused(before: Int(try connection.contentBytes()))
         if leavesLog {
             try journal.returnToLog()
         } else {

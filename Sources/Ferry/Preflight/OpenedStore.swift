@@ -79,9 +79,7 @@ struct OpenedStore {
     /// Bytes of the database as it reads now, the `-wal` included.
     func contentBytes() throws -> Int64 {
         do {
-            let connection = sourceGuard.connection
-            let pages = try connection.pragma("page_count")?.integer ?? 0
-            return pages * (try connection.pragma("page_size")?.integer ?? 4096)
+            return try sourceGuard.connection.contentBytes()
         } catch {
             throw FerryError.wrapping(error, on: path)
         }

@@ -131,7 +131,8 @@ final class MigrationRun {
             throw FerryError.beforeRun(error, on: place.store)
         }
         let (plan, rows) = (planned.plan, planned.rows)
-        configuration.memory.releaseUnused()
+        let bytes = Int(try store.contentBytes())
+        configuration.memory.releaseUnused(before: bytes)
         let (scratch, work) = try announce(planned, store)
 
         let folder: RunFolder
@@ -155,9 +156,9 @@ final class MigrationRun {
             stop.unitIsDone()
             try measure(planned, work, scratch: scratch, store, record, folder)
         }
-        configuration.memory.releaseUnused()
+        configuration.memory.releaseUnused(before: bytes)
         try takeSnapshot(store, version, rows: rows, &record, folder)
-        configuration.memory.releaseUnused()
+        configuration.memory.releaseUnused(before: bytes)
         if plan.isInPlace, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
                 try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &$0, folder)

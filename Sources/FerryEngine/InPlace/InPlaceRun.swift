@@ -129,7 +129,7 @@ package struct InPlaceRun {
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
-        options.memory.releaseUnused()
+        options.memory.releaseUnused(before: Int(try connection.contentBytes()))
         options.progress?(ProgressUpdate(phase: .verify))
         report.counts = try checks.after(before, written: written)
         report.unmapped = checks.unmapped(before)

@@ -73,10 +73,8 @@ struct RowCounter {
 
     /// More rows than the file can hold: keys far apart must not pass for rows.
     private func mostRows() throws(DatabaseError) -> Int64 {
-        let pages = try connection.pragma("page_count", in: schema)?.integer ?? 0
-        let pageSize = try connection.pragma("page_size", in: schema)?.integer ?? 0
-        // A row takes 6 bytes at least; files have at most 2^32 pages of 65,536 bytes.
-        return max(1, min(max(pages, 0), 1 << 32) * min(max(pageSize, 0), 1 << 16) / 6)
+        // A row takes 6 bytes at least.
+        max(1, try connection.contentBytes(in: schema) / 6)
     }
 
     private func shares(
