@@ -163,7 +163,7 @@ package struct FleetSum: Sendable {
 
     func text(width: Int) -> [String] {
         var table = TextTable(
-            ["Outcome", "Stores", "Rows", "Time", "Gone on with"], [.left, .right, .right, .right, .right])
+            ["Outcome", "Stores", "Rows", "Time", "Resumed"], [.left, .right, .right, .right, .right])
         for (outcome, tally) in sorted {
             table.add([
                 Self.words[outcome] ?? outcome, Quantity.grouped(tally.stores), Quantity.grouped(tally.rows),
@@ -226,7 +226,7 @@ extension ReportPage {
         let most = Double(outcomes.compactMap { $0["stores"].whole }.max() ?? 1)
         var table = PageTable([
             .text("Outcome"), .text("Share of the most"), .number("Stores"), .number("Objects"), .number("Time"),
-            .number("Gone on with"),
+            .number("Resumed"),
         ])
         for outcome in outcomes {
             let word = outcome["outcome"].text ?? "?"

@@ -136,6 +136,14 @@ enum ReportPlace: Sendable {
             }
             self = .file(ReportFile(path: path, form: form))
         } else {
+            // Of one store, what has an ending is meant as a file.
+            let hasEnding = FileLayer.name(of: path).dropFirst().contains(".")
+            let isFolder = try FileLayer().attributesIfPresent(path)?.isDirectory == true
+            guard stores > 1 || !hasEnding || isFolder else {
+                throw arguments.wrong(
+                    "--report cannot be \"\(path)\".",
+                    "It is a file that ends in .html, for a page, or in .json; or a folder.")
+            }
             self = .folder(path)
         }
     }

@@ -31,7 +31,7 @@ extension ReportPage {
     }
 
     private var outcome: (Page.Verdict, String) {
-        let losses = report["losses"].elements.isEmpty ? "" : " It lost what the table below lists."
+        let losses = report["losses"].elements.isEmpty ? "" : " What was lost is listed below."
         let verdict: Page.Verdict = losses.isEmpty ? .good : .caution
         let message = report["error"]["message"].text ?? ""
         switch report["outcome"].text {
@@ -130,13 +130,18 @@ extension ReportPage {
         let longest = phases.compactMap { $0["seconds"].number }.max() ?? 0
         guard longest > 0 else { return }
         page.heading("Phases")
-        var table = PageTable([.text("Phase"), .text("Time"), .number("Seconds"), .number("Speed")])
-        for phase in phases {
+        // What takes no time has no speed.
+        let speeds = phases.map(speed)
+        let hasSpeeds = speeds.contains { !$0.isEmpty }
+        var table = PageTable(
+            [.text("Phase"), .text("Time"), .number("Seconds")] + (hasSpeeds ? [.number("Speed")] : []))
+        for (phase, speed) in zip(phases, speeds) {
             let time = phase["seconds"].number ?? 0
-            table.add([
-                .text(label(phase["name"].text)), PageTable.bar(time / longest),
-                .text(Quantity.decimal(time, places: 2)), .text(speed(phase)),
-            ])
+            table.add(
+                [
+                    .text(label(phase["name"].text)), PageTable.bar(time / longest),
+                    .text(Quantity.decimal(time, places: 2)),
+                ] + (hasSpeeds ? [.text(speed)] : []))
         }
         page.table(table)
     }

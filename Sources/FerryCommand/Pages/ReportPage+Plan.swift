@@ -7,7 +7,7 @@ extension ReportPage {
         let chain = texts(report["chain"])
         let isUpToDate = report["steps"].elements.isEmpty && refusals == 0
         if report["error"].isNull {
-            let loses = losses == 0 ? "Loses nothing." : "Loses what the table below lists."
+            let loses = losses == 0 ? "Loses nothing." : "What is lost is listed below."
             if isUpToDate {
                 page.verdict(.good, "Nothing to do: the store has version \(chain.first ?? "?") already.")
             } else if refusals > 0 {

@@ -172,7 +172,7 @@ extension ReportPage {
             page.verdict(.bad, "\(total.counting("difference")) in \(rows).")
         }
         page.facts([
-            ("Against", report["source"].text), ("Looked at", report["mode"].text), ("Rows", count(report["checked"])),
+            ("Against", report["source"].text), ("Checked", report["mode"].text), ("Rows", count(report["checked"])),
             (
                 "Not recomputed",
                 report["notRecomputed"].whole.flatMap { $0 > 0 ? $0.counting("value") : nil }
