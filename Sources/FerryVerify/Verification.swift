@@ -62,6 +62,9 @@ package struct Verification: Sendable {
     /// What this verification is of, beside its files, so that a later call may go on with it; nil to begin anew always.
     package var resumeKey: String?
     package var memory = MemoryBudget()
+    /// What may be kept in memory of the values of `unique` that were met last, in bytes; nil for a share of ``memory``.
+    package var knownValueLimit: Int?
+    var knownValueBytes: Int { knownValueLimit ?? memory.lookups }
     /// How many parts are made at one time at most; nil for as many as there are processors.
     package var jobs: Int?
     /// The least work between two stops within a table, so that a call with little time left does not stop all the time.
@@ -129,7 +132,7 @@ package struct Verification: Sendable {
     }
 
     /// What an earlier call has left is only gone on with where it counted and hashed in the same way.
-    private static let form = "4"
+    private static let form = "5"
 
     /// The verification and the state of its files; nil when it cannot be gone on with.
     private var key: String? {

@@ -49,14 +49,31 @@ final class VerificationProgress {
         var hashKey: [UInt64]?
         /// Foreign keys met, by relationship.
         var met: [String: Int64] = [:]
+        /// What was found before the unit at work, where that may have to be made in another way.
+        var before: Found?
+        /// The root tables where the destination was wrong about which object is found by `unique`.
+        var wrongClaims: Set<String> = []
+
+        struct Found: Codable {
+            var checked: Int64
+            var notRecomputed: Int64
+            var differences: [VerificationReport.Difference]
+            var counts: [EntityMappingCounts]?
+        }
 
         /// Whether a verification can have written it: numbers of rows go on from here, far from any overflow.
         var isPlausible: Bool {
-            let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
+            let counts = ((counts ?? []) + (before?.counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
             let parts = outcomes.values.flatMap(\.numbers)
-            let numbers = [checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts + parts
-            let found = (differences + outcomes.values.flatMap(\.differences)).map(\.count)
+            let numbers =
+                [
+                    checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0, before?.checked ?? 0,
+                    before?.notRecomputed ?? 0,
+                ]
+                + met.values + counts + parts
+            let found = (differences + (before?.differences ?? []) + outcomes.values.flatMap(\.differences)).map(
+                \.count)
             // There are never as many parts that their sum could come near the end.
             return outcomes.count < 1 << 20 && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
         }
@@ -155,11 +172,29 @@ final class VerificationProgress {
         try stop.check()
     }
 
+    /// Takes note of what was found so far, so that the unit which begins can be taken back.
+    func keepFound(_ context: VerificationContext) {
+        let report = context.report
+        state.before = State.Found(
+            checked: report.checked, notRecomputed: report.notRecomputed, differences: report.differences,
+            counts: state.counts)
+    }
+
+    /// Takes back all that was found since.
+    func returnToFound(_ context: VerificationContext) {
+        guard let before = state.before else { preconditionFailure("nothing was kept to return to") }
+        context.report.checked = before.checked
+        context.report.notRecomputed = before.notRecomputed
+        context.report.differences = before.differences
+        state.counts = before.counts
+    }
+
     /// Whether ``pause(in:_:)`` ends the work when it must end.
     var pauses: Bool { isKept }
 
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
+        try context.claims?.flush()
         state.checked = context.report.checked
         state.notRecomputed = context.report.notRecomputed
         state.differences = context.report.differences

@@ -42,8 +42,8 @@ package struct ScratchNeed: Sendable {
         static let link: Int64 = 36
         static let sortedLink: Int64 = 30
         static let verifiedAssociation: Int64 = 40
-        /// Beside the values themselves.
-        static let verifiedObject: Int64 = 50
+        /// Two words of hash, an object, and what tells mapping and kind.
+        static let verifiedValue: Int64 = 60
         static let verifiedLink: Int64 = 20
         static let policyLookup: Int64 = 60
         static let indexEntry: Int64 = 24
@@ -102,7 +102,9 @@ package struct ScratchNeed: Sendable {
             if mapping.policy != nil { scratch += count * (Bytes.policyLookup + width / 2) }
             guard verifies else { continue }
             if !mapping.keepsPrimaryKey { verification += count * Bytes.verifiedAssociation }
-            if !mapping.unique.isEmpty { verification += count * (Bytes.verifiedObject + width / 2) }
+            if !mapping.unique.isEmpty {
+                verification += known * Bytes.verifiedValue + Self.files(ofSorting: known * Bytes.verifiedValue)
+            }
         }
         var links: [PropertyKey: Int64] = [:]
         for fill in program.joinTables {

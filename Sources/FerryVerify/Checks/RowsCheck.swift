@@ -53,7 +53,7 @@ struct RowsCheck: Check {
     ) -> CheckPart {
         CheckPart(name: name, subject: table, total: total) { context, outcome in
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
-            let walk = try RowWalk(rows, of: root, number: 0, counting: counting, in: context)
+            let walk = try RowWalk(rows, of: root, counting: counting, in: context)
             try walk.run(&counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             // Those of the mappings into this table.
@@ -75,14 +75,41 @@ struct RowsCheck: Check {
     func hasWorkBeside(in context: VerificationContext) throws -> Bool { try !undivided(in: context).isEmpty }
 
     func runBeside(in context: VerificationContext) throws {
-        var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
+        let progress = context.progress
+        var counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
+        func walk(_ root: String, _ part: RowWalk.Part, _ lookups: (any UniqueObjects)?) throws {
+            let walk = try RowWalk(part, of: root, finding: lookups, from: progress.state.rows, in: context)
+            try walk.run(&counts)
+            progress.state.counts = counts.counts
+        }
         for (number, root, isDivisible) in try undivided(in: context) {
-            try context.pausing("rows:\(root)") {
-                let walk = try RowWalk(
-                    isDivisible ? .new : .all, of: root, number: number, from: context.progress.state.rows, in: context)
-                try walk.run(&counts)
-                context.progress.state.counts = counts.counts
+            let part: RowWalk.Part = isDivisible ? .new : .all
+            let makers = context.makers(into: root)
+            guard makers.contains(where: { !$0.unique.isEmpty }) else {
+                try context.pausing("rows:\(root)") { try walk(root, part, nil) }
+                continue
             }
+            let associated = try RowWalk.needsAssociation(in: context)
+            let claims = try UniqueClaims(makers, associated: associated, number: number, in: context)
+            context.claims = claims
+            try context.pausing("rows:\(root)") {
+                if progress.state.rows == nil { progress.keepFound(context) }
+                try walk(root, part, claims)
+            }
+            try progress.once("claims:\(root)", in: context) {
+                try context.announce(try context.destinationTable(of: root).name)
+                if try claims.areRight() { return }
+                progress.returnToFound(context)
+                for maker in makers where associated.contains(maker.position) {
+                    try context.associations.removeAll(of: maker)
+                }
+                progress.state.wrongClaims.insert(root)
+            }
+            context.claims = nil
+            guard progress.state.wrongClaims.contains(root) else { continue }
+            counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
+            let lookups = try UniqueLookups(makers, number: number, in: context)
+            try context.pausing("found rows:\(root)") { try walk(root, part, lookups) }
         }
     }
 

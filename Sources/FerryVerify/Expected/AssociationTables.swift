@@ -8,12 +8,9 @@ internal import FerrySQLite
 final class AssociationTables {
     /// The table of one entity mapping.
     private final class Table {
-        let insert: Statement
-        let insertMany: Statement
+        let rows: IntegerRows
         let find: Statement
         let findElement: Statement
-        /// Rows that are not in the table yet, column by column.
-        var waiting: [Int64] = []
 
         init(_ name: String, on connection: Connection) throws(DatabaseError) {
             try connection.execute(
@@ -21,37 +18,11 @@ final class AssociationTables {
                 CREATE TABLE IF NOT EXISTS \(name) (
                     source INTEGER, element INTEGER, key INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID
                 """)
-            func insert(_ rows: Int) throws(DatabaseError) -> Statement {
-                let values = Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")
-                return try connection.prepare("INSERT INTO \(name) VALUES \(values)")
-            }
-            (self.insert, insertMany) = (try insert(1), try insert(AssociationTables.rowsAtOnce))
+            rows = try IntegerRows(into: name, width: 3, on: connection)
             find = try connection.prepare("SELECT key FROM \(name) WHERE source = ? ORDER BY element")
             findElement = try connection.prepare("SELECT key FROM \(name) WHERE source = ? AND element = ?")
-            waiting.reserveCapacity(3 * AssociationTables.rowsAtOnce)
-        }
-
-        func add(_ source: Int64, _ element: Int64, _ key: Int64) throws(DatabaseError) {
-            waiting.append(source)
-            waiting.append(element)
-            waiting.append(key)
-            guard waiting.count == 3 * AssociationTables.rowsAtOnce else { return }
-            for index in waiting.indices { try insertMany.bind(waiting[index], at: index + 1) }
-            try insertMany.run()
-            waiting.removeAll(keepingCapacity: true)
-        }
-
-        func flush() throws(DatabaseError) {
-            for row in stride(from: 0, to: waiting.count, by: 3) {
-                for column in 0..<3 { try insert.bind(waiting[row + column], at: column + 1) }
-                try insert.run()
-            }
-            waiting.removeAll(keepingCapacity: true)
         }
     }
-
-    /// A statement for many rows takes half the time of as many for one.
-    private static let rowsAtOnce = 64
 
     private let connection: Connection
     private var tables: [Int: Table] = [:]
@@ -59,12 +30,29 @@ final class AssociationTables {
     init(_ connection: Connection) { self.connection = connection }
 
     func record(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64, key: Int64) throws {
-        try table(of: mapping).add(source, element, key)
+        try table(of: mapping).rows.add(source, element, key)
+    }
+
+    /// Takes what a table tells of a mapping: its columns are mapping, source, element and key.
+    func add(_ mapping: ResolvedEntityMapping, from table: String) throws {
+        _ = try readable(mapping)
+        // In order, so that what is there already is gone through once.
+        try connection.run(
+            """
+            INSERT INTO \(Self.name(of: mapping)) SELECT source, element, key FROM \(table)
+            WHERE mapping = ? ORDER BY source, element
+            """, [.integer(Int64(mapping.position))])
+    }
+
+    /// Forgets what was made of the source objects of a mapping.
+    func removeAll(of mapping: ResolvedEntityMapping) throws {
+        _ = try readable(mapping)
+        try connection.execute("DELETE FROM \(Self.name(of: mapping))")
     }
 
     /// To be called before the lookup file is committed.
     func flush() throws(DatabaseError) {
-        for table in tables.values { try table.flush() }
+        for table in tables.values { try table.rows.flush() }
     }
 
     /// Calls the body with each destination key of a source object, by element.
@@ -80,7 +68,7 @@ final class AssociationTables {
         // Makes the table if nothing did.
         _ = try readable(mapping)
         return try connection.prepare(
-            "SELECT source, key FROM main.association_\(mapping.position) ORDER BY source, \(byKey ? "key" : "element")"
+            "SELECT source, key FROM \(Self.name(of: mapping)) ORDER BY source, \(byKey ? "key" : "element")"
         )
     }
 
@@ -96,14 +84,16 @@ final class AssociationTables {
     /// The table with all its rows.
     private func readable(_ mapping: ResolvedEntityMapping) throws -> Table {
         let table = try table(of: mapping)
-        try table.flush()
+        try table.rows.flush()
         return table
     }
+
+    private static func name(of mapping: ResolvedEntityMapping) -> String { "main.association_\(mapping.position)" }
 
     /// A mapping that made nothing has a table too, an empty one.
     private func table(of mapping: ResolvedEntityMapping) throws -> Table {
         if let known = tables[mapping.position] { return known }
-        let table = try Table("main.association_\(mapping.position)", on: connection)
+        let table = try Table(Self.name(of: mapping), on: connection)
         tables[mapping.position] = table
         return table
     }

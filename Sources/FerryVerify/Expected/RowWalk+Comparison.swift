@@ -169,14 +169,29 @@ extension RowWalk {
 
     /// Lets mappings that look for objects find the current one.
     func makeKnown() throws {
-        guard let key = actualKey, let entity = entityNames[actual.integer(1)], lookups.isNeeded(for: entity) else {
-            return
+        guard let key = actualKey, let entity = entityNames[actual.integer(1)], let lookups,
+            lookups.isNeeded(for: entity)
+        else { return }
+        try lookups.add(entity: entity, key: key, by: nil) { attribute in
+            try place(of: attribute, in: entity).map { try actual.raw($0) } ?? .null
         }
-        try lookups.add(entity: entity, key: key) { attribute in
-            guard let column = context.destination.column(of: attribute, in: entity),
-                let place = table.columns.firstIndex(where: { $0.name == column.name })
-            else { return .null }
-            return try actual.raw(place + ExpectedRow.firstColumn)
+    }
+
+    /// Where the current row has an attribute of an entity.
+    private func place(of attribute: String, in entity: String) -> Int? {
+        context.destination.column(of: attribute, in: entity).flatMap { column in
+            table.columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
+        }
+    }
+
+    /// The values of the object at a key, if it is one that a mapping can have made, and none of those that the mapping
+    /// looks for is too large to be read with its row.
+    private func object(at key: Int64, of mapping: ResolvedEntityMapping) -> ((String) throws -> PlainValue)? {
+        guard actualKey == key, entityNames[actual.integer(1)] == mapping.destination else { return nil }
+        let places = mapping.unique.map { place(of: $0, in: mapping.destination) }
+        guard !places.contains(where: { $0.map(actual.isLarge) ?? true }) else { return nil }
+        return { [self] attribute in
+            try place(of: attribute, in: mapping.destination).map { try actual.raw($0) } ?? .null
         }
     }
 
@@ -190,7 +205,7 @@ extension RowWalk {
             range: position?.sources[mapping.source].map(KeyRange.from) ?? sources, objects: objects, in: context)
         position = nil
         let expected = try ExpectedRow(mapping, rows: rows, in: context)
-        expected.isLookedUp = lookups.isNeeded(for: mapping.destination)
+        expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
         while let object = try rows.next() {
@@ -218,21 +233,31 @@ extension RowWalk {
         func value(of attribute: String) throws -> PlainValue {
             try expected.value(of: attribute, in: scope, evaluator, objects, row)
         }
+        let mapping = expected.mapping
         var key = next
-        if expected.isUnique, let found = try lookups.find(expected.mapping, value: value) {
-            key = found
+        let found =
+            expected.isUnique
+            ? try lookups?.find(mapping, value: value) { object(at: key, of: mapping) } ?? .none : .none
+        switch found {
+        case .key(let known):
+            key = known
             counts.merged(by: expected.position)
-        } else {
+        case .earlier:
+            counts.merged(by: expected.position)
+            try lookups?.associate(mapping, source: scope.source.key, element: element)
+            return
+        case .none:
             next = try self.key(1, after: next)
             counts.wrote(by: expected.position)
             if expected.isLookedUp {
-                try lookups.add(entity: expected.mapping.destination, key: key, value: value)
+                try lookups?.add(
+                    entity: mapping.destination, key: key, by: expected.isUnique ? mapping : nil, value: value)
             }
             // An object that fails here has had its key.
             try orReport(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if expected.isAssociated {
-            try context.associations.record(expected.mapping, source: scope.source.key, element: element, key: key)
+            try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
         }
     }
 

@@ -35,7 +35,8 @@ final class RowWalk {
     let entityNames: [Int64: String]
     private let keepers: [ResolvedEntityMapping]
     let makers: [ResolvedEntityMapping]
-    let lookups: UniqueLookups
+    /// What mappings look for by `unique`; nil where only objects are met that none looks for.
+    let lookups: (any UniqueObjects)?
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
@@ -81,8 +82,9 @@ final class RowWalk {
     }
 
     init(
-        _ part: Part = .all, of root: String, number: Int, from position: VerificationProgress.RowPosition? = nil,
-        counting: RowCounting? = nil, in context: VerificationContext
+        _ part: Part = .all, of root: String, finding lookups: (any UniqueObjects)? = nil,
+        from position: VerificationProgress.RowPosition? = nil, counting: RowCounting? = nil,
+        in context: VerificationContext
     ) throws {
         self.root = root
         self.part = part
@@ -92,7 +94,7 @@ final class RowWalk {
             context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         keepers = context.keepers(into: root)
         makers = context.makers(into: root)
-        lookups = try UniqueLookups(makers, number: number, in: context)
+        self.lookups = lookups
         if case .made(let made) = part {
             objects = SourceObjects(context, sound: made.sound)
         } else {
@@ -200,7 +202,7 @@ final class RowWalk {
                     range: position?.sources[root].map(KeyRange.from) ?? range, objects: objects, in: context))
             for mapping in mappings {
                 let row = try ExpectedRow(mapping, rows: walk.rows, in: context)
-                row.isLookedUp = lookups.isNeeded(for: mapping.destination)
+                row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
                 row.isPlain =
                     mapping.policy == nil && mapping.filter == nil && row.computed.isEmpty && !row.isLookedUp
                     && !keys.hasRules(for: mapping.position)
@@ -259,7 +261,7 @@ final class RowWalk {
             }
             counts.wrote(by: mapping.position)
             if expected.isLookedUp {
-                try lookups.add(entity: mapping.destination, key: object.key) { attribute in
+                try lookups?.add(entity: mapping.destination, key: object.key, by: nil) { attribute in
                     try expected.value(of: attribute, in: scope, evaluator, objects, rows.row)
                 }
             }

@@ -1,13 +1,11 @@
-internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
-/// The objects of the destination root table at hand, by the values of the attributes that `unique` names.
+/// The objects of a root table by `unique`, looked up one by one: for a destination whose claims are not all right
+/// (``UniqueClaims``), so that what is wrong is found where it is.
 ///
-/// One table in the lookup file per entity and list of attributes. The values of one object are one keyed hash of 128
-/// bits, made so that two are equal exactly where SQLite's `IS` calls the values equal. Those that were looked for last
-/// stand in memory, too.
-final class UniqueLookups {
+/// One table in the lookup file per entity and list of attributes. Values that were looked for last stand in memory, too.
+final class UniqueLookups: UniqueObjects {
     private final class Lookup {
         let attributes: [String]
         let insert: Statement
@@ -22,19 +20,14 @@ final class UniqueLookups {
 
     /// By destination entity.
     private var lookups: [String: [Lookup]] = [:]
-    private let key: KeyedHash.Key
+    private let values: UniqueValues
 
     /// The number keeps the tables of one root table apart from those of the others.
     init(_ mappings: [ResolvedEntityMapping], number: Int, in context: VerificationContext) throws {
-        key = context.progress.hashKey()
-        var tables: [(mapping: ResolvedEntityMapping, name: String)] = []
-        for mapping in mappings where !mapping.unique.isEmpty {
-            let isKnown = tables.contains {
-                $0.mapping.destination == mapping.destination && $0.mapping.unique == mapping.unique
-            }
-            if !isKnown { tables.append((mapping, "main.unique_\(number)_\(mapping.position)")) }
-        }
-        for (mapping, table) in tables {
+        values = UniqueValues(key: context.progress.hashKey())
+        let searches = UniqueValues.searches(of: mappings)
+        for mapping in searches {
+            let table = "main.unique_\(number)_\(mapping.position)"
             try context.connection.execute(
                 "CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
             lookups[mapping.destination, default: []].append(
@@ -42,118 +35,45 @@ final class UniqueLookups {
                     mapping.unique,
                     insert: try context.connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?, ?)"),
                     find: try context.connection.prepare("SELECT key FROM \(table) WHERE value = ?"),
-                    bytes: context.verification.memory.lookups / tables.count))
+                    bytes: context.verification.knownValueBytes / searches.count))
         }
     }
 
     func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
 
-    /// The first object of the mapping's destination entity with these values.
-    func find(_ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue) throws -> Int64? {
+    func find(
+        _ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue,
+        next: () throws -> ((String) throws -> PlainValue)?
+    ) throws -> FoundObject {
         guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
             preconditionFailure("no lookup for \(mapping.name)")
         }
-        let hash = try hash(of: lookup.attributes.map(value))
-        if let key = lookup.known.find(hash) { return key }
+        let hash = try values.hash(of: lookup.attributes.map(value))
+        if let key = lookup.known.find(hash) { return .key(key) }
         try bind(hash, to: lookup.find)
         defer { lookup.find.reset() }
-        guard try lookup.find.step() else { return nil }
+        guard try lookup.find.step() else { return .none }
         let key = lookup.find.integer(0)
         lookup.known.add(hash, key: key)
-        return key
+        return .key(key)
     }
 
-    /// Makes an object known; of several with the same values the first stays.
-    func add(entity: String, key: Int64, value: (String) throws -> PlainValue) throws {
+    func add(
+        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+    ) throws {
         for lookup in lookups[entity] ?? [] {
-            try bind(try hash(of: lookup.attributes.map(value)), to: lookup.insert)
+            try bind(try values.hash(of: lookup.attributes.map(value)), to: lookup.insert)
             try lookup.insert.bind(key, at: 2)
             try lookup.insert.run()
         }
     }
 
-    private func bind(_ hash: KnownValues.Hash, to statement: Statement) throws(DatabaseError) {
+    func associate(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) {
+        preconditionFailure("every key is known at once")
+    }
+
+    private func bind(_ hash: UniqueValues.Hash, to statement: Statement) throws(DatabaseError) {
         let bytes = withUnsafeBytes(of: (hash.low.bigEndian, hash.high.bigEndian)) { Array($0) }
         try statement.bind(bytes, at: 1)
     }
-
-    private func hash(of values: [PlainValue]) -> KnownValues.Hash {
-        var hash = KeyedHash(key)
-        for value in values {
-            switch value {
-            case .integer(let integer): Self.add(1, UInt64(bitPattern: integer), to: &hash)
-            case .real(let real):
-                // Equal numbers must be equal hashes: a whole real is the integer, and there is one zero.
-                if let integer = Int64(exactly: real) {
-                    Self.add(1, UInt64(bitPattern: integer), to: &hash)
-                } else {
-                    Self.add(2, real.bitPattern, to: &hash)
-                }
-            case .text(let bytes):
-                Self.add(3, UInt64(bytes.count), to: &hash)
-                bytes.withUnsafeBytes { hash.add($0) }
-            case .blob(let bytes):
-                Self.add(4, UInt64(bytes.count), to: &hash)
-                bytes.withUnsafeBytes { hash.add($0) }
-            default: hash.add(0)
-            }
-        }
-        let (low, high) = hash.finish()
-        return KnownValues.Hash(low: low, high: high)
-    }
-
-    private static func add(_ tag: UInt64, _ word: UInt64, to hash: inout KeyedHash) {
-        hash.add(tag)
-        hash.add(word)
-    }
-}
-
-/// The keys of objects that were looked for last, by a hash of their values: a table of fixed size in front of the one in
-/// the lookup file.
-final class KnownValues {
-    struct Hash: Equatable {
-        var low: UInt64
-        var high: UInt64
-    }
-
-    private struct Entry {
-        /// Nothing has the hash 0, but for one chance in 2¹²⁸.
-        var hash = Hash(low: 0, high: 0)
-        var key: Int64 = 0
-    }
-
-    /// Places in which a hash may stand: with one, two values that are met all the time could drive each other out.
-    private static let ways = 4
-
-    private let entries: UnsafeMutablePointer<Entry>
-    private let capacity: Int
-    private let buckets: UInt64
-
-    /// - Parameter bytes: What it may take; made at once, so that memory does not depend on how many values come.
-    init(bytes: Int) {
-        let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
-        // The largest power of two that is not above.
-        buckets = 1 << UInt64(UInt64.bitWidth - 1 - most.leadingZeroBitCount)
-        capacity = Int(buckets) * Self.ways
-        entries = .allocate(capacity: capacity)
-        entries.initialize(repeating: Entry(), count: capacity)
-    }
-
-    deinit { entries.deallocate() }
-
-    func find(_ hash: Hash) -> Int64? {
-        let first = place(of: hash)
-        for place in first..<first + Self.ways where entries[place].hash == hash { return entries[place].key }
-        return nil
-    }
-
-    /// Takes an object that is not in the table, in the place of another one where there is no free one.
-    func add(_ hash: Hash, key: Int64) {
-        let first = place(of: hash)
-        let free = (first..<first + Self.ways).first { entries[$0].hash == Hash(low: 0, high: 0) }
-        let place = free ?? first + Int(hash.high % UInt64(Self.ways))
-        entries[place] = Entry(hash: hash, key: key)
-    }
-
-    private func place(of hash: Hash) -> Int { Int(hash.low & (buckets - 1)) * Self.ways }
 }

@@ -1,0 +1,216 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerrySQLite
+
+/// The objects of a root table by `unique`, as the destination itself tells them, to be seen to be right in one sorted pass.
+///
+/// Where the object at the next key has the values at hand, it is claimed to be the first with them; else the values are
+/// claimed to be those of an earlier one. Claims go into a table that is only appended to. Sorted by the values, in the
+/// order in which they were made, each group must begin with an object and hold no second one: then every claim says what
+/// a look-up among all objects would have said, and none was needed. What was met lately is known in memory, and need not
+/// be claimed again.
+final class UniqueClaims: UniqueObjects {
+    fileprivate enum Kind: Int64 {
+        /// An object that is there whoever looks for it.
+        case object = 0
+        /// An object that was made because there was none with its values.
+        case made = 1
+        /// What was made of a source object: an earlier one.
+        case earlier = 2
+    }
+
+    /// One table in the lookup file per entity and list of attributes.
+    fileprivate final class Lookup {
+        let attributes: [String]
+        let table: String
+        let rows: IntegerRows
+        /// Whether it must be known later what was made of each source object.
+        let isAssociated: Bool
+        private let bytes: Int
+        private(set) lazy var known = KnownValues(bytes: bytes)
+        /// What was looked for last.
+        var asked = UniqueValues.Hash(low: 0, high: 0)
+
+        init(_ attributes: [String], _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int) {
+            (self.attributes, self.table, self.rows) = (attributes, table, rows)
+            (self.isAssociated, self.bytes) = (isAssociated, bytes)
+        }
+
+        func add(_ hash: UniqueValues.Hash, _ kind: Kind, mapping: Int = 0, key: Int64, element: Int64 = 0) throws {
+            try rows.add(
+                Int64(bitPattern: hash.low), Int64(bitPattern: hash.high), kind.rawValue, Int64(mapping), key, element)
+        }
+    }
+
+    /// By destination entity.
+    private var lookups: [String: [Lookup]] = [:]
+    private let mappings: [ResolvedEntityMapping]
+    private let values: UniqueValues
+    private let context: VerificationContext
+    /// What the keys of earlier objects turn out to be.
+    private let found: String
+
+    /// - Parameters:
+    ///   - mappings: Those that give new keys in a root table.
+    ///   - associated: The positions of mappings of which must be known what they made of each source object.
+    ///   - number: Keeps the tables of one root table apart from those of the others.
+    ///   - context: The verification.
+    /// - Throws: ``DatabaseError``.
+    init(
+        _ mappings: [ResolvedEntityMapping], associated: Set<Int>, number: Int, in context: VerificationContext
+    ) throws {
+        (self.mappings, self.context) = (mappings, context)
+        values = UniqueValues(key: context.progress.hashKey())
+        found = "main.found_\(number)"
+        let searches = UniqueValues.searches(of: mappings)
+        for search in searches {
+            let table = "main.claims_\(number)_\(search.position)"
+            try context.connection.execute(
+                "CREATE TABLE IF NOT EXISTS \(table) (low, high, kind, mapping, key, element)")
+            let isAssociated = mappings.contains {
+                $0.destination == search.destination && $0.unique == search.unique && associated.contains($0.position)
+            }
+            lookups[search.destination, default: []].append(
+                Lookup(
+                    search.unique, table, try IntegerRows(into: table, width: 6, on: context.connection),
+                    isAssociated: isAssociated, bytes: context.verification.knownValueBytes / searches.count))
+        }
+    }
+
+    func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
+
+    private func lookup(of mapping: ResolvedEntityMapping) -> Lookup {
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+            preconditionFailure("no lookup for \(mapping.name)")
+        }
+        return lookup
+    }
+
+    // MARK: Claims
+
+    func find(
+        _ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue,
+        next: () throws -> ((String) throws -> PlainValue)?
+    ) throws -> FoundObject {
+        let lookup = lookup(of: mapping)
+        lookup.asked = try values.hash(of: lookup.attributes.map(value))
+        if let key = lookup.known.find(lookup.asked) { return .key(key) }
+        guard let next = try next() else { return .earlier }
+        return try values.hash(of: lookup.attributes.map(next)) == lookup.asked ? .none : .earlier
+    }
+
+    func add(
+        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+    ) throws {
+        for lookup in lookups[entity] ?? [] {
+            if let maker, lookup.attributes == maker.unique {
+                try lookup.add(lookup.asked, .made, key: key)
+                lookup.known.add(lookup.asked, key: key)
+                continue
+            }
+            let hash = try values.hash(of: lookup.attributes.map(value))
+            // One that was met before stays the first.
+            guard lookup.known.find(hash) == nil else { continue }
+            try lookup.add(hash, .object, key: key)
+            lookup.known.add(hash, key: key)
+        }
+    }
+
+    func associate(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws {
+        let lookup = lookup(of: mapping)
+        try lookup.add(lookup.asked, .earlier, mapping: mapping.position, key: source, element: element)
+        // Where nothing asks for its key, it is enough to know that there is one.
+        if !lookup.isAssociated { lookup.known.add(lookup.asked, key: 0) }
+    }
+
+    /// To be called before the lookup file is committed.
+    func flush() throws(DatabaseError) {
+        for lookup in lookups.values.joined() { try lookup.rows.flush() }
+    }
+
+    // MARK: Whether they are right
+
+    /// Looks whether all claims are right, and then tells associations what was made of the source objects of earlier ones.
+    ///
+    /// The claims are gone afterwards.
+    ///
+    /// - Throws: ``DatabaseError``.
+    func areRight() throws -> Bool {
+        let connection = context.connection
+        try flush()
+        try connection.execute("CREATE TABLE IF NOT EXISTS \(found) (mapping, source, element, key)")
+        let rows = try IntegerRows(into: found, width: 4, on: connection)
+        var isRight = true
+        for lookup in lookups.values.joined() {
+            if isRight { isRight = try lookup.isRight(on: connection, found: rows) }
+            try connection.execute("DROP TABLE \(lookup.table)")
+        }
+        try rows.flush()
+        for mapping in mappings where isRight { try context.associations.add(mapping, from: found) }
+        try connection.execute("DROP TABLE \(found)")
+        return isRight
+    }
+}
+
+fileprivate extension UniqueClaims.Lookup {
+    func isRight(on connection: Connection, found: IntegerRows) throws -> Bool {
+        let claims = try connection.prepare(
+            "SELECT low, high, kind, mapping, key, element FROM \(table) ORDER BY low, high, rowid")
+        defer { claims.reset() }
+        var (low, high) = (Int64(0), Int64(0))
+        var first: Int64?
+        while try claims.step() {
+            if claims.integer(0) != low || claims.integer(1) != high {
+                (low, high, first) = (claims.integer(0), claims.integer(1), nil)
+            }
+            if UniqueClaims.Kind(rawValue: claims.integer(2)) == .earlier {
+                guard let first else { return false }
+                if isAssociated { try found.add(claims.integer(3), claims.integer(4), claims.integer(5), first) }
+            } else {
+                // A second object: made though there was one, or one that may have been taken for the first.
+                guard first == nil else { return false }
+                first = claims.integer(4)
+            }
+        }
+        return true
+    }
+}
+
+/// Rows of integers on their way into a table of the lookup file, many at a time: a statement for many rows takes half the
+/// time of as many for one.
+final class IntegerRows {
+    private static let rowsAtOnce = 64
+
+    private let width: Int
+    private let insert: Statement
+    private let insertMany: Statement
+    /// Rows that are not in the table yet, column by column.
+    private var waiting: [Int64] = []
+
+    init(into table: String, width: Int, on connection: Connection) throws(DatabaseError) {
+        let row = "(\(Array(repeating: "?", count: width).joined(separator: ", ")))"
+        func insert(_ rows: Int) throws(DatabaseError) -> Statement {
+            let values = Array(repeating: row, count: rows).joined(separator: ", ")
+            return try connection.prepare("INSERT INTO \(table) VALUES \(values)")
+        }
+        (self.width, self.insert, insertMany) = (width, try insert(1), try insert(Self.rowsAtOnce))
+        waiting.reserveCapacity(width * Self.rowsAtOnce)
+    }
+
+    func add(_ row: Int64...) throws(DatabaseError) {
+        waiting.append(contentsOf: row)
+        guard waiting.count == width * Self.rowsAtOnce else { return }
+        for index in waiting.indices { try insertMany.bind(waiting[index], at: index + 1) }
+        try insertMany.run()
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// To be called before the table is read, or the lookup file is committed.
+    func flush() throws(DatabaseError) {
+        for row in stride(from: 0, to: waiting.count, by: width) {
+            for column in 0..<width { try insert.bind(waiting[row + column], at: column + 1) }
+            try insert.run()
+        }
+        waiting.removeAll(keepingCapacity: true)
+    }
+}

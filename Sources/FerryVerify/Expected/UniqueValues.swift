@@ -1,0 +1,139 @@
+internal import FerryBase
+internal import FerryMapping
+
+/// The values that `unique` names, as one keyed hash of 128 bits, made so that two are equal exactly where SQLite's `IS`
+/// calls the values equal.
+struct UniqueValues {
+    struct Hash: Equatable {
+        var low: UInt64
+        var high: UInt64
+    }
+
+    let key: KeyedHash.Key
+
+    func hash(of values: [PlainValue]) -> Hash {
+        var hash = KeyedHash(key)
+        for value in values {
+            switch value {
+            case .integer(let integer): Self.add(1, UInt64(bitPattern: integer), to: &hash)
+            case .real(let real):
+                // Equal numbers must be equal hashes: a whole real is the integer, and there is one zero.
+                if let integer = Int64(exactly: real) {
+                    Self.add(1, UInt64(bitPattern: integer), to: &hash)
+                } else {
+                    Self.add(2, real.bitPattern, to: &hash)
+                }
+            case .text(let bytes):
+                Self.add(3, UInt64(bytes.count), to: &hash)
+                bytes.withUnsafeBytes { hash.add($0) }
+            case .blob(let bytes):
+                Self.add(4, UInt64(bytes.count), to: &hash)
+                bytes.withUnsafeBytes { hash.add($0) }
+            default: hash.add(0)
+            }
+        }
+        let (low, high) = hash.finish()
+        return Hash(low: low, high: high)
+    }
+
+    private static func add(_ tag: UInt64, _ word: UInt64, to hash: inout KeyedHash) {
+        hash.add(tag)
+        hash.add(word)
+    }
+
+    /// What mappings look for in one root table, each entity and list of attributes once, with the first mapping that does.
+    static func searches(of mappings: [ResolvedEntityMapping]) -> [ResolvedEntityMapping] {
+        var searches: [ResolvedEntityMapping] = []
+        for mapping in mappings where !mapping.unique.isEmpty {
+            let isKnown = searches.contains {
+                $0.destination == mapping.destination && $0.unique == mapping.unique
+            }
+            if !isKnown { searches.append(mapping) }
+        }
+        return searches
+    }
+}
+
+/// The objects of a root table that mappings look for by `unique`, as a walk meets them.
+protocol UniqueObjects: AnyObject {
+    /// Whether objects of an entity are looked for.
+    func isNeeded(for entity: String) -> Bool
+    /// Looks for the first object of the mapping's destination entity with these values.
+    ///
+    /// - Parameters:
+    ///   - mapping: Looks for it.
+    ///   - value: The value of an attribute.
+    ///   - next: The destination's object at the key that a new one would get, by the values of its attributes; nil where
+    ///     there is none.
+    /// - Returns: The object, as far as it is known.
+    /// - Throws: ``DatabaseError``, and what the values throw.
+    func find(
+        _ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue,
+        next: () throws -> ((String) throws -> PlainValue)?
+    ) throws -> FoundObject
+    /// Makes an object known; of several with the same values the first stays.
+    ///
+    /// - Parameters:
+    ///   - entity: Its entity.
+    ///   - key: Its key.
+    ///   - maker: The mapping that has looked for it and not found it, if one has.
+    ///   - value: The value of an attribute.
+    /// - Throws: ``DatabaseError``, and what the value throws.
+    func add(
+        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+    ) throws
+    /// Takes note of what was made of a source object, where that object's key is told later (``FoundObject/earlier``).
+    func associate(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws
+}
+
+/// What a search by `unique` says.
+enum FoundObject {
+    case none
+    case key(Int64)
+    /// There is one, whose key is not known yet.
+    case earlier
+}
+
+/// The keys of objects that were met last, by a hash of their values: a table of fixed size.
+final class KnownValues {
+    private struct Entry {
+        /// Nothing has the hash 0, but for one chance in 2¹²⁸.
+        var hash = UniqueValues.Hash(low: 0, high: 0)
+        var key: Int64 = 0
+    }
+
+    /// Places in which a hash may stand: with one, two values that are met all the time could drive each other out.
+    private static let ways = 4
+
+    private let entries: UnsafeMutablePointer<Entry>
+    private let capacity: Int
+    private let buckets: UInt64
+
+    /// - Parameter bytes: What it may take; made at once, so that memory does not depend on how many values come.
+    init(bytes: Int) {
+        let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
+        // The largest power of two that is not above.
+        buckets = 1 << UInt64(UInt64.bitWidth - 1 - most.leadingZeroBitCount)
+        capacity = Int(buckets) * Self.ways
+        entries = .allocate(capacity: capacity)
+        entries.initialize(repeating: Entry(), count: capacity)
+    }
+
+    deinit { entries.deallocate() }
+
+    func find(_ hash: UniqueValues.Hash) -> Int64? {
+        let first = place(of: hash)
+        for place in first..<first + Self.ways where entries[place].hash == hash { return entries[place].key }
+        return nil
+    }
+
+    /// Takes an object that is not in the table, in the place of another one where there is no free one.
+    func add(_ hash: UniqueValues.Hash, key: Int64) {
+        let first = place(of: hash)
+        let free = (first..<first + Self.ways).first { entries[$0].hash == UniqueValues.Hash(low: 0, high: 0) }
+        let place = free ?? first + Int(hash.high % UInt64(Self.ways))
+        entries[place] = Entry(hash: hash, key: key)
+    }
+
+    private func place(of hash: UniqueValues.Hash) -> Int { Int(hash.low & (buckets - 1)) * Self.ways }
+}
