@@ -25,8 +25,8 @@ final class VerificationContext {
     let conversion: ColumnConversion
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables
-    /// What is claimed of the root table at work.
-    var claims: UniqueClaims?
+    /// What is claimed of the root table at work; its check has it.
+    weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
     private lazy var knownRelations = Result { try StoredRelation.all(in: self) }

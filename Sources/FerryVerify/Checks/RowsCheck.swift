@@ -105,7 +105,6 @@ struct RowsCheck: Check {
                 }
                 progress.state.wrongClaims.insert(root)
             }
-            context.claims = nil
             guard progress.state.wrongClaims.contains(root) else { continue }
             counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
             let lookups = try UniqueLookups(makers, number: number, in: context)
