@@ -37,6 +37,8 @@ extension FerryWarning.Code {
     public static let modelPassedOver = Self(rawValue: "modelPassedOver")
     /// A mapping model that was not given cannot be read.
     public static let mappingPassedOver = Self(rawValue: "mappingPassedOver")
+    /// A mapping model leads between two versions with equal version hashes: it never runs.
+    public static let mappingOfEqualVersions = Self(rawValue: "mappingOfEqualVersions")
     /// Folders beside the models were not searched for mapping models that were not given.
     public static let mappingsNotSearched = Self(rawValue: "mappingsNotSearched")
     /// Rows of the store break its own rules; the message says what becomes of them.
@@ -72,8 +74,8 @@ extension FerryWarning.Code {
     public static let all: [Self] = [
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, mandatoryValue,
         bothSidesMapped, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
-        mappingPassedOver, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked, droppedObject,
-        droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere, unfinishedRun, permissionsNotSet,
-        logReplaced, cleanUpFailed, unnamed,
+        mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
+        droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere, unfinishedRun,
+        permissionsNotSet, logReplaced, cleanUpFailed, unnamed,
     ]
 }

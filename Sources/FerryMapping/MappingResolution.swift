@@ -166,12 +166,16 @@ extension MappingResolution {
         /// - Returns: The refusal, with both counts.
         package func problem(values: Int64, rows: Int64) -> FerryError {
             let list = attributes.map { "\"\($0)\"" }.joined(separator: ", ")
+            // What mappings of two entities make stays apart.
+            let merging =
+                sources.count == 1
+                ? "or merge them in a mapping file with \"unique\": [\(list)]."
+                : "merge those of one entity in a mapping file with \"unique\": [\(list)], or leave some out with \"where\"."
             return FerryError(
                 .notUnique,
                 "\(entity) is to be unique by \(attributes.joined(separator: ", ")), but \(rows.counting("row")) share "
                     + "\(values.counting("value")).",
-                remedy:
-                    "Remove the duplicates with the app, or merge them in a mapping file with \"unique\": [\(list)].",
+                remedy: "Remove the duplicates with the app, \(merging)",
                 place: .init(entity: entity, property: attributes.first))
         }
     }

@@ -62,7 +62,13 @@ package struct Planner: Sendable {
         from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
     ) -> MigrationPlan {
         guard source.hashes != target.hashes else {
-            return MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
+            var plan = MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
+            do throws(FerryError) {
+                plan.warnings = try MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)
+            } catch {
+                // A mapping model whose versions are not known stands in no way where none has to be gone.
+            }
+            return plan
         }
         var comparisons: [RouteComparison] = []
         do throws(FerryError) {
@@ -100,7 +106,9 @@ package struct Planner: Sendable {
                     areEstimated: areRowsEstimated
                 ).all()
             }
-            plan.warnings = inputWarnings + Self.warnings(of: plan)
+            plan.warnings =
+                try inputWarnings + MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)
+                + Self.warnings(of: plan)
             if plan.refusals.isEmpty {
                 plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
             }

@@ -6,6 +6,8 @@ enum ExtendedCode {
     static let syncFailed = SQLITE_IOERR | (4 << 8)
     static let truncateFailed = SQLITE_IOERR | (6 << 8)
     static let deleteFailed = SQLITE_IOERR | (10 << 8)
+    /// The index of a `-wal` could not grow: its volume is full.
+    static let sharedMemoryNotGrown = SQLITE_IOERR | (19 << 8)
     static let shortRead = SQLITE_IOERR | (2 << 8)
     /// Ours: SQLite's own extended codes of this family end far below.
     static let libraryTooOld = SQLITE_ERROR | (255 << 8)
@@ -39,7 +41,7 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
     /// Whether there is no file to open, or none that may be opened.
     package var cannotOpen: Bool { primaryCode == SQLITE_CANTOPEN }
-    package var isFull: Bool { primaryCode == SQLITE_FULL }
+    package var isFull: Bool { primaryCode == SQLITE_FULL || code == ExtendedCode.sharedMemoryNotGrown }
     package var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
 
     package var description: String {

@@ -23,6 +23,20 @@ struct OutputAtTargetTests {
 
     private let call = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"]
 
+    @Test("A symbolic link that leads nowhere is in the way of an output, and of a restored snapshot")
+    func danglingLink() throws {
+        try app.current("App", "App 2")
+        try app.done("snapshot", "create", "App.sqlite")
+        try FileManager.default.createSymbolicLink(
+            atPath: app.folder.file("New.sqlite"), withDestinationPath: "nowhere.sqlite")
+        for call in [call, ["snapshot", "restore", "App.sqlite", "--to", "New.sqlite"]] {
+            let refused = try app.run(call)
+            #expect(refused.exitCode == 2 && refused.diagnostics.contains("Name another output"), "\(refused)")
+        }
+        try FileManager.default.removeItem(atPath: app.folder.file("New.sqlite"))
+        try app.done("snapshot", "restore", "App.sqlite", "--to", "New.sqlite")
+    }
+
     private func bytes(_ file: String) throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: app.folder.file(file)))
     }

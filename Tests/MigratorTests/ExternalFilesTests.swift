@@ -87,6 +87,22 @@ struct ExternalFilesTests {
         #expect(try names(beside: store.store) == [Self.named, Self.stray])
     }
 
+    @Test(
+        "A folder that another store beside shares keeps the files, which that one may name",
+        arguments: DamagedStore.Way.allCases)
+    func sharedWithAnother(_ way: DamagedStore.Way) throws {
+        let store = try store(way, later: Self.inline)
+        let beside = String(store.result.dropLast("sqlite".count)) + "db"
+        try FileManager.default.copyItem(atPath: store.store, toPath: beside)
+        let report = try store.migrate()
+        #expect(report.outcome == .migrated && report.externalFiles == .init(removed: 0, unreferenced: 2))
+        #expect(try names(beside: beside) == [Self.named, Self.stray])
+        // What is no database names no files.
+        let other = try self.store(way, later: Self.inline)
+        try FileLayer().replace(String(other.result.dropLast("sqlite".count)) + "txt", with: Array("a note".utf8))
+        #expect(try other.migrate().externalFiles == .init(removed: 1, unreferenced: 1))
+    }
+
     @Test("Without the option contents go into the rows, and only their files go", arguments: DamagedStore.Way.allCases)
     func inlined(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)

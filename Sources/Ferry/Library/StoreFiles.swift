@@ -128,10 +128,7 @@ public struct StoreFiles: Sendable {
     public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
         let snapshots = try snapshotStore(folder)
         let whole = try snapshots.choose(snapshot?.filePath)
-        for path in StoreFileNames(output.filePath).all where try files.exists(path) {
-            throw FerryError(
-                .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
-        }
+        try StoreFileNames(output.filePath).checkNothingIsThere(files: files)
         try snapshots.restore(whole, to: output.filePath, stop: StopRequest())
         let path = store.filePath
         if try files.exists(path) { try files.copyMetadata(from: path, to: output.filePath) }

@@ -59,6 +59,10 @@ struct LossCounter {
         guard let place = place(of: loss.property, in: loss.entities) else {
             return loss.count
         }
+        if case .relatedToOne(let isExact) = loss.cause {
+            guard loss.step == 1 else { return loss.count }
+            return try linksBeyondTheFirst(at: place, isExact: isExact, all: all, size: rowsToRead(loss))
+        }
         if change.isEmpty, let counted = countedOnTheWay(place) { return .exactly(counted) }
         let size = rowsToRead(loss)
         let condition = place.condition + change
@@ -74,6 +78,16 @@ struct LossCounter {
             """,
             place.numbers)
         return isThere == 1 ? .some : .unknown
+    }
+
+    /// Links beyond the first of each object that has some.
+    private func linksBeyondTheFirst(at place: Place, isExact: Bool, all: Bool, size: Int64) throws -> ChainLoss.Count {
+        guard all || size <= Self.fewRows, let key = place.key else { return .unknown }
+        let count =
+            try connection.integer(
+                "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place.numbers)
+            ?? 0
+        return isExact || count == 0 ? .exactly(count) : .some
     }
 
     /// Rows that have what stands in a column, or all of the entities; nil where they were not counted.
@@ -146,6 +160,8 @@ struct LossCounter {
         var own: String?
         /// The column whose values they are; nil for the objects themselves.
         var column: String?
+        /// The column of keys of which several rows have the same; of a relationship alone.
+        var key: String?
     }
 
     private func place(of property: String?, in entities: [String]) -> Place? {
@@ -165,7 +181,8 @@ struct LossCounter {
         case .foreignKey(_, let column, _, _):
             return Place(
                 table: Connection.quoted(table.name),
-                condition: "\(own) AND \(Connection.quoted(column)) IS NOT NULL", numbers: numbers)
+                condition: "\(own) AND \(Connection.quoted(column)) IS NOT NULL", numbers: numbers,
+                key: Connection.quoted(column))
         case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
             .join(let links, let column, _, _, _):
             // A link is that of the object whose key stands there.
@@ -173,7 +190,7 @@ struct LossCounter {
             let objects = "SELECT Z_PK FROM \(Connection.quoted(table.name)) WHERE \(own)"
             return Place(
                 table: Connection.quoted(links), condition: "\(key) IS NOT NULL AND \(key) IN (\(objects))",
-                numbers: numbers)
+                numbers: numbers, key: key)
         case nil: return nil
         }
     }

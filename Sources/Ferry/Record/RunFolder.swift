@@ -276,13 +276,10 @@ struct RunPlace: Sendable {
         return try files.leadToOne(RunFolder.path(beside: output), RunFolder.path(beside: other))
     }
 
-    /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.
+    /// Refuses to write over anything.
     func checkOutput(files: FileLayer) throws(FerryError) {
         guard let output else { return }
-        for path in StoreFileNames(output).all where try files.exists(path) {
-            throw FerryError(
-                .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
-        }
+        try StoreFileNames(output).checkNothingIsThere(files: files)
     }
 }
 

@@ -76,6 +76,18 @@ package struct StoreFileNames: Sendable, Hashable {
     package var index: String { main + "-shm" }
     package var journal: String { main + "-journal" }
     package var all: [String] { [main, log, index, journal] }
+
+    /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.
+    ///
+    /// A symbolic link that leads nowhere is in the way as well.
+    func checkNothingIsThere(files: FileLayer) throws(FerryError) {
+        for path in all {
+            let isThere = try files.exists(path)
+            if !isThere { guard try files.isSymbolicLink(path) else { continue } }
+            throw FerryError(
+                .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
+        }
+    }
 }
 
 /// The side files of a store that were there before Ferry opened it; what is not among them is removed again.

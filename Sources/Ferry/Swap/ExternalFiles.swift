@@ -80,10 +80,13 @@ struct ExternalFiles {
 
     private static func oldNames(in workFolder: String) -> String { workFolder + "/external-old.sqlite" }
 
-    /// Removes the files that the store named before and names no longer, and counts those that no row ever named.
+    /// Removes the files that the store named before and names no longer, and counts those that stay though it names
+    /// them not.
+    ///
+    /// None goes where another store beside has its files in the same folder.
     ///
     /// - Parameter workFolder: Where ``noteNames(on:workFolder:)`` has left its list; without one nothing is removed.
-    /// - Returns: How many files went, and how many belong to no value and stay.
+    /// - Returns: How many files went, and how many belong to no value of this store and stay.
     /// - Throws: ``FerryError``, ``DatabaseError``; what was not removed yet stays.
     func removeReleased(workFolder: String) throws -> MigrationReport.ExternalFiles {
         guard try hasFiles() else { return MigrationReport.ExternalFiles() }
@@ -101,6 +104,8 @@ struct ExternalFiles {
         let wasNamed = try files.exists(old) ? try Connection(path: old, mode: .readOnly).prepare(Self.find) : nil
         var result = MigrationReport.ExternalFiles()
         let folder = folder
+        // Looked for when the first file would go.
+        var sharing: Bool?
         try files.removeUnfinishedCopies(in: folder)
         try files.forEachEntry(in: folder) { entry in
             // What has no UUID for its name is not Core Data's.
@@ -110,10 +115,33 @@ struct ExternalFiles {
                 result.unreferenced += 1
                 return
             }
+            let isShared = try sharing ?? sharesFolder()
+            sharing = isShared
+            guard !isShared else {
+                result.unreferenced += 1
+                return
+            }
             try files.removeIfPresent(folder + "/" + entry.name)
             result.removed += 1
         }
         return result
+    }
+
+    /// Whether another database beside the store has the same folder, as `App.db` has beside `App.sqlite`: what this one
+    /// releases, that one may name.
+    private func sharesFolder() throws -> Bool {
+        let parent = FileLayer.parent(of: store)
+        var isShared = false
+        try files.forEachEntry(in: parent) { entry in
+            guard !isShared, !entry.isDirectory else { return }
+            let path = parent == "/" ? "/" + entry.name : parent + "/" + entry.name
+            let other = ExternalData.folder(forStore: path)
+            guard other.lowercased() == folder.lowercased(), try files.leadToOne(other, folder),
+                try !files.leadToOne(path, store), try files.attributesIfPresent(path)?.isRegularFile == true
+            else { return }
+            isShared = DatabaseHeader(try files.open(path).read(count: DatabaseHeader.byteCount, at: 0)) != nil
+        }
+        return isShared
     }
 
     private static let find = "SELECT 1 FROM name WHERE name = ?"

@@ -67,6 +67,9 @@ struct MappingCheckCommand: PolicyCommand {
             problems = resolution.problems
             let told = resolution.step.warnings.map(\.message) + resolution.needsRowCheck.map(\.problem.message)
             warnings += told.filter { !read.contains($0) }
+            warnings += try MappingEdge.warningsOfEqualVersions(
+                in: [mapping], ModelCatalog(versions: [source, destination])
+            ).map(\.message)
             if problems.isEmpty {
                 let plan = Planner(
                     catalog: ModelCatalog(versions: [source, destination]), mappingModels: [mapping], policies: known

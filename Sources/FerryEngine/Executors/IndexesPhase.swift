@@ -43,7 +43,8 @@ struct IndexesPhase {
             guard error.isConstraint else { throw error }
             throw FerryError(
                 .rowFailed, "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
-                remedy: "Let a mapping file merge the duplicates with \"unique\", or drop them with \"where\".",
+                remedy:
+                    "Let a mapping file merge the duplicates of one entity with \"unique\", or drop them with \"where\".",
                 cause: error)
         }
     }

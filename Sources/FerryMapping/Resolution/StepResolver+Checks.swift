@@ -53,14 +53,28 @@ extension StepResolver {
     func uniquenessChecks(of mappings: [ResolvedEntityMapping]) -> [MappingResolution.UniquenessCheck] {
         var checks: [MappingResolution.UniquenessCheck] = []
         for name in destination.model.sortedEntityNames {
-            let ranging = mappings.filter { destination.model.isKind($0.destination, of: name) }
-            for constraint in destination.model.entities[name]?.uniquenessConstraints ?? [] where !ranging.isEmpty {
-                let sources = ranging.compactMap { source(of: constraint, in: $0) }
-                guard sources.count == ranging.count, !isKept(sources) else { continue }
+            let family = mappings.filter { destination.model.isKind($0.destination, of: name) }
+            for constraint in destination.model.entities[name]?.uniquenessConstraints ?? [] where !family.isEmpty {
+                let others = mappings.filter { sharesColumns(of: constraint, name, $0.destination) }
+                let own = family.compactMap { source(of: constraint, in: $0) }
+                let sources = own + others.compactMap { source(of: constraint, in: $0) }
+                guard sources.count == family.count + others.count, !isKept(own) else { continue }
                 checks.append(.init(entity: name, attributes: constraint, sources: sources))
             }
         }
         return checks
+    }
+
+    /// Whether objects of an entity that does not have a constraint fall under it nevertheless: its index goes over the
+    /// whole table, and all of its attributes are inherited ones that they have as well.
+    private func sharesColumns(of constraint: [String], _ name: String, _ other: String) -> Bool {
+        let model = destination.model
+        return !model.isKind(other, of: name)
+            && constraint.allSatisfy { attribute in
+                model.declaringEntity(of: attribute, in: name).map {
+                    $0 == model.declaringEntity(of: attribute, in: other)
+                } ?? false
+            }
     }
 
     /// Where the constrained values of a mapping come from; nil when that takes more than looking at columns.

@@ -33,8 +33,19 @@ extension StepResolver {
             let mappings = carrying(entity, to: relationship)
             return ResolvedRelationship(
                 name: relationship.name, mappings: mappings.map(\.name), from: from,
-                isAutomatic: mappingModels[mapping.model].isInferred)
+                isAutomatic: mappingModels[mapping.model].isInferred
+                    || isWrittenOut(relationship, from, mappings.map(\.name), in: mapping))
         }
+    }
+
+    /// Whether a rule says what the automatic one would: then it passes on the links as they are, with their order.
+    private func isWrittenOut(
+        _ relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
+    ) -> Bool {
+        guard from == .keyPath(.variable("source"), [.key(relationship.name)]),
+            let sourceRelationship = source.model.relationship(relationship.name, of: mapping.source)
+        else { return false }
+        return carrying(sourceRelationship.destinationEntity, to: relationship).map(\.name) == mappings
     }
 
     // MARK: Automatic
@@ -110,7 +121,8 @@ extension StepResolver {
             }
         }
         return ResolvedRelationship(
-            name: relationship.name, mappings: named.map(\.name), from: from, isAutomatic: false)
+            name: relationship.name, mappings: named.map(\.name), from: from,
+            isAutomatic: isWrittenOut(relationship, from, named.map(\.name), in: mapping))
     }
 
     private mutating func reportUnknownRelationships(of mapping: LiveMapping, known: [Relationship]) {

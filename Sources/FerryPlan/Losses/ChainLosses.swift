@@ -16,7 +16,7 @@ struct ChainLosses {
 
     /// What is lost, entity by entity; what no row has is not lost.
     func all() -> [ChainLoss] {
-        (withoutHeirs() + filtered() + narrowed()).compactMap { loss in
+        (withoutHeirs() + filtered() + narrowed() + narrowedLinks()).compactMap { loss in
             var loss = loss
             loss.count = count(of: loss)
             return loss.count == .exactly(0) ? nil : loss
@@ -144,6 +144,12 @@ struct ChainLosses {
         }
         return losses
     }
+
+    private func narrowedLinks() -> [ChainLoss] {
+        steps.enumerated().flatMap { index, step in
+            NarrowedLinks(step).losses(at: index + 1, to: versions[index])
+        }
+    }
 }
 
 extension Predicate {
@@ -186,6 +192,9 @@ package struct ChainLoss: Sendable {
         case filtered
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
+        /// Of several objects that it leads to, or that lead to the same one, the new relationship keeps one; whether
+        /// the links beyond the first of each object are all that is lost.
+        case relatedToOne(isExact: Bool)
         /// It is damaged, and was asked to be left out; what is wrong.
         case damaged(String)
     }
@@ -243,6 +252,7 @@ package struct ChainLoss: Sendable {
         case .notRead: "no entity mapping to \(version) reads it"
         case .filtered: "not all objects pass the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"
+        case .relatedToOne: "\(version) relates one object only, and there are more"
         case .damaged(let what): "damage: \(what)"
         }
     }

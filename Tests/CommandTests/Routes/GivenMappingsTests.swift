@@ -38,6 +38,27 @@ struct GivenMappingsTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK") == 4)
     }
 
+    @Test("One between versions with equal hashes never runs: check, plan and migration say so")
+    func equalVersions() throws {
+        // Other defaults alone change no hash.
+        try app.model(
+            "App", "App 1",
+            "<entity name=\"Book\"><attribute name=\"title\" optional=\"YES\" attributeType=\"String\" "
+                + "defaultValueString=\"Untitled\"/>"
+                + "<attribute name=\"writer\" optional=\"YES\" attributeType=\"String\"/></entity>")
+        try app.write(
+            Self.mapping().replacingOccurrences(of: "App 2", with: "App 1")
+                .replacingOccurrences(of: "\"heading\"", with: "\"title\""), to: "Maps/Zero.json")
+        let words = "The mapping model Zero leads from App to App 1, and both have the same version hashes"
+        let given = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps"]
+        let check = try app.run("mapping", "check", "Maps/Zero.json", "--models", "App.xcdatamodeld")
+        #expect(check.exitCode == 0 && check.output.contains(words), "\(check)")
+        let plan = try app.run(["plan"] + given)
+        #expect(plan.exitCode == 0 && plan.output.contains("Zero leads from App to App 1"), "\(plan)")
+        let done = try app.run(["migrate"] + given)
+        #expect(done.exitCode == 0 && done.diagnostics.contains(words), "\(done)")
+    }
+
     @Test("Two that carry the same objects to the same entity are refused with both files and entity mappings")
     func conflicting() throws {
         try app.write(Self.mapping(", \"where\": \"title != nil\""), to: "Maps/Two.json")

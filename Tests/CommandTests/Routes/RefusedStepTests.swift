@@ -33,6 +33,32 @@ struct RefusedStepTests {
         #expect(plan.output.contains("BookToBook      Book  Book     ?"), "\(plan.output)")
     }
 
+    @Test("A subentity's constraint on an inherited attribute goes over the whole table, and is asked of it beforehand")
+    func inheritedUniqueness() throws {
+        func hierarchy(_ dog: String) -> String {
+            RouteFolder.entity("Pet", "nick") + "<entity name=\"Cat\" parentEntity=\"Pet\"/>"
+                + "<entity name=\"Dog\" parentEntity=\"Pet\">\(dog)</entity>"
+        }
+        try app.model("Pets", "Pets", hierarchy(""))
+        try app.model(
+            "Pets", "Pets 2",
+            hierarchy(
+                "<uniquenessConstraints><uniquenessConstraint><constraint value=\"nick\"/></uniquenessConstraint>"
+                    + "</uniquenessConstraints>"))
+        try app.current("Pets", "Pets 2")
+        try app.generate("Pets", "Pets", as: "Pets.sqlite")
+        try app.execute(
+            "UPDATE ZPET SET ZNICK = CASE WHEN Z_ENT = 2 THEN 'same' ELSE 'n' || Z_PK END", on: "Pets.sqlite")
+        let words = ["migrate", "Pets.sqlite", "--models", "Pets.xcdatamodeld"]
+        let refused = try app.refused(words[0], words[1], words[2], words[3], store: "Pets.sqlite")
+        for word in ["Dog is to be unique by nick, but 4 rows share 1 value", "of one entity", "\"where\""] {
+            #expect(refused.diagnostics.contains(word), "\(refused.diagnostics)")
+        }
+        try app.execute("UPDATE ZPET SET ZNICK = NULL WHERE Z_ENT = 2", on: "Pets.sqlite")
+        let done = try app.run(words)
+        #expect(done.exitCode == 0, "\(done.output)\(done.diagnostics)")
+    }
+
     @Test("A verification without the mapping models of the migration says which are missing")
     func verification() throws {
         try app.write(mapping("App 1", "App 2", #", "attributes": { "b": "$source.a" }"#), to: "Maps/One.json")
