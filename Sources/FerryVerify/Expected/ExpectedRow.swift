@@ -110,6 +110,11 @@ final class ExpectedRow {
             }
         }
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
+        if context.verification.isInPlace {
+            for (column, place) in ExpectedRow.relativesColumns(of: mapping, rows, in: context) {
+                if let own = byName[column], case .constant(.null) = cells[own] { cells[own] = .copy(place) }
+            }
+        }
         self.cells = cells
         self.places = places
         self.notRecomputed = notRecomputed
@@ -207,6 +212,23 @@ final class ExpectedRow {
                 model.root(of: relationship.destinationEntity) == model.root(of: mapping.destination)
             else { return nil }
             return places[column]
+        }
+    }
+
+    /// Columns of attributes that relatives of the entity have in its table, each with the source row's column that it was:
+    /// a step in place leaves what stands there, as Core Data leaves the default of a subentity's attribute in all rows.
+    private static func relativesColumns(
+        of mapping: ResolvedEntityMapping, _ rows: SourceRows, in context: VerificationContext
+    ) -> [(column: String, place: Int)] {
+        let model = context.destinationModel
+        return context.keepers(into: model.root(of: mapping.destination)).flatMap { relative in
+            relative.attributes.compactMap { rule -> (column: String, place: Int)? in
+                guard model.attribute(rule.name, of: mapping.destination) == nil,
+                    let column = context.destination.column(of: rule.name, in: relative.destination),
+                    let name = rule.expression?.sourceKeys, let place = rows.column(of: name, in: relative.source)
+                else { return nil }
+                return (column.name, place)
+            }
         }
     }
 
