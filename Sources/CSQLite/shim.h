@@ -23,6 +23,11 @@ static inline int ferry_sqlite3_db_config_flag_value(sqlite3 *db, int option) {
     return now;
 }
 
+/// Gives the main database another name, beside which `main` stays one (`SQLITE_DBCONFIG_MAINDBNAME`); SQLite keeps the pointer.
+static inline int ferry_sqlite3_name_main(sqlite3 *db, const char *name) {
+    return sqlite3_db_config(db, SQLITE_DBCONFIG_MAINDBNAME, name);
+}
+
 /// `SQLITE_TRANSIENT`: SQLite makes its own copy of the bound bytes.
 static inline sqlite3_destructor_type ferry_sqlite3_transient(void) { return SQLITE_TRANSIENT; }
 

@@ -69,7 +69,8 @@ package struct StepStatements: Sendable {
         case .inPlace:
             let connection = try Connection(path: store, mode: .readWrite)
             connection.onStatement = options.onStatement
-            try InPlaceRun.run([step], on: connection, options: options)
+            // Of an empty store nothing is asked but its statements.
+            try InPlaceRun.run([step], on: connection, options: options) { _ in { _, _ in } }
         case .copy:
             // Code of the app's is not called to show a plan; what a policy writes by itself is for the policy to say.
             let policies = step.resolved.entityMappings.compactMap { mapping in

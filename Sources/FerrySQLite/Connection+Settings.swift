@@ -70,6 +70,31 @@ extension Connection {
         try execute("DETACH \(Connection.quoted(schema))")
     }
 
+    /// Runs a body while statements can name the main database otherwise, too.
+    ///
+    /// - Parameters:
+    ///   - name: The other name.
+    ///   - virtualTables: Those that the body reads: a virtual table keeps the name of the database under which it is met
+    ///     first, so they are met before.
+    ///   - body: What runs.
+    /// - Returns: What the body returns.
+    /// - Throws: ``DatabaseError``; whatever the body throws.
+    package func withMain<Result>(
+        named name: StaticString, meeting virtualTables: [String] = [], _ body: () throws -> Result
+    ) throws -> Result {
+        for table in virtualTables { _ = try prepare("SELECT 1 FROM main.\(Connection.quoted(table))") }
+        nameMain(name)
+        defer { nameMain("main") }
+        return try body()
+    }
+
+    private func nameMain(_ name: StaticString) {
+        // SQLite keeps the pointer.
+        name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {
+            _ = ferry_sqlite3_name_main(handle, $0)
+        }
+    }
+
     /// A name as an SQL identifier.
     package static func quoted(_ name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""

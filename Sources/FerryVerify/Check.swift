@@ -107,6 +107,8 @@ enum CheckScope: Sendable {
 }
 
 /// Every check, in the order in which they run; adding one means adding its file and its line here.
+///
+/// Which are made before COMMIT in place too, says ``VerificationInPlace``.
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
     MetadataCheck.self,

@@ -7,7 +7,8 @@ internal import FerryStore
 /// What the checks share: one connection to both stores and the lookup file, the two layouts, and the report.
 ///
 /// The lookup file is the connection's `main`; the stores are attached as `source` and `destination`, for reading only.
-/// Each walker that makes parts of checks beside the others has one of its own, without lookups.
+/// Each walker that makes parts of checks beside the others has one of its own, without lookups. Inside the transaction
+/// of a step in place the destination is the connection's `main`, and there is no source but for its surroundings.
 final class VerificationContext {
     let verification: Verification
     /// The step; mappings whose policies kept all keys keep them here.
@@ -33,6 +34,11 @@ final class VerificationContext {
     private lazy var knownIndexReadings = Result { try IndexReadings(in: self) }
     private lazy var knownKeysOfRows = Result {
         try relations().compactMap { KeysOfRows($0, in: self) }
+    }
+    /// What the source had around its rows, where these are not there any more.
+    private let formerSurroundings: SourceSurroundings?
+    private lazy var knownSurroundings = Result {
+        try formerSurroundings ?? SourceSurroundings(on: connection, schema: "source")
     }
     private var countedRows: [String: Int64] = [:]
     /// Called now and then between two rows, where other threads may have something to tell.
@@ -67,6 +73,7 @@ final class VerificationContext {
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         try self.init(verification, connection, progress, source: source, destination: destination)
+        setLimits()
         report.checked = progress.state.checked
         report.notRecomputed = progress.state.notRecomputed
         report.differences = progress.state.differences
@@ -96,11 +103,31 @@ final class VerificationContext {
         try connection.shareCaches(
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, progress, source: source, destination: destination)
+        setLimits()
+    }
+
+    /// A context inside the transaction of a step in place.
+    ///
+    /// - Parameters:
+    ///   - verification: Of the step.
+    ///   - connection: The store, as `main` and as `destination`; its limits stay as they are.
+    ///   - source: The names that the store had.
+    ///   - destination: Those that it must have.
+    ///   - surroundings: What the store had around its rows.
+    /// - Throws: ``DatabaseError``.
+    convenience init(
+        inPlace verification: Verification, on connection: Connection, source: StoreLayout, destination: StoreLayout,
+        surroundings: SourceSurroundings
+    ) throws {
+        let progress = try VerificationProgress(
+            on: connection, key: nil, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
+        try self.init(
+            verification, connection, progress, source: source, destination: destination, surroundings: surroundings)
     }
 
     private init(
         _ verification: Verification, _ connection: Connection, _ progress: VerificationProgress, source: StoreLayout,
-        destination: StoreLayout
+        destination: StoreLayout, surroundings: SourceSurroundings? = nil
     ) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
@@ -111,6 +138,10 @@ final class VerificationContext {
         self.destination = destination
         associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
+        formerSurroundings = surroundings
+    }
+
+    private func setLimits() {
         // What is read from here on are rows: none may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
         connection.abandonStatements(on: verification.stop)
@@ -204,6 +235,14 @@ final class VerificationContext {
         return found
     }
 
+    // MARK: Source
+
+    /// Whether this is inside the transaction of a step in place.
+    var isBeforeCommit: Bool { formerSurroundings != nil }
+
+    /// What the source has around its rows.
+    func surroundings() throws -> SourceSurroundings { try knownSurroundings.get() }
+
     // MARK: Relations
 
     /// All stored relationships of the destination, each with its inverse, in the order of names.
@@ -247,10 +286,11 @@ final class VerificationContext {
         var highest: Int64 = 0
         for sourceRoot in Set(keepers(into: root).map { sourceModel.root(of: $0.source) }) {
             let table = try sourceTable(of: sourceRoot)
-            let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
-            let recorded = try connection.integer(
-                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(try sourceNumber(of: sourceRoot))])
-            highest = max(highest, largest, recorded ?? 0)
+            let largest =
+                try formerSurroundings?.highestKeys[table.name]
+                ?? connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
+            let recorded = try surroundings().maximumKey(of: sourceNumber(of: sourceRoot))
+            highest = max(highest, largest, recorded)
         }
         return highest
     }

@@ -80,7 +80,12 @@ struct InPlaceVerificationTests {
         try Fixtures.copyStore(from: store.path, to: path)
         let connection = try Connection(path: path, mode: .readWrite)
         let reports = try InPlaceRun.run(
-            [step], on: connection, options: EngineOptions(chunkSize: .automatic, now: 0))
+            [step], on: connection, options: EngineOptions(chunkSize: .automatic, now: 0)
+        ) { work in
+            let verification = try VerificationInPlace(
+                of: work.step, writing: work.tables, on: work.connection, damage: work.damage)
+            return { try verification.check($0, counted: $1) }
+        }
         if let change { try connection.execute(change) }
         return try Verification(
             mode: mode, step: step.resolved, sourcePath: store.path, isSourcePrivate: true, destinationPath: path,

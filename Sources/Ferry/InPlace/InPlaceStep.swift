@@ -48,7 +48,9 @@ struct InPlaceStep: StepWork {
     private func migrateCopy(_ committed: CommittedStep) throws -> StepReport {
         let connection = try open()
         try setMode("TRUNCATE", connection)
-        let reports = try InPlaceRun.run([step], on: connection, options: options) { reports in
+        let reports = try InPlaceRun.run(
+            [step], on: connection, options: options, checks: options.checksInPlace
+        ) { reports in
             // Valid once the destination is of the new version.
             try committed.write(reports[0], isLogged: false)
         }
@@ -62,7 +64,7 @@ struct InPlaceStep: StepWork {
         try setMode("WAL", connection)
         // Nothing goes back into the main file before the step is verified.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
-        let reports = try InPlaceRun.run([step], on: connection, options: options)
+        let reports = try InPlaceRun.run([step], on: connection, options: options, checks: options.checksInPlace)
         withExtendedLifetime(connection) {}
         try committed.write(reports[0], isLogged: true)
         return reports[0]

@@ -4,6 +4,7 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
+internal import FerryVerify
 
 extension MigrationRun {
     /// Takes the store itself through all steps in one transaction.
@@ -90,7 +91,9 @@ extension MigrationRun {
         }
         var current = record
         do {
-            try InPlaceRun.run(plan.steps, on: connection, options: options, found: statementsInPlace) { reports in
+            try InPlaceRun.run(
+                plan.steps, on: connection, options: options, checks: options.checksInPlace, found: statementsInPlace
+            ) { reports in
                 relay.begin(.swap)
                 addSteps(plan, reports, to: &current)
                 noteTimes(&current)
@@ -146,6 +149,18 @@ extension MigrationRun {
             record.add(step, index + 1, report)
             record.migration?.steps[index].verification = summary
             record.migration?.steps[index].isFinished = true
+        }
+    }
+}
+
+extension EngineOptions {
+    /// Verification's checks, inside the transaction of a step in place.
+    var checksInPlace: InPlaceRun.Checks {
+        { [progress, stop] work in
+            let verification = try VerificationInPlace(
+                of: work.step, writing: work.tables, on: work.connection, damage: work.damage, progress: progress,
+                stop: stop)
+            return { counts, counted in try verification.check(counts, counted: counted) }
         }
     }
 }

@@ -1,19 +1,39 @@
 internal import FerryBase
-internal import FerryMapping
+package import FerryMapping
 internal import FerryModel
 package import FerryPlan
 package import FerrySQLite
-internal import FerryStore
+package import FerryStore
+
+/// What checks of a step in place are told of it, inside the transaction and before its statements.
+package struct InPlaceWork {
+    package let step: ResolvedStep
+    /// Tables of the new version whose rows the statements write.
+    package let tables: Set<String>
+    /// The store, as the main database.
+    package let connection: Connection
+    /// What was wrong with the store; nil where the scan was left out.
+    package let damage: [StoreDamage]?
+}
 
 /// Takes a store to the next version within itself, inside one transaction.
 ///
 /// Nothing is kept beside the store: what SQLite's own journal gives back after a kill is the old store. So everything
-/// that could show the result to be wrong is looked at before COMMIT, through the same connection.
+/// that could show the result to be wrong is looked at before COMMIT, through the same connection, and by others: the
+/// engine does not check itself.
 package struct InPlaceRun {
+    /// Looks at the old version and gives what looks at the new one, and throws where that is not as it must be.
+    ///
+    /// The second takes the counts of the mappings, and the rows of entities that are alone in their tables and that one
+    /// statement has written, as SQLite has counted them.
+    package typealias Checks =
+        (InPlaceWork) throws -> ([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void
+
     private let step: StepPlan
     /// The store, as the main database, inside a transaction that may write.
     private let connection: Connection
     private let options: EngineOptions
+    private let checks: Checks
     /// Whether the store is the user's own, with what it has of damage and of others' objects; later steps find what
     /// the first one has left.
     private let isFirst: Bool
@@ -26,25 +46,27 @@ package struct InPlaceRun {
     ///   - steps: The steps from the store's version on.
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
     ///   - options: How it runs.
+    ///   - checks: What each step is checked by.
     ///   - found: The plan of the first step, if it was found on this very schema and is whole.
     ///   - beforeCommit: Receives the reports when everything is done and checked.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``; the transaction is rolled back then, and the store is as before.
     @discardableResult
     package static func run(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, found: InPlacePlan? = nil,
-        beforeCommit: ([StepReport]) throws -> Void = { _ in }
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
+        found: InPlacePlan? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
-            try runAll(steps, on: connection, options: options, found: found, beforeCommit: beforeCommit)
+            try runAll(
+                steps, on: connection, options: options, checks: checks, found: found, beforeCommit: beforeCommit)
         }
         options.stop.unitIsDone()
         return reports
     }
 
     private static func runAll(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, found: InPlacePlan?,
-        beforeCommit: ([StepReport]) throws -> Void
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
+        found: InPlacePlan?, beforeCommit: ([StepReport]) throws -> Void
     ) throws -> [StepReport] {
         do {
             if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
@@ -54,7 +76,7 @@ package struct InPlaceRun {
                 // What was counted beforehand holds no longer when rows are left out.
                 if options.damaged == .drop { step.sourceRows = nil }
                 let run = InPlaceRun(
-                    step: step, connection: connection, options: options, isFirst: index == 0,
+                    step: step, connection: connection, options: options, checks: checks, isFirst: index == 0,
                     found: index == 0 ? found : nil)
                 reports.append(try run.run())
             }
@@ -108,11 +130,11 @@ package struct InPlaceRun {
         let removed = try treatRows(source, plan, destination)
         report.healed += removed.damage
         let leftovers = try Leftover.all(in: source, on: connection)
-        let checks = InPlaceChecks(
-            step: step, source: source, destination: destination, plan: plan, connection: connection,
-            damage: options.sourceDamage)
-        let before = try checks.before()
-        report.healed += try checks.droppedHistory(planned.schema.history)
+        let counts = try InPlaceCounts(step, of: source, plan, on: connection)
+        let check = try checks(
+            InPlaceWork(
+                step: step.resolved, tables: plan.touched, connection: connection, damage: options.sourceDamage))
+        report.healed += try counts.droppedHistory(planned.schema.history)
         connection.allowSchemaWrites()
         var written: [String: Int64] = [:]
         for statement in plan.statements {
@@ -131,9 +153,10 @@ package struct InPlaceRun {
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
         options.memory.releaseUnused(before: Int(try connection.contentBytes()))
         options.progress?(ProgressUpdate(phase: .verify))
-        report.counts = try checks.after(before, written: written)
-        report.unmapped = checks.unmapped(before)
-        report.leftBehind = try checks.leftBehind(of: leftovers)
+        report.counts = counts.ofMappings()
+        try check(report.counts, written)
+        report.unmapped = counts.unmapped()
+        report.leftBehind = try counts.leftBehind(of: leftovers, in: destination)
         for (position, rows) in removed.rows where report.counts.indices.contains(position) {
             report.counts[position].read += rows
             report.counts[position].dropped += rows
@@ -173,11 +196,12 @@ package struct InPlaceRun {
     /// Takes the store through the steps that the step stands for, one by one.
     private func runParts(_ source: StoreLayout) throws -> StepReport {
         var report = StepReport()
-        let rows = try InPlaceChecks.rows(of: source, on: connection).known
+        let rows = try InPlaceCounts.rows(of: source, on: connection)
         var dropped: [String: Int64] = [:]
         for (index, part) in step.parts.enumerated() {
             let run = InPlaceRun(
-                step: part, connection: connection, options: options, isFirst: isFirst && index == 0)
+                step: part, connection: connection, options: options, checks: checks,
+                isFirst: isFirst && index == 0)
             let found = try run.run()
             report.healed += found.healed
             report.leftBehind += found.leftBehind

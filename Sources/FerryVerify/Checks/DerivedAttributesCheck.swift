@@ -22,7 +22,7 @@ struct DerivedAttributesCheck: Check {
         try checkTriggers(in: context)
     }
 
-    private func checkTriggers(in context: VerificationContext) throws {
+    func checkTriggers(in context: VerificationContext) throws {
         let expected = Set(context.destination.allTriggers.map(\.name))
         let found = try context.connection.rows(
             "SELECT name FROM destination.sqlite_master WHERE type = 'trigger' AND name LIKE 'Z\\_DA\\_%' ESCAPE '\\'")

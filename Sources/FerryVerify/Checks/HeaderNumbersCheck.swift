@@ -7,11 +7,10 @@ struct HeaderNumbersCheck: Check {
     static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
-        for name in ["user_version", "application_id"] {
-            let old = try context.connection.pragma(name, in: "source")
-            if try context.connection.pragma(name, in: "destination") != old {
-                context.report(HeaderNumbersCheck.self, entity: nil, example: name)
-            }
+        let old = try context.surroundings().headerNumbers
+        let new = try SourceSurroundings.headerNumbers(on: context.connection, schema: "destination")
+        for (name, number) in new.sorted(by: { $0.key < $1.key }) where old[name] != number {
+            context.report(HeaderNumbersCheck.self, entity: nil, example: name)
         }
     }
 }

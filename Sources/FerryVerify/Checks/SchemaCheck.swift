@@ -24,7 +24,8 @@ struct SchemaCheck: Check {
             if !context.verification.hasIndexesOfStore { try checkFoundIndexes(in: context) }
             return try checkAdditions(in: context)
         }
-        let sources = try sourceTables(in: context)
+        // Where the destination's tables can be these, altered.
+        let sources = context.verification.isInPlace ? try context.surroundings().tables : nil
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
@@ -102,14 +103,6 @@ struct SchemaCheck: Check {
         if actualKey != key { differs("PRIMARY KEY") }
         // What is said already is not said twice.
         if isAsAsked { try checkText(of: table, sql, entity: entity, sources, in: context) }
-    }
-
-    /// The source's tables, where the destination's can be these, altered; nil where all are new.
-    private func sourceTables(in context: VerificationContext) throws -> SourceTables? {
-        guard context.verification.isInPlace else { return nil }
-        let statements = try context.connection.rows(
-            "SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name GLOB 'Z*'")
-        return SourceTables(statements.compactMap { $0[0].text })
     }
 
     /// The statement of a table: as it is made, or what ALTER TABLE can have left of one that the source had; Core Data's
@@ -203,12 +196,11 @@ struct SchemaCheck: Check {
         context.report(
             SchemaCheck.self, entity: nil, count: Int64(unknown.count),
             example: unknown.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
-        // Those of history and of CloudKit are not the model's, and stay.
-        let others = "Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM %.Z_PRIMARYKEY WHERE Z_ENT > 16000"
-        let new = "SELECT \(others.replacing("%", with: "destination"))"
-        let changed =
-            try context.connection.rows("\(new) EXCEPT SELECT \(others.replacing("%", with: "source"))")
-            .compactMap { $0[0].integer }
+        // Those of history and of CloudKit are not the model's, and stay; a copy may be without.
+        let old = try context.surroundings().numbers
+        let new = try SourceSurroundings.numbers(on: context.connection, schema: "destination")
+        let changed = (context.verification.isInPlace ? new.symmetricDifference(old) : new.subtracting(old))
+            .compactMap { $0[0].integer }.filter { $0 > 16000 }.sorted()
         context.report(
             SchemaCheck.self, entity: nil, count: Int64(changed.count),
             example: changed.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
@@ -220,14 +212,15 @@ struct SchemaCheck: Check {
         known.formUnion(context.destination.joinTables.map(\.name))
         known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
-        let added = try context.connection.rows(
+        known.formUnion(try context.surroundings().names)
+        // What a run keeps in a copy until it ends, it does not keep in a store that it alters.
+        let own = context.verification.isInPlace ? "" : "AND name NOT LIKE 'ferry\\_%' ESCAPE '\\'"
+        let found = try context.connection.rows(
             """
-            SELECT name FROM destination.sqlite_master WHERE type = 'table'
-                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'ferry\\_%' ESCAPE '\\'
-                AND name NOT IN (SELECT name FROM source.sqlite_master)
-            ORDER BY name
+            SELECT name FROM destination.sqlite_master
+            WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \(own) ORDER BY name
             """)
-        for row in added where !known.contains(row[0].text ?? "") {
+        for row in found where !known.contains(row[0].text ?? "") {
             context.report(SchemaCheck.self, entity: nil, example: row[0].text)
         }
     }
@@ -326,17 +319,13 @@ package struct TableText {
 }
 
 /// The statements of a source's tables, and what ALTER TABLE keeps of them: read once for all tables that are compared.
-package struct SourceTables {
+package final class SourceTables {
     let statements: Set<String>
-    fileprivate let kept: Set<TableText.Definition>
-    fileprivate let ends: Set<String>
+    private lazy var texts = statements.map(TableText.init)
+    fileprivate private(set) lazy var kept = Set(texts.flatMap(\.shapes))
+    fileprivate private(set) lazy var ends = Set(texts.map(\.end))
 
-    package init(_ statements: [String]) {
-        let texts = statements.map(TableText.init)
-        self.statements = Set(statements)
-        kept = Set(texts.flatMap(\.shapes))
-        ends = Set(texts.map(\.end))
-    }
+    package init(_ statements: [String]) { self.statements = Set(statements) }
 }
 
 extension TableText {

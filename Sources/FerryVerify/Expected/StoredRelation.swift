@@ -220,10 +220,13 @@ struct StoredKeys: Sendable {
     let value: String
     /// Queries without their columns: keys that are wrong, and companions of none.
     let faults: [String]
+    /// A query without its columns: keys that lead to an object of which they, or the number beside them, say another
+    /// entity; nil where no other can be said.
+    let mistaken: String?
     /// The column that stands behind the table in a difference, and the one behind the number.
     private let placeOfNumber: (before: String, after: String)
     /// The table that they lead to, and `Z_ENT` of the objects in it that they may lead to, for an SQL list.
-    private let other: String
+    let other: String
     private let otherNumbers: String
     /// The root entity of that table, where they may lead to every object in it.
     let wholeRoot: String?
@@ -295,6 +298,10 @@ struct StoredKeys: Sendable {
                     faults: faults(
                         of: table, column, [entityColumn, orderColumn], inverseColumn, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
+                    mistaken: entityColumn.map {
+                        "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
+                            + "WHERE o.\($0) IS NOT t.Z_ENT"
+                    },
                     placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
                     wholeRoot: wholeRoot)
             ]
@@ -307,8 +314,8 @@ struct StoredKeys: Sendable {
             return [
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, leadAlone: false,
-                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], placeOfNumber: ("Z_PK", " \(column)"),
-                    other: own, otherNumbers: ownNumbers, wholeRoot: nil)
+                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], mistaken: nil,
+                    placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers, wholeRoot: nil)
             ]
         case .join(let table, let first, let second, let order, _):
             let isOwnInverse = StoredRelation.inverse(of: relationship, in: context.destinationModel) == key
@@ -323,7 +330,10 @@ struct StoredKeys: Sendable {
                     """
                 return StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, leadAlone: order == nil,
-                    holder: "j.\(first)", value: "j.\(second)", faults: [query], placeOfNumber: (first, ""),
+                    holder: "j.\(first)", value: "j.\(second)", faults: [query],
+                    mistaken: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
+                        + "WHERE t.Z_ENT NOT IN (\(otherNumbers))",
+                    placeOfNumber: (first, ""),
                     other: other, otherNumbers: otherNumbers, wholeRoot: wholeRoot)
             }
         case .inverseForeignKey: return []

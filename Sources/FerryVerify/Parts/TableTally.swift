@@ -115,7 +115,7 @@ struct TableTally: Sendable {
         }
     }
 
-    private static func count(
+    static func count(
         _ conditions: [String], of root: String, in range: KeyRange, _ context: VerificationContext
     ) throws -> [Int64] {
         let table = try context.destinationTable(of: root).name

@@ -5,6 +5,7 @@ import FerryModel
 import FerryPlan
 import FerrySQLite
 import FerryStore
+import FerryVerify
 import Foundation
 import TestSupport
 import Testing
@@ -81,6 +82,34 @@ struct InPlaceStep {
         #expect(try StoreRows.text(inPlace, leavingOut: dead) == StoreRows.text(copied))
         #expect(try inPlace.value("PRAGMA integrity_check") == .text("ok"))
         return inPlace
+    }
+}
+
+extension InPlaceRun {
+    /// Runs steps with the checks that a migration makes.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps from the store's version on.
+    ///   - connection: The store.
+    ///   - options: How it runs.
+    ///   - damaging: Changes what a step has made before it is checked.
+    /// - Returns: A report for each step.
+    /// - Throws: ``FerryError``.
+    @discardableResult
+    static func run(
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+        damaging: @escaping (Connection) throws -> Void = { _ in }
+    ) throws -> [StepReport] {
+        try run(
+            steps, on: connection, options: options,
+            checks: { work in
+                let verification = try VerificationInPlace(
+                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage)
+                return { counts, counted in
+                    try damaging(work.connection)
+                    try verification.check(counts, counted: counted)
+                }
+            })
     }
 }
 

@@ -1,0 +1,74 @@
+internal import FerrySQLite
+internal import FerryStore
+
+/// What a source has around its rows: its schema's statements, the numbers of its entities, its metadata.
+///
+/// As large as the schema, so that it is known of a store too that is altered by then.
+struct SourceSurroundings {
+    /// A row of `Z_PRIMARYKEY`, whole.
+    typealias Number = [Value]
+
+    /// The names of all objects.
+    let names: Set<String>
+    /// The statements of Core Data's tables.
+    let tables: SourceTables
+    let numbers: Set<Number>
+    /// What an app can set in the header.
+    let headerNumbers: [String: Value?]
+    let metadata: Result<StoreMetadata, any Error>
+    let hasModelTable: Bool
+    let hasModel: Bool
+    /// The rows of Core Data's own tables that have one at most.
+    let rows: [String: Int64]
+    /// The highest key in each table of objects, where these cannot be asked any more.
+    private(set) var highestKeys: [String: Int64] = [:]
+
+    /// - Parameters:
+    ///   - connection: A connection that has the store.
+    ///   - schema: The store's name there.
+    /// - Throws: ``DatabaseError``.
+    init(on connection: Connection, schema: String) throws {
+        let objects = try connection.rows("SELECT type, name, sql FROM \(schema).sqlite_master")
+        names = Set(objects.compactMap { $0[1].text })
+        tables = SourceTables(
+            objects.filter { $0[0].text == "table" && $0[1].text?.hasPrefix("Z") == true }.compactMap { $0[2].text })
+        numbers = try Self.numbers(on: connection, schema: schema)
+        headerNumbers = try Self.headerNumbers(on: connection, schema: schema)
+        metadata = Result { try StoreMetadata.read(from: connection, schema: schema) }
+        hasModelTable = try ModelCache.hasTable(connection, schema: schema)
+        hasModel = try ModelCache.hasModel(connection, schema: schema)
+        rows = try Self.rows(on: connection, schema: schema)
+    }
+
+    /// Those of a store that is about to be altered.
+    init(before layout: StoreLayout, on connection: Connection) throws {
+        try self.init(on: connection, schema: "main")
+        for table in layout.tablesInOrder {
+            highestKeys[table.name] = try connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
+        }
+    }
+
+    static func numbers(on connection: Connection, schema: String) throws -> Set<Number> {
+        Set(try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(schema).Z_PRIMARYKEY"))
+    }
+
+    static func headerNumbers(on connection: Connection, schema: String) throws -> [String: Value?] {
+        try Dictionary(
+            uniqueKeysWithValues: ["user_version", "application_id"].map { ($0, try connection.pragma($0, in: schema)) }
+        )
+    }
+
+    static func rows(on connection: Connection, schema: String) throws -> [String: Int64] {
+        let tables = try connection.rows(
+            "SELECT name FROM \(schema).sqlite_master WHERE name IN ('Z_METADATA', 'Z_MODELCACHE')")
+        return try Dictionary(
+            uniqueKeysWithValues: tables.compactMap { $0[0].text }.map {
+                ($0, try connection.integer("SELECT count(*) FROM \(schema).\($0)") ?? 0)
+            })
+    }
+
+    /// The highest key that the store says it has given to an entity.
+    func maximumKey(of number: Int64) -> Int64 {
+        numbers.first { $0[0] == .integer(number) }?[3].integer ?? 0
+    }
+}
