@@ -41,11 +41,8 @@ struct IndexesPhase {
             try context.connection.execute(index.sql)
         } catch {
             guard error.isConstraint else { throw error }
-            throw FerryError(
-                .rowFailed, "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
-                remedy:
-                    "Let a mapping file merge the duplicates of one entity with \"unique\", or drop them with \"where\".",
-                cause: error)
+            throw FerryError.duplicates(
+                "The rows of \(index.table) break the uniqueness constraint of index \(index.name).", cause: error)
         }
     }
 
@@ -85,5 +82,16 @@ struct DerivedAttributesPhase {
                 try context.connection.execute(trigger.sql)
             }
         }
+    }
+}
+
+extension FerryError {
+    /// Rows with equal values, which a unique index cannot hold.
+    static func duplicates(_ message: String, cause: DatabaseError) -> FerryError {
+        FerryError(
+            .rowFailed, message,
+            remedy:
+                "Let a mapping file merge the duplicates of one entity with \"unique\", or drop them with \"where\".",
+            cause: cause)
     }
 }

@@ -232,10 +232,8 @@ package struct InPlaceRun {
             // What a function of ours, or a constraint, complains of is said in the words of the model.
             if let cause = connection.takeFunctionError() as? FerryError { throw cause }
             guard error.isConstraint else { throw error }
-            throw FerryError(
-                .rowFailed, "The rows break a uniqueness constraint of the new version: \(error.message).",
-                remedy: "Let a mapping file merge the duplicates with \"unique\", or drop them with \"where\".",
-                cause: error)
+            throw FerryError.duplicates(
+                "The rows break a uniqueness constraint of the new version: \(error.message).", cause: error)
         }
     }
 
