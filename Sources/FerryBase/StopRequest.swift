@@ -73,14 +73,15 @@ public final class StopRequest: Sendable {
         if let followed { followed.request.state.withLock { _ = $0.followers.removeValue(forKey: followed.token) } }
     }
 
-    /// Asks for a stop; the first reason given is kept.
+    /// Asks for a stop; the first reason given is kept, as is a budget that was spent before.
     public func request(_ error: FerryError) {
-        let followers = state.withLock { state -> [@Sendable (FerryError) -> Void] in
-            guard state.reason == nil else { return [] }
-            state.reason = error
-            return Array(state.followers.values)
+        let (reason, followers) = state.withLock { state -> (FerryError, [@Sendable (FerryError) -> Void]) in
+            guard state.reason == nil else { return (error, []) }
+            let reason = state.reason(at: Clock.nanoseconds) ?? error
+            state.reason = reason
+            return (reason, Array(state.followers.values))
         }
-        for follower in followers { follower(error) }
+        for follower in followers { follower(reason) }
         interruptLater(milliseconds: Self.patienceMilliseconds)
     }
 

@@ -33,9 +33,14 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
     /// Whether a page of the file does not hold what it should.
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
-    package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
+    package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT || isInterruptedDeclaration }
     /// Whether the SQL text itself is wrong, such as by a name that the connection does not know.
-    package var isInSQL: Bool { primaryCode == SQLITE_ERROR && !isLibraryTooOld }
+    package var isInSQL: Bool { primaryCode == SQLITE_ERROR && !isLibraryTooOld && !isInterruptedDeclaration }
+    /// Whether SQLite was interrupted while it parsed the columns of a table-valued function: `sqlite3_declare_vtab` calls
+    /// every failure `SQLITE_ERROR`, and only the message is that of the interrupt (seen with SQLite 3.40.1).
+    private var isInterruptedDeclaration: Bool {
+        primaryCode == SQLITE_ERROR && message == String(cString: sqlite3_errstr(SQLITE_INTERRUPT))
+    }
     /// Whether the SQLite library itself is older than Ferry can use; nothing was opened then.
     package var isLibraryTooOld: Bool { code == ExtendedCode.libraryTooOld }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }

@@ -53,6 +53,30 @@ struct StopTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("Is known as given up where SQLite calls it a mistake in the SQL")
+    func isKnownInDeclaration() {
+        // What 3.40.1 was seen to say when it parsed the columns of pragma_table_xinfo just then.
+        let interrupted = DatabaseError(
+            code: 1, message: "interrupted", sql: "SELECT name FROM pragma_table_xinfo('t')")
+        #expect(interrupted.isInterrupted && !interrupted.isInSQL)
+        let mistaken = DatabaseError(code: 1, message: "no such table: interrupted")
+        #expect(!mistaken.isInterrupted && mistaken.isInSQL)
+    }
+
+    /// A statement that is given up over a budget ends the work beside it, too.
+    @Test("Keeps the budget as its reason where that was spent before another was given", arguments: [true, false])
+    func keepsReason(_ isSpent: Bool) {
+        let parent = StopRequest(
+            following: StopRequest(), budgetNanoseconds: isSpent ? 1 : .max, budgetSpent: Self.spent)
+        let stop = StopRequest(following: parent, budgetNanoseconds: nil, budgetSpent: Self.spent)
+        parent.unitIsDone()
+        parent.request(FerryError(.interrupted, "A statement was interrupted."))
+        for request in [parent, stop] {
+            let error = #expect(throws: FerryError.self) { try request.check() }
+            #expect(error?.code == (isSpent ? .budgetSpent : .interrupted))
+        }
+    }
+
     @Test("Is left alone behind the body that it was given for, and by a request that is gone")
     func endsWithBody() throws {
         let (folder, connection) = try open()

@@ -63,6 +63,30 @@ struct BudgetTests {
         #expect(report.outcome == .migrated && !report.resumed)
     }
 
+    /// Which statement is given up is chance; that one was, must not be the reason that is told.
+    @Test("Spent while a statement takes long, it is the reason for the stop", arguments: 1...8)
+    func isReason(_ statement: Int) throws {
+        let small = try SmallMigration()
+        let (isIn, statements) = (Locked(Phase.preflight), Locked(0))
+        var configuration = Configuration(budget: .milliseconds(500))
+        configuration.trace = { event in
+            guard event.kind == .statement, event.text.hasPrefix("SELECT"), isIn.withLock({ $0 == .rows }) else {
+                return
+            }
+            let number = statements.withLock { statements in
+                statements += 1
+                return statements
+            }
+            if number == statement { Thread.sleep(forTimeInterval: 1.2) }
+        }
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(configuration) { event in
+                if case .phase(let phase, _) = event { isIn.withLock { $0 = phase } }
+            }
+        }
+        #expect(error?.code == .budgetSpent, "\(String(describing: error))")
+    }
+
     @Test("A stop that is asked for comes first, with its own reason")
     func stopComesFirst() throws {
         let small = try SmallMigration()
