@@ -42,6 +42,8 @@ final class ExpectedRow {
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
+    /// Where a row that is read has the attributes by which objects of the mapping are found.
+    let uniquePlaces: [Int]
 
     /// Where the columns of a table begin in a row that is read: behind `Z_PK`, `Z_ENT` and `Z_OPT`.
     static let firstColumn = 3
@@ -117,6 +119,7 @@ final class ExpectedRow {
         }
         self.cells = cells
         self.places = places
+        uniquePlaces = mapping.unique.compactMap { places[$0].map { $0 + Self.firstColumn } }
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
         var constants: [(Int, PlainValue)] = []
@@ -225,11 +228,18 @@ final class ExpectedRow {
             relative.attributes.compactMap { rule -> (column: String, place: Int)? in
                 guard model.attribute(rule.name, of: mapping.destination) == nil,
                     let column = context.destination.column(of: rule.name, in: relative.destination),
-                    let name = rule.expression?.sourceKeys, let place = rows.column(of: name, in: relative.source)
+                    let name = carried(by: rule.expression)?.sourceKeys,
+                    let place = rows.column(of: name, in: relative.source)
                 else { return nil }
                 return (column.name, place)
             }
         }
+    }
+
+    /// What an expression takes over where it is there: all of it, or all but a default for what is empty.
+    private static func carried(by expression: Expression?) -> Expression? {
+        if case .predefined("ifnil:then:", let operands)? = expression { return operands.first }
+        return expression
     }
 
     // MARK: Values

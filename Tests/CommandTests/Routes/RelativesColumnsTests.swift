@@ -6,19 +6,20 @@ internal import Testing
 /// table.
 @Suite("Columns of relatives")
 struct RelativesColumnsTests {
-    @Test("What stands there is carried over in place, and a change of it is found")
-    func areCarriedOver() throws {
+    @Test(
+        "What stands there is carried over in place, and a change of it is found",
+        arguments: [
+            "lives:Integer 16", "<attribute name=\"lives\" attributeType=\"Integer 16\" defaultValueString=\"1\"/>",
+        ])
+    func areCarriedOver(later: String) throws {
         let app = try RouteFolder()
-        func version(_ name: String, _ more: String...) throws {
-            let cat = RouteFolder.entity("Cat", "lives:Integer 16").replacing(
+        func version(_ name: String, age: String, lives: String, _ more: String = "") throws {
+            let cat = RouteFolder.entity("Cat", lives).replacing(
                 "name=\"Cat\"", with: "name=\"Cat\" parentEntity=\"Pet\"")
-            try app.model(
-                "App", name,
-                RouteFolder.entity("Pet", "nick", more.isEmpty ? "age:Integer 16" : "years<-age:Integer 16")
-                    + cat + more.joined())
+            try app.model("App", name, RouteFolder.entity("Pet", "nick", age) + cat + more)
         }
-        try version("App 1")
-        try version("App 2", RouteFolder.entity("Toy", "name"))
+        try version("App 1", age: "age:Integer 16", lives: "lives:Integer 16")
+        try version("App 2", age: "years<-age:Integer 16", lives: later, RouteFolder.entity("Toy", "name"))
         try app.current("App", "App 2")
         try app.generate("App", "App 1")
         try app.execute(
