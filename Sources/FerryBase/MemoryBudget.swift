@@ -77,9 +77,9 @@ package struct MemoryBudget: Sendable, Hashable {
     /// pages again.
     ///
     /// - Parameter store: Bytes of the store at hand: no cache or queue comes to hold more.
-    package func releaseUnused(before store: Int) {
-        let needed = Self.programOfPhase + min(max(0, spare), store)
-        if let held = ResidentMemory.bytes(), held + Int64(needed) <= Int64(limit) { return }
+    package func releaseUnused(before store: Int64) {
+        let needed = Int64(Self.programOfPhase) + min(Int64(max(0, spare)), store)
+        if let held = ResidentMemory.bytes(), held + needed <= Int64(limit) { return }
         releaseUnusedMemory()
     }
 

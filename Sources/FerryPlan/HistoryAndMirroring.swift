@@ -11,18 +11,18 @@ package enum MirroringRefusal {
     /// - Parameters:
     ///   - mirroring: What the store has of it.
     ///   - step: The step.
-    ///   - strangers: Asks the store for rows about entities that it does not have.
+    ///   - unknownEntities: Asks the store for rows about entities that it does not have.
     /// - Returns: Why a step cannot be taken; nil when it can.
     /// - Throws: What the question throws.
     package static func find<Failure>(
         _ mirroring: MirroringTables, _ step: ResolvedStep,
-        strangers: () throws(Failure) -> (table: String, rows: Int64)?
+        unknownEntities: () throws(Failure) -> (table: String, rows: Int64)?
     ) throws(Failure) -> FerryError? {
         if let refusal = find(mirroring, step) { return refusal }
-        if let strangers = try strangers() {
+        if let found = try unknownEntities() {
             return FerryError(
                 .damagedSource,
-                "\(strangers.rows.counting("row")) of \(strangers.table) \(strangers.rows == 1 ? "is" : "are") about an entity that the store does "
+                "\(found.rows.counting("row")) of \(found.table) \(found.rows == 1 ? "is" : "are") about an entity that the store does "
                     + "not have; under its number they could come to mean another one.",
                 remedy: "Let the app clear the mirroring of this store, or migrate it.")
         }

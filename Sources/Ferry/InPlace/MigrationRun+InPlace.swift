@@ -107,7 +107,7 @@ extension MigrationRun {
             throw error
         }
         record = current
-        configuration.memory.releaseUnused(before: Int(try connection.contentBytes()))
+        configuration.memory.releaseUnused(before: try connection.contentBytes())
         if leavesLog {
             try journal.returnToLog()
         } else {

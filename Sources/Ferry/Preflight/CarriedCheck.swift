@@ -85,7 +85,7 @@ struct CarriedCheck {
         let mirroring = try carried.mirroring.flatMap { mirroring in
             try MirroringRefusal.find(
                 mirroring, step.resolved,
-                strangers: { try mirroring.strangers(to: layout, on: store.sourceGuard.connection) })
+                unknownEntities: { try mirroring.rowsOfUnknownEntities(to: layout, on: store.sourceGuard.connection) })
         }
         return (carried.refusals + [mirroring].compactMap { $0 }, nil)
     }

@@ -24,7 +24,7 @@ extension Preflight {
                     outcome.healed(damage.kind, damage.entity, rows: damage.rows)
                 }
                 outcome.findings.warnings.append(warning(words(for: damage), of: damage))
-            case .unknownEntity: try treatStrangers(damage, &outcome)
+            case .unknownEntity: try treatUnknownEntities(damage, &outcome)
             // Counts only where it is carried into a mandatory attribute, which is checked with that.
             case .missingValue, .missingFile: break
             }
@@ -34,7 +34,7 @@ extension Preflight {
 
     // MARK: Rows of unknown entities
 
-    private func treatStrangers(_ damage: StoreDamage, _ outcome: inout PreflightOutcome) throws {
+    private func treatUnknownEntities(_ damage: StoreDamage, _ outcome: inout PreflightOutcome) throws {
         let rows =
             "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table"
         let place = FerryError.Place(entity: damage.entity)

@@ -67,8 +67,8 @@ package final class RunFolder {
     ///   does not know.
     package func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
-        let strangers = try files.list(path).filter { !Self.ownNames.contains($0.name) }
-        if record == nil, !strangers.isEmpty {
+        let others = try files.list(path).filter { !Self.ownNames.contains($0.name) }
+        if record == nil, !others.isEmpty {
             throw FerryError(
                 .runDiffers, "\(path) holds files, but no run.json of a run.",
                 remedy: "Look at it; \(on: .restart) removes it.")

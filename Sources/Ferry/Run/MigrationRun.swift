@@ -131,7 +131,7 @@ final class MigrationRun {
             throw FerryError.beforeRun(error, on: place.store)
         }
         let (plan, rows) = (planned.plan, planned.rows)
-        let bytes = Int(try store.contentBytes())
+        let bytes = try store.contentBytes()
         configuration.memory.releaseUnused(before: bytes)
         let (scratch, work) = try announce(planned, store)
 

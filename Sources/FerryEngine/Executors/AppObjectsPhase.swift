@@ -22,7 +22,9 @@ struct AppObjectsPhase {
         if let mirroring = carried.mirroring,
             let refusal = try MirroringRefusal.find(
                 mirroring, context.step.resolved,
-                strangers: { try mirroring.strangers(to: context.source, on: context.connection, schema: "source") })
+                unknownEntities: {
+                    try mirroring.rowsOfUnknownEntities(to: context.source, on: context.connection, schema: "source")
+                })
         {
             throw refusal
         }

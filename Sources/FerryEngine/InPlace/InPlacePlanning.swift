@@ -92,7 +92,7 @@ extension InPlaceSchema {
         if let refusal = carried.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
         if let mirroring = carried.mirroring,
             let refusal = try MirroringRefusal.find(
-                mirroring, step, strangers: { try mirroring.strangers(to: source, on: connection) })
+                mirroring, step, unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection) })
         {
             throw refusal
         }

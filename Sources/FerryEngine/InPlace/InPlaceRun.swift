@@ -151,7 +151,7 @@ package struct InPlaceRun {
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
-        options.memory.releaseUnused(before: Int(try connection.contentBytes()))
+        options.memory.releaseUnused(before: try connection.contentBytes())
         options.progress?(ProgressUpdate(phase: .verify))
         report.counts = counts.ofMappings()
         try check(report.counts, written)

@@ -157,7 +157,7 @@ package struct MirroringTables: Sendable {
     /// Rows whose entity number is not among those of the store's entities.
     ///
     /// - Throws: ``DatabaseError``.
-    package func strangers(
+    package func rowsOfUnknownEntities(
         to layout: StoreLayout, on connection: Connection, schema: String = "main"
     ) throws(DatabaseError) -> (table: String, rows: Int64)? {
         let known = layout.entityNumbers.values.sorted().sqlList

@@ -74,7 +74,7 @@ struct CountsCheck: Check {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
             let rows = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context) {
-                try wereStrangers($0, $1, in: root, context)
+                try wereOfNoEntity($0, $1, in: root, context)
             }
             for entity in context.destinationModel.family(of: root) {
                 let difference = (rows[entity] ?? 0) - (written[entity] ?? 0)
@@ -85,7 +85,7 @@ struct CountsCheck: Check {
     }
 
     /// Whether as many rows had this number, which is no entity's, before a migration in place, too.
-    private func wereStrangers(
+    private func wereOfNoEntity(
         _ number: Value, _ rows: Int64, in root: String, _ context: VerificationContext
     ) throws -> Bool {
         guard context.verification.isInPlace else { return false }

@@ -184,17 +184,6 @@ extension RowWalk {
         }
     }
 
-    /// The values of the object at a key, if it is one that a mapping can have made, and none of those that the mapping
-    /// looks for is too large to be read with its row.
-    private func object(at key: Int64, of mapping: ResolvedEntityMapping) -> ((String) throws -> PlainValue)? {
-        guard actualKey == key, entityNames[actual.integer(1)] == mapping.destination else { return nil }
-        let places = mapping.unique.map { place(of: $0, in: mapping.destination) }
-        guard !places.contains(where: { $0.map(actual.isLarge) ?? true }) else { return nil }
-        return { [self] attribute in
-            try place(of: attribute, in: mapping.destination).map { try actual.raw($0) } ?? .null
-        }
-    }
-
     // MARK: Objects with new keys
 
     func compareNew(
@@ -226,6 +215,14 @@ extension RowWalk {
         }
     }
 
+    /// The values by which a mapping would find the object at a key, if it can have made that, and none of them is too
+    /// large to be read with its row.
+    private func uniqueValues(at key: Int64, _ expected: ExpectedRow) throws -> [PlainValue]? {
+        guard actualKey == key, actual.integer(1) == expected.entityNumber else { return nil }
+        let places = expected.uniquePlaces
+        return places.contains(where: actual.isLarge) ? nil : try places.map { try actual.raw($0) }
+    }
+
     func make(
         _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: StoredRows, next: inout Int64,
         _ counts: inout RecountedMappings
@@ -235,17 +232,18 @@ extension RowWalk {
         }
         let mapping = expected.mapping
         var key = next
-        let found =
-            expected.isUnique
-            ? try lookups?.find(mapping, value: value) { object(at: key, of: mapping) } ?? .none : .none
+        var found = FoundObject.none
+        if expected.isUnique, let lookups {
+            found = try lookups.find(
+                mapping, mapping.unique.map(value), source: scope.source.key, element: element
+            ) { try uniqueValues(at: key, expected) }
+        }
         switch found {
         case .key(let known):
             key = known
             counts.merged(by: expected.position)
         case .earlier:
-            counts.merged(by: expected.position)
-            try lookups?.associate(mapping, source: scope.source.key, element: element)
-            return
+            return counts.merged(by: expected.position)
         case .none:
             next = try self.key(1, after: next)
             counts.wrote(by: expected.position)

@@ -10,7 +10,7 @@ internal import FerrySQLite
 /// a look-up among all objects would have said, and none was needed. What was met lately is known in memory, and need not
 /// be claimed again.
 final class UniqueClaims: UniqueObjects {
-    fileprivate enum Kind: Int64 {
+    private enum Kind: Int64 {
         /// An object that is there whoever looks for it.
         case object = 0
         /// An object that was made because there was none with its values.
@@ -20,7 +20,7 @@ final class UniqueClaims: UniqueObjects {
     }
 
     /// One table in the lookup file per entity and list of attributes.
-    fileprivate final class Lookup {
+    private final class Lookup {
         let attributes: [String]
         let table: String
         let rows: IntegerRows
@@ -39,6 +39,29 @@ final class UniqueClaims: UniqueObjects {
         func add(_ hash: UniqueValues.Hash, _ kind: Kind, mapping: Int = 0, key: Int64, element: Int64 = 0) throws {
             try rows.add(
                 Int64(bitPattern: hash.low), Int64(bitPattern: hash.high), kind.rawValue, Int64(mapping), key, element)
+        }
+
+        /// Whether all claims are right; then `found` gets what was made of the source objects of earlier ones.
+        func isRight(on connection: Connection, found: IntegerRows) throws -> Bool {
+            let claims = try connection.prepare(
+                "SELECT low, high, kind, mapping, key, element FROM \(table) ORDER BY low, high, rowid")
+            defer { claims.reset() }
+            var (low, high) = (Int64(0), Int64(0))
+            var first: Int64?
+            while try claims.step() {
+                if claims.integer(0) != low || claims.integer(1) != high {
+                    (low, high, first) = (claims.integer(0), claims.integer(1), nil)
+                }
+                if Kind(rawValue: claims.integer(2)) == .earlier {
+                    guard let first else { return false }
+                    if isAssociated { try found.add(claims.integer(3), claims.integer(4), claims.integer(5), first) }
+                } else {
+                    // A second object: made though there was one, or one that may have been taken for the first.
+                    guard first == nil else { return false }
+                    first = claims.integer(4)
+                }
+            }
+            return true
         }
     }
 
@@ -89,14 +112,17 @@ final class UniqueClaims: UniqueObjects {
     // MARK: Claims
 
     func find(
-        _ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue,
-        next: () throws -> ((String) throws -> PlainValue)?
+        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
         let lookup = lookup(of: mapping)
-        lookup.asked = try values.hash(of: lookup.attributes.map(value))
+        lookup.asked = values.hash(of: sought)
         if let key = lookup.known.find(lookup.asked) { return .key(key) }
-        guard let next = try next() else { return .earlier }
-        return try values.hash(of: lookup.attributes.map(next)) == lookup.asked ? .none : .earlier
+        if let next = try next(), values.hash(of: next) == lookup.asked { return .none }
+        try lookup.add(lookup.asked, .earlier, mapping: mapping.position, key: source, element: element)
+        // Where nothing asks for its key, it is enough to know that there is one.
+        if !lookup.isAssociated { lookup.known.add(lookup.asked, key: 0) }
+        return .earlier
     }
 
     func add(
@@ -114,13 +140,6 @@ final class UniqueClaims: UniqueObjects {
             try lookup.add(hash, .object, key: key)
             lookup.known.add(hash, key: key)
         }
-    }
-
-    func associate(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws {
-        let lookup = lookup(of: mapping)
-        try lookup.add(lookup.asked, .earlier, mapping: mapping.position, key: source, element: element)
-        // Where nothing asks for its key, it is enough to know that there is one.
-        if !lookup.isAssociated { lookup.known.add(lookup.asked, key: 0) }
     }
 
     /// To be called before the lookup file is committed.
@@ -149,68 +168,5 @@ final class UniqueClaims: UniqueObjects {
         for mapping in mappings where isRight { try context.associations.add(mapping, from: found) }
         try connection.execute("DROP TABLE \(found)")
         return isRight
-    }
-}
-
-fileprivate extension UniqueClaims.Lookup {
-    func isRight(on connection: Connection, found: IntegerRows) throws -> Bool {
-        let claims = try connection.prepare(
-            "SELECT low, high, kind, mapping, key, element FROM \(table) ORDER BY low, high, rowid")
-        defer { claims.reset() }
-        var (low, high) = (Int64(0), Int64(0))
-        var first: Int64?
-        while try claims.step() {
-            if claims.integer(0) != low || claims.integer(1) != high {
-                (low, high, first) = (claims.integer(0), claims.integer(1), nil)
-            }
-            if UniqueClaims.Kind(rawValue: claims.integer(2)) == .earlier {
-                guard let first else { return false }
-                if isAssociated { try found.add(claims.integer(3), claims.integer(4), claims.integer(5), first) }
-            } else {
-                // A second object: made though there was one, or one that may have been taken for the first.
-                guard first == nil else { return false }
-                first = claims.integer(4)
-            }
-        }
-        return true
-    }
-}
-
-/// Rows of integers on their way into a table of the lookup file, many at a time: a statement for many rows takes half the
-/// time of as many for one.
-final class IntegerRows {
-    private static let rowsAtOnce = 64
-
-    private let width: Int
-    private let insert: Statement
-    private let insertMany: Statement
-    /// Rows that are not in the table yet, column by column.
-    private var waiting: [Int64] = []
-
-    init(into table: String, width: Int, on connection: Connection) throws(DatabaseError) {
-        let row = "(\(Array(repeating: "?", count: width).joined(separator: ", ")))"
-        func insert(_ rows: Int) throws(DatabaseError) -> Statement {
-            let values = Array(repeating: row, count: rows).joined(separator: ", ")
-            return try connection.prepare("INSERT INTO \(table) VALUES \(values)")
-        }
-        (self.width, self.insert, insertMany) = (width, try insert(1), try insert(Self.rowsAtOnce))
-        waiting.reserveCapacity(width * Self.rowsAtOnce)
-    }
-
-    func add(_ row: Int64...) throws(DatabaseError) {
-        waiting.append(contentsOf: row)
-        guard waiting.count == width * Self.rowsAtOnce else { return }
-        for index in waiting.indices { try insertMany.bind(waiting[index], at: index + 1) }
-        try insertMany.run()
-        waiting.removeAll(keepingCapacity: true)
-    }
-
-    /// To be called before the table is read, or the lookup file is committed.
-    func flush() throws(DatabaseError) {
-        for row in stride(from: 0, to: waiting.count, by: width) {
-            for column in 0..<width { try insert.bind(waiting[row + column], at: column + 1) }
-            try insert.run()
-        }
-        waiting.removeAll(keepingCapacity: true)
     }
 }

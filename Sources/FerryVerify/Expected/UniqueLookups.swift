@@ -42,13 +42,13 @@ final class UniqueLookups: UniqueObjects {
     func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
 
     func find(
-        _ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue,
-        next: () throws -> ((String) throws -> PlainValue)?
+        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
         guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
             preconditionFailure("no lookup for \(mapping.name)")
         }
-        let hash = try values.hash(of: lookup.attributes.map(value))
+        let hash = values.hash(of: sought)
         if let key = lookup.known.find(hash) { return .key(key) }
         try bind(hash, to: lookup.find)
         defer { lookup.find.reset() }
@@ -66,10 +66,6 @@ final class UniqueLookups: UniqueObjects {
             try lookup.insert.bind(key, at: 2)
             try lookup.insert.run()
         }
-    }
-
-    func associate(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) {
-        preconditionFailure("every key is known at once")
     }
 
     private func bind(_ hash: UniqueValues.Hash, to statement: Statement) throws(DatabaseError) {

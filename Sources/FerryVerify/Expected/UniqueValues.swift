@@ -58,18 +58,19 @@ struct UniqueValues {
 protocol UniqueObjects: AnyObject {
     /// Whether objects of an entity are looked for.
     func isNeeded(for entity: String) -> Bool
-    /// Looks for the first object of the mapping's destination entity with these values.
+    /// Looks for the first object of the mapping's destination entity with certain values.
     ///
     /// - Parameters:
     ///   - mapping: Looks for it.
-    ///   - value: The value of an attribute.
-    ///   - next: The destination's object at the key that a new one would get, by the values of its attributes; nil where
-    ///     there is none.
+    ///   - sought: The values of the attributes that its `unique` names.
+    ///   - source: The source object that asks, by its key.
+    ///   - element: The element of it that asks.
+    ///   - next: The same values of the destination's object at the key that a new one would get; nil where there is none.
     /// - Returns: The object, as far as it is known.
-    /// - Throws: ``DatabaseError``, and what the values throw.
+    /// - Throws: ``DatabaseError``, and what `next` throws.
     func find(
-        _ mapping: ResolvedEntityMapping, value: (String) throws -> PlainValue,
-        next: () throws -> ((String) throws -> PlainValue)?
+        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        next: () throws -> [PlainValue]?
     ) throws -> FoundObject
     /// Makes an object known; of several with the same values the first stays.
     ///
@@ -82,15 +83,13 @@ protocol UniqueObjects: AnyObject {
     func add(
         entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
     ) throws
-    /// Takes note of what was made of a source object, where that object's key is told later (``FoundObject/earlier``).
-    func associate(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws
 }
 
 /// What a search by `unique` says.
 enum FoundObject {
     case none
     case key(Int64)
-    /// There is one, whose key is not known yet.
+    /// There is one; what was made of the source object is told when its key is known.
     case earlier
 }
 

@@ -14,7 +14,7 @@ package final class VerificationInPlace {
     private let tables: Set<String>
     private let context: VerificationContext
     /// Rows of no known entity, by the root entity of the old version.
-    private var strangers: [String: Int64] = [:]
+    private var unknownRows: [String: Int64] = [:]
     /// Links of join tables that led to objects of other entities than are declared.
     private var mistakenLinks: Int64 = 0
 
@@ -26,7 +26,7 @@ package final class VerificationInPlace {
     ///   - step: The step.
     ///   - tables: Tables of the new version whose rows its statements write.
     ///   - connection: The store, as `main`, inside the step's transaction and before its statements.
-    ///   - damage: What was wrong with the store; nil where nobody looked.
+    ///   - damage: What was wrong with the store; nil where that was not looked for.
     ///   - progress: Is told what is looked at.
     ///   - stop: Ends the checks.
     /// - Throws: ``DatabaseError``, ``FerryError``.
@@ -47,22 +47,22 @@ package final class VerificationInPlace {
             surroundings: surroundings)
         func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
         let countsLinks = context.destination.joinTables.contains { tables.contains($0.name) } && mayHave(.danglingKey)
-        let countsStrangers = !tables.isEmpty && mayHave(.unknownEntity)
-        guard countsLinks || countsStrangers else { return }
+        let countsUnknownRows = !tables.isEmpty && mayHave(.unknownEntity)
+        guard countsLinks || countsUnknownRows else { return }
         // The old version is asked what is asked of a store by itself.
         let old = try VerificationContext(
             inPlace: Verification(ofStore: step.source, at: connection.path, isNew: false, workFolder: ""),
             on: connection, source: source, destination: source, surroundings: surroundings)
         try connection.withMain(named: "destination") {
             if countsLinks { mistakenLinks = try Self.mistakenLinks(in: old) { _ in true }.count }
-            if countsStrangers { try countStrangers(in: old) }
+            if countsUnknownRows { try countUnknownRows(in: old) }
         }
     }
 
-    private func countStrangers(in old: VerificationContext) throws {
+    private func countUnknownRows(in old: VerificationContext) throws {
         for root in Set(writtenRoots.flatMap(formerRoots)).sorted(by: codeUnitOrder) {
             _ = try EntityNumbersCheck.rows(inTableOf: root, nil, as: CountsCheck.self, in: old) { _, rows in
-                strangers[root, default: 0] += rows
+                unknownRows[root, default: 0] += rows
                 return true
             }
         }
@@ -116,7 +116,7 @@ package final class VerificationInPlace {
         }.run(in: context)
         // Rows of no known entity no statement counts as written.
         let counted = counted.filter { entity, _ in
-            !formerRoots(of: context.destinationModel.root(of: entity)).contains { strangers[$0] != nil }
+            !formerRoots(of: context.destinationModel.root(of: entity)).contains { unknownRows[$0] != nil }
         }
         try checkCounts(counts, counted)
         try checkMandatoryValues(counted)
@@ -145,7 +145,7 @@ package final class VerificationInPlace {
             }
         }
         context.report(
-            CountsCheck.self, entity: nil, count: abs(left - strangers.values.reduce(0, +)),
+            CountsCheck.self, entity: nil, count: abs(left - unknownRows.values.reduce(0, +)),
             example: "rows of no known entity")
     }
 
