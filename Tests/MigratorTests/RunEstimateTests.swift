@@ -19,11 +19,11 @@ struct RunEstimateTests {
             struct Content: Decodable {
                 var names: [String]
                 var rows: Double
-                var text: Bool?
+                var text, early: Bool?
             }
             struct Step: Decodable {
                 var copy: Bool
-                var bytes: Double
+                var bytes, objects: Double
                 var mappings: [Mapping]?
                 var tables, joins, indexes: [Content]?
                 var rewritten: Double?
@@ -31,6 +31,8 @@ struct RunEstimateTests {
             var seconds: Double
             var steps: [Step]
             var transaction, snapshot, verified, swaps: Bool
+            /// Steps that were verified while the next one was made.
+            var beside: [Int]?
         }
 
         struct Event: Decodable {
@@ -56,10 +58,10 @@ struct RunEstimateTests {
 
         private func work(_ head: Head) -> RunWork {
             func contents(_ list: [Head.Content]?) -> [RunWork.Step.Content] {
-                (list ?? []).map { .init($0.names, rows: $0.rows, isText: $0.text == true) }
+                (list ?? []).map { .init($0.names, rows: $0.rows, isText: $0.text == true, isEarly: $0.early == true) }
             }
             let steps = head.steps.map { step in
-                var made = RunWork.Step(isCopy: step.copy, bytes: step.bytes)
+                var made = RunWork.Step(isCopy: step.copy, bytes: step.bytes, objects: step.objects)
                 made.mappings = (step.mappings ?? []).map {
                     .init(
                         $0.name, rows: $0.rows, made: $0.made, foundIn: $0.found, isIterated: $0.iterated == true,
@@ -72,11 +74,12 @@ struct RunEstimateTests {
             }
             return RunWork(
                 steps: steps, isOneTransaction: head.transaction, takesSnapshot: head.snapshot,
-                verify: head.verified ? .full : .none, swaps: head.swaps)
+                verify: head.verified ? .full : .none, verifiedBeside: { head.beside?.contains($0) == true },
+                swaps: head.swaps)
         }
     }
 
-    static let recorded = ["default", "renamed", "copy", "three", "files"].map {
+    static let recorded = ["default", "renamed", "copy", "authors", "files", "three"].map {
         Recorded(name: $0)
     }
 
@@ -116,31 +119,34 @@ struct RunEstimateTests {
 
     @Test("A run that goes on begins with what earlier calls did, and counts its own speed alone")
     func goesOn() throws {
-        var step = RunWork.Step(isCopy: true, bytes: 1_048_576)
+        var step = RunWork.Step(isCopy: true, bytes: 1_048_576, objects: 1_000_000)
         step.mappings = [.init("BookToBook", rows: 1_000_000)]
-        step.indexes = [.init(["ZBOOK_INDEX"], rows: 2_000_000)]
-        var estimate = RunEstimate(RunWork(steps: [step, step], verify: .none))
+        step.indexes = [.init(["ZBOOK_INDEX"], rows: 1_000_000)]
+        let work = RunWork(steps: [step, step], verify: .none)
+        func seconds(_ phase: Phase) -> Double { work.pieces.first { $0.phase == phase }?.seconds ?? 0 }
+        let (rows, indexes) = (seconds(.rows), seconds(.indexes))
+        var estimate = RunEstimate(work)
         estimate.begin(.rows, step: 2, at: 0)
         estimate.advance("BookToBook", 500_000, of: 1_000_000, at: 0)
         #expect(estimate.fraction > 0.5 && estimate.fraction < 0.7)
         #expect(estimate.secondsLeft(at: 1_000_000_000) == nil)
         // A quarter of the rows take as long as three quarters should: so does what follows.
-        let whole = 1_000_000 * 0.6e-6
-        estimate.advance("BookToBook", 750_000, of: 1_000_000, at: UInt64(whole * 0.75 * 1e9))
-        let left = try #require(estimate.secondsLeft(at: UInt64(whole * 0.75 * 1e9)))
-        #expect(left > 2 * (whole / 4 + 0.9) && left < 3.5 * (whole / 4 + 0.9), "\(left)")
+        let now = UInt64(rows * 0.75 * 1e9)
+        estimate.advance("BookToBook", 750_000, of: 1_000_000, at: now)
+        let left = try #require(estimate.secondsLeft(at: now))
+        #expect(left > 2 * (rows / 4 + indexes) && left < 3.5 * (rows / 4 + indexes), "\(left)")
     }
 
     @Test("What was not known before counts from when it is told")
     func recounts() throws {
-        var step = RunWork.Step(isCopy: true, bytes: 1_048_576)
-        step.mappings = [.init("A", rows: 1_000_000), .init("B", rows: 1_000_000)]
+        var step = RunWork.Step(isCopy: true, bytes: 1_048_576, objects: 1_000_000)
+        step.mappings = [.init("A", rows: 10_000_000), .init("B", rows: 10_000_000)]
         var estimate = RunEstimate(RunWork(steps: [step], verify: .none))
         estimate.begin(.rows, step: 1, at: 0)
-        estimate.advance("A", 1_000, of: 1_000_000, at: 1_000_000)
+        estimate.advance("A", 10_000, of: 10_000_000, at: 1_000_000)
         #expect(estimate.fraction < 0.01)
         // There is but a hundredth of the other mapping.
-        estimate.advance("B", 5_000, of: 10_000, at: 600_000_000)
+        estimate.advance("B", 50_000, of: 100_000, at: 600_000_000)
         #expect(estimate.fraction > 0.85)
     }
 

@@ -62,7 +62,7 @@ struct ScratchNeeds {
                 step, program, source: source, destination: destination, rows: rows, memory: configuration.memory,
                 verifies: configuration.verify != .none)
             let work = RunWork.Step(
-                step, from: source, to: destination, reads: rows, makes: need.rowsAfter, found: &found)
+                step, program, from: source, to: destination, reads: rows, makes: need.rowsAfter, found: &found)
             rows = need.rowsAfter
             let isCopy = step.mode == .copy
             return Step(peak: isCopy ? need.peak : inPlace, work: work, program: isCopy ? program : nil)

@@ -8,7 +8,7 @@ internal import FerryBase
 package struct RunEstimate {
     /// What has to come by before a machine is taken to be as it was measured, as a share of the whole run: less would let
     /// the first moments speak for all, more would keep a slow machine from being seen by a tenth of its run.
-    private static let shareForMachine = 0.04
+    private static let shareForMachine = 0.03
     /// The same of what the phases of earlier steps tell, and of what a piece tells of its own rest.
     private static let shareForPhase = 0.5
     private static let shareForPiece = 0.25

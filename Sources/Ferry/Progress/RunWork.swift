@@ -33,7 +33,7 @@ package struct RunWork: Sendable {
 
     /// A phase, of a step or of the run.
     package struct Piece: Sendable {
-        var phase: Phase
+        package let phase: Phase
         /// What is told of one transaction goes to and fro between carrying and checking.
         var others: Set<Phase> = []
         var step: Int?
@@ -45,7 +45,7 @@ package struct RunWork: Sendable {
             (self.phase, self.step, self.others, self.parts) = (phase, step, others, parts)
         }
 
-        var seconds: Double { parts.reduce(0) { $0 + $1.seconds } }
+        package var seconds: Double { parts.reduce(0) { $0 + $1.seconds } }
 
         func covers(_ phase: Phase, step: Int?) -> Bool {
             (phase == self.phase || others.contains(phase)) && (step == self.step || self.step == nil)
@@ -65,29 +65,33 @@ package struct RunWork: Sendable {
 }
 
 extension RunWork {
-    /// What things take, in seconds: three copied steps over a million books with 1.5 million links, a step in place, and
-    /// values found or created over the same rows; two processors.
+    /// What things take, in seconds: three copied steps over two million books with three million links, each by itself,
+    /// and steps in place; two processors.
     private enum Cost {
         /// Of a byte that is compressed and read back, of one that is put in the store's place, and of one of a page copy.
-        static let snapshot = 5e-9
-        static let swap = 5e-9
+        static let snapshot = 4.7e-9
+        static let swap = 6.5e-9
         static let pageCopy = 3e-9
         /// Of a row that SQL carries, beside its bytes; of one that goes through Swift; of one that is looked up by its
         /// values; of one that an iteration makes.
-        static let row = 0.6e-6
-        static let rowByte = 8e-9
+        static let row = 0.23e-6
+        static let rowByte = 3.8e-9
         static let rowInSwift = 1.2e-6
         static let rowOfPolicy = 3e-6
-        static let found = 1.8e-6
-        static let iterated = 1.1e-6
-        static let link = 0.55e-6
-        static let number = 0.45e-6
-        static let text = 1.0e-6
-        static let verifiedRow = 0.55e-6
-        static let verifiedLink = 0.35e-6
+        static let found = 1.2e-6
+        static let iterated = 1.7e-6
+        static let link = 0.65e-6
+        static let number = 0.65e-6
+        static let text = 0.95e-6
+        static let verifiedRow = 0.75e-6
+        static let verifiedLink = 0.25e-6
         static let verifiedEntry = 0.15e-6
-        static let verifiedFound = 3e-6
+        /// Of a row that is looked up by its values; one thread does that.
+        static let verifiedFound = 3.4e-6
         static let quickly = 0.33
+        /// How many threads verified, and how many there are at most in the same proportion.
+        static let jobs = 2.0
+        static let mostJobs = 8.0
         static let rowInPlace = 1.0e-6
         static let rowByteInPlace = 5e-9
         /// What a phase takes without a row.
@@ -124,15 +128,19 @@ extension RunWork {
             package var rows: Double
             /// Of an index, whether it holds texts.
             package var isText: Bool
+            /// Of an index, whether it is filled together with its table.
+            package var isEarly: Bool
 
-            package init(_ names: [String], rows: Double, isText: Bool = false) {
-                (self.names, self.rows, self.isText) = (names, rows, isText)
+            package init(_ names: [String], rows: Double, isText: Bool = false, isEarly: Bool = false) {
+                (self.names, self.rows, self.isText, self.isEarly) = (names, rows, isText, isEarly)
             }
         }
 
         package var isCopy: Bool
         /// Of the content that the step reads.
         package var bytes: Double
+        /// Objects that the step reads, each once.
+        package var objects: Double
         package var mappings: [Mapping] = []
         package var tables: [Content] = []
         package var joins: [Content] = []
@@ -140,12 +148,14 @@ extension RunWork {
         /// Of a step in place: the rows that are written anew.
         package var rewritten = 0.0
 
-        package init(isCopy: Bool, bytes: Double) { (self.isCopy, self.bytes) = (isCopy, bytes) }
+        package init(isCopy: Bool, bytes: Double, objects: Double) {
+            (self.isCopy, self.bytes, self.objects) = (isCopy, bytes, objects)
+        }
 
         /// Bytes of an object, with its share of what belongs to none.
         fileprivate var width: Double {
             let links = joins.reduce(0) { $0 + $1.rows } * 40
-            return min(4_096, max(bytes - links, bytes / 4) / max(1, mappings.reduce(0) { $0 + $1.rows }))
+            return min(4_096, max(bytes - links, bytes / 4) / max(1, objects))
         }
     }
 
@@ -154,12 +164,14 @@ extension RunWork {
     ///   - isOneTransaction: Whether they are one transaction on the store.
     ///   - takesSnapshot: Whether a snapshot comes first.
     ///   - verify: What is verified of each step.
+    ///   - jobs: How many threads verify.
     ///   - verifiedBeside: Whether a step, counted from 1, is verified while the next one is made, and takes no time of its
     ///     own.
     ///   - swaps: Whether what was made is written into the store at the end.
     package init(
         steps: [Step], isOneTransaction: Bool = false, takesSnapshot: Bool = false,
-        verify: Configuration.VerifyMode = .full, verifiedBeside: (Int) -> Bool = { _ in false }, swaps: Bool = false
+        verify: Configuration.VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
+        swaps: Bool = false
     ) {
         var pieces: [Piece] = []
         let first = steps.first?.bytes ?? 0
@@ -172,7 +184,7 @@ extension RunWork {
             pieces.append(Piece(.rows, others: [.verify, .swap], [Part([], count: 0, seconds: seconds)]))
         } else {
             for (number, step) in zip(1..., steps) {
-                pieces += Self.pieces(of: step, number, verifiedBeside(number) ? .none : verify)
+                pieces += Self.pieces(of: step, number, verifiedBeside(number) ? .none : verify, jobs: jobs)
             }
         }
         if swaps {
@@ -187,7 +199,7 @@ extension RunWork {
         step.rewritten * (Cost.rowInPlace + step.width * Cost.rowByteInPlace)
     }
 
-    private static func pieces(of step: Step, _ number: Int, _ verify: Configuration.VerifyMode) -> [Piece] {
+    private static func pieces(of step: Step, _ number: Int, _ verify: Configuration.VerifyMode, jobs: Int) -> [Piece] {
         let base = Part([], count: 0, seconds: Cost.phase)
         var pieces: [Piece] = []
         if step.isCopy {
@@ -199,7 +211,7 @@ extension RunWork {
             pieces.append(
                 Piece(
                     .indexes, step: number,
-                    step.indexes.map {
+                    step.indexes.filter { !$0.isEarly }.map {
                         Part($0.names, count: 0, seconds: $0.rows * ($0.isText ? Cost.text : Cost.number))
                     } + [base]))
         } else {
@@ -207,7 +219,7 @@ extension RunWork {
             let rest = Part([], count: 0, seconds: Cost.phase + secondsInPlace(step))
             pieces.append(Piece(.rows, step: number, [copy, rest]))
         }
-        let checks = verify == .none ? [] : verified(step, verify)
+        let checks = verify == .none ? [] : verified(step, verify, jobs: jobs)
         if !checks.isEmpty { pieces.append(Piece(.verify, step: number, checks + [base])) }
         return pieces
     }
@@ -221,8 +233,9 @@ extension RunWork {
         return Part([mapping.name], count: mapping.rows, seconds: seconds)
     }
 
-    private static func verified(_ step: Step, _ verify: Configuration.VerifyMode) -> [Part] {
-        let scale = verify == .quick ? Cost.quickly : 1
+    private static func verified(_ step: Step, _ verify: Configuration.VerifyMode, jobs: Int) -> [Part] {
+        let alone = verify == .quick ? Cost.quickly : 1
+        let scale = alone * Cost.jobs / min(max(1, Double(jobs)), Cost.mostJobs)
         // Links are compared while rows are: they tell nothing of themselves.
         let links = step.joins.reduce(0) { $0 + $1.rows } * Cost.verifiedLink
         let rows = step.tables.reduce(0) { $0 + $1.rows }
@@ -235,7 +248,7 @@ extension RunWork {
                 }
                 return Part(
                     content.names, count: content.rows, seconds: content.rows * cost * scale,
-                    fixed: found * Cost.verifiedFound * scale)
+                    fixed: found * Cost.verifiedFound * alone)
             }
         }
         return parts(step.indexes, Cost.verifiedEntry) + parts(step.tables, row)
@@ -248,7 +261,7 @@ extension RunWork.Step {
 
     /// A step of a plan without a copy: what it does is done in one transaction.
     init(_ step: StepPlan, rows: [String: Int64], bytes: Int64) {
-        self.init(isCopy: step.mode == .copy, bytes: Double(bytes))
+        self.init(isCopy: step.mode == .copy, bytes: Double(bytes), objects: Double(rows.values.reduce(0, +)))
         let mapped = step.partitions.flatMap(\.entityMappings)
         mappings = mapped.map { Mapping($0.mapping.name, rows: Double(rows[$0.mapping.source] ?? $0.rows)) }
         rewritten = mappings.reduce(0) { $0 + $1.rows }
@@ -258,16 +271,20 @@ extension RunWork.Step {
     ///
     /// - Parameters:
     ///   - step: The step.
+    ///   - program: What it does.
     ///   - source: The layout of what it reads.
     ///   - destination: The layout of what it makes.
     ///   - reads: The rows of the source, at most.
     ///   - makes: The rows that it makes, at most.
     ///   - found: Entities whose objects were found or created, so that there may be fewer; those of this step are added.
     init(
-        _ step: StepPlan, from source: StoreLayout, to destination: StoreLayout, reads: ScratchNeed.Rows,
+        _ step: StepPlan, _ program: StepProgram, from source: StoreLayout, to destination: StoreLayout,
+        reads: ScratchNeed.Rows,
         makes: ScratchNeed.Rows, found: inout Set<String>
     ) {
-        self.init(isCopy: step.mode == .copy, bytes: Double(reads.bytes))
+        self.init(
+            isCopy: step.mode == .copy, bytes: Double(reads.bytes),
+            objects: Double(reads.objects.values.reduce(0, +)))
         let mapped = step.partitions.flatMap(\.entityMappings)
         let foundBefore = found
         func rows(_ plan: EntityMappingPlan) -> Double {
@@ -293,11 +310,15 @@ extension RunWork.Step {
                     isInSwift: group.contains { $0.executor == .row }, hasPolicy: first.mapping.policy != nil))
         }
         found.formUnion(mapped.filter { !$0.mapping.unique.isEmpty }.map(\.mapping.destination))
-        addContents(of: destination, makes, found)
+        // A join table that is copied as it is has its index from the start, where the source's has the same form.
+        let copied = Set(program.joinTables.filter { $0.origin != nil }.map(\.table.index.name))
+        addContents(of: destination, makes, found, filledWithTable: copied)
         rewritten = step.mode == .copy ? 0 : mappings.reduce(0) { $0 + $1.rows }
     }
 
-    private mutating func addContents(of layout: StoreLayout, _ makes: ScratchNeed.Rows, _ found: Set<String>) {
+    private mutating func addContents(
+        of layout: StoreLayout, _ makes: ScratchNeed.Rows, _ found: Set<String>, filledWithTable early: Set<String>
+    ) {
         var rowsOfTable: [String: Double] = [:]
         for (entity, count) in makes.objects {
             guard let table = layout.table(of: entity)?.name else { continue }
@@ -317,7 +338,8 @@ extension RunWork.Step {
         indexes = layout.indexes.map { index in
             Content(
                 [index.name], rows: rowsOfTable[index.table] ?? 0,
-                isText: texts[index.table]?.contains { index.sql.contains($0) } == true)
+                isText: texts[index.table]?.contains { index.sql.contains($0) } == true,
+                isEarly: early.contains(index.name))
         }
     }
 }

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryPlan
 internal import FerryStore
+internal import Foundation
 
 extension MigrationRun {
     /// What a call that was stopped throws: the reason for the stop, with how far the run is.
@@ -50,7 +51,9 @@ extension MigrationRun {
         if isOneTransaction, let rows = try rowsWritten(planned, store) { steps[0].rewritten = rows }
         let work = RunWork(
             steps: steps, isOneTransaction: isOneTransaction, takesSnapshot: takesSnapshot,
-            verify: configuration.verify, verifiedBeside: { self.verifiesBesideNext(plan, $0) },
+            verify: configuration.verify,
+            jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
+            verifiedBeside: { self.verifiesBesideNext(plan, $0) },
             swaps: place.output == nil && !plan.isInPlace)
         relay.measure(
             by: ProgressMeter(in: folder.path, .init(runID: record.id, steps: plan.steps.count, work: work)))
