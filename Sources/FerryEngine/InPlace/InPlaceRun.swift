@@ -136,6 +136,9 @@ package struct InPlaceRun {
                 step: step.resolved, tables: plan.touched, connection: connection, damage: options.sourceDamage))
         report.healed += try counts.droppedHistory(planned.schema.history)
         connection.allowSchemaWrites()
+        // What planned, and what asked the old version, need not stay beside caches and sorters.
+        let bytes = try connection.contentBytes()
+        options.memory.releaseUnused(before: bytes)
         var written: [String: Int64] = [:]
         for statement in plan.statements {
             guard let entity = statement.countedEntity else {
@@ -146,12 +149,14 @@ package struct InPlaceRun {
                 try execute(statement)
                 written[entity] = connection.changes
             }
+            // An index is sorted beside what the statement's cache has left.
+            options.memory.releaseUnused(before: bytes)
         }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
-        options.memory.releaseUnused(before: try connection.contentBytes())
+        options.memory.releaseUnused(before: bytes)
         options.progress?(ProgressUpdate(phase: .verify))
         report.counts = counts.ofMappings()
         try check(report.counts, written)
