@@ -69,6 +69,7 @@ package struct RunEstimate {
     ///   - now: The time.
     package mutating func advance(_ subject: String?, _ count: Int64, of total: Int64?, at now: UInt64) {
         guard let current, let part = pieces[current].part(subject) else { return }
+        if total == nil, pieces[current].parts[part].needsTotal { return }
         let isInOrder = pieces[current].isInOrder
         if let total, total >= 0 { pieces[current].parts[part].recount(Double(total)) }
         let known = pieces[current].parts[part].count

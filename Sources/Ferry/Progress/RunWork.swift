@@ -14,19 +14,19 @@ package struct RunWork: Sendable {
         var names: [String?]
         /// How many rows, entries or bytes are expected; 0 where it does not count.
         var count: Double
-        /// For all that is counted, and beside it.
-        private var counted: Double
-        private let fixed: Double
-        var seconds: Double { counted + fixed }
+        private(set) var seconds: Double
+        /// Whether its name is also that of something smaller, which is told without a total.
+        let needsTotal: Bool
 
-        package init(_ names: [String?], count: Double, seconds: Double, fixed: Double = 0) {
-            (self.names, self.count, counted, self.fixed) = (names, max(0, count), max(0, seconds), max(0, fixed))
+        package init(_ names: [String?], count: Double, seconds: Double, needsTotal: Bool = false) {
+            (self.names, self.count, self.seconds) = (names, max(0, count), max(0, seconds))
+            self.needsTotal = needsTotal
         }
 
         /// Takes the number that is known by now.
         mutating func recount(_ known: Double) {
             guard count > 0, known != count else { return }
-            counted *= known / count
+            seconds *= known / count
             count = known
         }
     }
@@ -86,8 +86,9 @@ extension RunWork {
         static let verifiedRow = 0.75e-6
         static let verifiedLink = 0.25e-6
         static let verifiedEntry = 0.15e-6
-        /// Of a row that is looked up by its values; one thread does that.
-        static let verifiedFound = 3.4e-6
+        /// Of a row that is looked up by its values, and of what was found of it when all is sorted; one thread does both.
+        static let verifiedFound = 2.5e-6
+        static let sortedFound = 0.9e-6
         static let quickly = 0.33
         /// How many threads verified, and how many there are at most in the same proportion.
         static let jobs = 2.0
@@ -240,18 +241,21 @@ extension RunWork {
         let links = step.joins.reduce(0) { $0 + $1.rows } * Cost.verifiedLink
         let rows = step.tables.reduce(0) { $0 + $1.rows }
         let row = Cost.verifiedRow + links / max(1, rows)
-        func parts(_ contents: [Step.Content], _ cost: Double) -> [Part] {
-            contents.map { content in
-                // Values are looked up for each row that was read, however few objects were made of them.
-                let found = step.mappings.reduce(0) { sum, mapping in
-                    sum + (mapping.foundIn.map(content.names.contains) == true ? mapping.rows : 0)
-                }
-                return Part(
-                    content.names, count: content.rows, seconds: content.rows * cost * scale,
-                    fixed: found * Cost.verifiedFound * alone)
-            }
+        let entries = step.indexes.map { index in
+            Part(index.names, count: index.rows, seconds: index.rows * Cost.verifiedEntry * scale)
         }
-        return parts(step.indexes, Cost.verifiedEntry) + parts(step.tables, row)
+        // Each row that was read is looked for, however few objects were made of them.
+        let found = step.mappings.filter { $0.foundIn != nil }.flatMap { mapping in
+            [
+                Part([mapping.name], count: mapping.rows, seconds: mapping.rows * Cost.verifiedFound * alone),
+                Part([], count: 0, seconds: mapping.rows * Cost.sortedFound * alone),
+            ]
+        }
+        // A table's indexes are compared with it before its rows are.
+        let tables = step.tables.map { table in
+            Part(table.names, count: table.rows, seconds: table.rows * row * scale, needsTotal: true)
+        }
+        return entries + found + tables
     }
 }
 

@@ -211,7 +211,12 @@ extension RowWalk {
                 }
             }
             objects.closeRow()
-            try context.advance(table.name, done: done, total: total)
+            if mapping.unique.isEmpty {
+                try context.advance(table.name, done: done, total: total)
+            } else {
+                // Few objects may be made of many that are read.
+                try context.advance(mapping.name, done: counts.counts[mapping.position].read, total: nil)
+            }
         }
     }
 
