@@ -41,6 +41,16 @@ struct NarrowedLinksTests {
             """, to: "map.json")
     }
 
+    /// Two versions, whether books and authors have several of each other, a mapping model, and a store of the first.
+    private func prepare(
+        from old: (books: Bool?, authors: Bool?), to new: (books: Bool?, authors: Bool?)
+    ) throws {
+        try version(1, books: old.books, authors: old.authors)
+        try version(2, books: new.books, authors: new.authors)
+        try mapping()
+        try app.generate("App", "App 1")
+    }
+
     private func losses() throws -> [String] {
         let outcome = try app.run(
             "plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "map.json", "--json")
@@ -57,10 +67,7 @@ struct NarrowedLinksTests {
 
     @Test("A to-many relationship that becomes to-one loses the links beyond the first of each object")
     func toOne() throws {
-        try version(1, books: true, authors: true)
-        try version(2, books: true, authors: false)
-        try mapping()
-        try app.generate("App", "App 1")
+        try prepare(from: (true, true), to: (true, false))
         try related("Z_1BOOKS", "Z_2BOOKS", "Z_1AUTHORS")
         #expect(try losses() == ["Book.authors 1"])
         let words = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "map.json"]
@@ -73,10 +80,7 @@ struct NarrowedLinksTests {
 
     @Test("A foreign key in the place of many on either side: each side that has several loses some")
     func oneToOne() throws {
-        try version(1, books: true, authors: true)
-        try version(2, books: false, authors: false)
-        try mapping()
-        try app.generate("App", "App 1")
+        try prepare(from: (true, true), to: (false, false))
         try related("Z_1BOOKS", "Z_2BOOKS", "Z_1AUTHORS")
         #expect(try losses() == ["Author.books ?", "Book.authors ?"])
         try app.execute("DELETE FROM Z_1BOOKS WHERE Z_1AUTHORS = 2")
@@ -85,30 +89,21 @@ struct NarrowedLinksTests {
 
     @Test("One-to-many that becomes one-to-one loses what is beyond the first of each")
     func foreignKey() throws {
-        try version(1, books: true, authors: false)
-        try version(2, books: false, authors: false)
-        try mapping()
-        try app.generate("App", "App 1")
+        try prepare(from: (true, false), to: (false, false))
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = CASE Z_PK WHEN 4 THEN 2 ELSE 1 END")
         #expect(try losses() == ["Author.books 2"])
     }
 
     @Test("A relationship without inverse that gets a to-one inverse loses what leads to the same object")
     func newInverse() throws {
-        try version(1, books: nil, authors: false)
-        try version(2, books: false, authors: false)
-        try mapping()
-        try app.generate("App", "App 1")
+        try prepare(from: (nil, false), to: (false, false))
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = CASE Z_PK WHEN 4 THEN NULL ELSE 1 END")
         #expect(try losses() == ["Book.authors 2"])
     }
 
     @Test("No links are lost where no object has several, or where another relationship takes all")
     func keptLinks() throws {
-        try version(1, books: true, authors: false)
-        try version(2, books: false, authors: false)
-        try mapping()
-        try app.generate("App", "App 1")
+        try prepare(from: (true, false), to: (false, false))
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = Z_PK")
         #expect(try losses().isEmpty)
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = 1")
