@@ -87,7 +87,7 @@ extension RunWork {
         static let verifiedLink = 0.25e-6
         static let verifiedEntry = 0.15e-6
         /// Of a row that is looked up by its values, and of what was found of it when all is sorted; one thread does both.
-        static let verifiedFound = 2.5e-6
+        static let verifiedFound = 2.0e-6
         static let sortedFound = 0.9e-6
         static let quickly = 0.33
         /// How many threads verified, and how many there are at most in the same proportion.
