@@ -126,9 +126,8 @@ package struct ResolvedRelationship: Sendable, Hashable {
     package var mappings: [String]
     /// The source objects whose destination objects are taken: `$source`, the iteration variable, or a path from one.
     package var from: Expression
-    /// Whether the rule was automatic: the links of ``sourceRelationship`` as they are, with their order.
-    ///
-    /// Its name is the relationship's own, but for one that an inferred mapping renames.
+    /// Whether the rule passes on the links of ``sourceRelationship`` as they are, with their order: it was automatic,
+    /// or says what an automatic one would, under the relationship's own name or under the one that it had.
     package var isAutomatic: Bool
 
     package init(name: String, mappings: [String], from: Expression, isAutomatic: Bool) {

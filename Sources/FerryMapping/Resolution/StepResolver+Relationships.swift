@@ -34,16 +34,17 @@ extension StepResolver {
             return ResolvedRelationship(
                 name: relationship.name, mappings: mappings.map(\.name), from: from,
                 isAutomatic: mappingModels[mapping.model].isInferred
-                    || isWrittenOut(relationship, from, mappings.map(\.name), in: mapping))
+                    || passesOnLinks(to: relationship, from, mappings.map(\.name), in: mapping))
         }
     }
 
-    /// Whether a rule says what the automatic one would: then it passes on the links as they are, with their order.
-    private func isWrittenOut(
-        _ relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
+    /// Whether a rule says what the automatic one would, be it under another name: then it passes on the links as they
+    /// are, with their order.
+    private func passesOnLinks(
+        to relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
     ) -> Bool {
-        guard from == .keyPath(.variable("source"), [.key(relationship.name)]),
-            let sourceRelationship = source.model.relationship(relationship.name, of: mapping.source)
+        guard let name = from.sourceKey,
+            let sourceRelationship = source.model.relationship(name, of: mapping.source)
         else { return false }
         return carrying(sourceRelationship.destinationEntity, to: relationship).map(\.name) == mappings
     }
@@ -122,7 +123,7 @@ extension StepResolver {
         }
         return ResolvedRelationship(
             name: relationship.name, mappings: named.map(\.name), from: from,
-            isAutomatic: isWrittenOut(relationship, from, named.map(\.name), in: mapping))
+            isAutomatic: passesOnLinks(to: relationship, from, named.map(\.name), in: mapping))
     }
 
     private mutating func reportUnknownRelationships(of mapping: LiveMapping, known: [Relationship]) {
