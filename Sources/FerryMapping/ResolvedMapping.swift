@@ -13,6 +13,8 @@ package struct ResolvedStep: Sendable {
     package var entityMappings: [ResolvedEntityMapping]
     /// What the resolution noticed and the plan shows.
     package var warnings: [FerryWarning]
+    /// Rules that gave way to one of the inverse that says something else.
+    package var overruled: [OverruledRule] = []
     /// The versions between source and destination that the step passes without stopping, in order.
     package var middle: [ModelVersion] = []
 
@@ -139,6 +141,15 @@ package struct ResolvedRelationship: Sendable, Hashable {
 
     /// The source relationship that `from` names, when it is nothing else than one of the source object's own.
     package var sourceRelationship: String? { from.sourceKey }
+}
+
+/// A rule of a relationship that does not hold, because its inverse is filled by a rule with another outcome.
+package struct OverruledRule: Sendable, Hashable {
+    /// The source entity of the entity mapping.
+    package var source: String
+    package var rule: ResolvedRelationship
+    /// The inverse, as `Entity.relationship` of the newer version.
+    package var inverse: String
 }
 
 extension ResolvedStep {
