@@ -38,7 +38,7 @@ extension StepResolver {
         }
     }
 
-    /// Whether a rule says what the automatic one would, be it under another name: then it passes on the links as they
+    /// Whether a rule says what the automatic one would, or would under another name: then it passes on the links as they
     /// are, with their order.
     private func passesOnLinks(
         to relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
@@ -46,7 +46,16 @@ extension StepResolver {
         guard let name = from.sourceKey,
             let sourceRelationship = source.model.relationship(name, of: mapping.source)
         else { return false }
+        // Under its own name a relationship may change its form; under another one that is another relationship.
+        guard name == relationship.name || haveOneForm(sourceRelationship, relationship) else { return false }
         return carrying(sourceRelationship.destinationEntity, to: relationship).map(\.name) == mappings
+    }
+
+    /// Whether a relationship of the source and one of the destination, each with its inverse, have room for as many
+    /// objects.
+    private func haveOneForm(_ old: Relationship, _ new: Relationship) -> Bool {
+        old.isToMany == new.isToMany
+            && source.model.inverse(of: old)?.isToMany == destination.model.inverse(of: new)?.isToMany
     }
 
     // MARK: Automatic
