@@ -13,6 +13,8 @@ package struct ResolvedStep: Sendable {
     package var entityMappings: [ResolvedEntityMapping]
     /// What the resolution noticed and the plan shows.
     package var warnings: [FerryWarning]
+    /// Rules that gave way to one of the inverse that says something else.
+    package var overruled: [OverruledRule] = []
     /// The versions between source and destination that the step passes without stopping, in order.
     package var middle: [ModelVersion] = []
 
@@ -126,9 +128,8 @@ package struct ResolvedRelationship: Sendable, Hashable {
     package var mappings: [String]
     /// The source objects whose destination objects are taken: `$source`, the iteration variable, or a path from one.
     package var from: Expression
-    /// Whether the rule was automatic: the links of ``sourceRelationship`` as they are, with their order.
-    ///
-    /// Its name is the relationship's own, but for one that an inferred mapping renames.
+    /// Whether the rule passes on the links of ``sourceRelationship`` as they are, with their order: it was automatic,
+    /// or says what an automatic one would, under the relationship's own name or under the one that it had.
     package var isAutomatic: Bool
 
     package init(name: String, mappings: [String], from: Expression, isAutomatic: Bool) {
@@ -140,6 +141,15 @@ package struct ResolvedRelationship: Sendable, Hashable {
 
     /// The source relationship that `from` names, when it is nothing else than one of the source object's own.
     package var sourceRelationship: String? { from.sourceKey }
+}
+
+/// A rule of a relationship that does not hold, because its inverse is filled by a rule with another outcome.
+package struct OverruledRule: Sendable, Hashable {
+    /// The source entity of the entity mapping.
+    package var source: String
+    package var rule: ResolvedRelationship
+    /// The inverse, as `Entity.relationship` of the newer version.
+    package var inverse: String
 }
 
 extension ResolvedStep {

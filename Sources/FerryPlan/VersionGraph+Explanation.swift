@@ -12,7 +12,8 @@ extension VersionGraph {
                 ChainExplanation.Edge(
                     from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge)))
         }
-        explanation.notes = [order] + obstacleNotes() + comparison(names, path) + straightNotes() + unused(path)
+        explanation.notes =
+            [order] + obstacleNotes() + comparison(names, path) + straightNotes() + equalTarget(path) + unused(path)
         return explanation
     }
 
@@ -78,6 +79,19 @@ extension VersionGraph {
                 "\(comparison.stepwise) was preferred to \(comparison.straight) in one inferred mapping, which would "
                 + "lose \(kept.map(\.name).joined(separator: ", "))."
         }
+    }
+
+    /// Another version with the target's hashes, under whose renaming identifiers less is lost.
+    private func equalTarget(_ path: [Edge]) -> [String] {
+        guard let last = path.last, last.isInferred, let better = keepingMore(than: last) else { return [] }
+        let (target, other) = (
+            catalog.displayName(of: last.destination), catalog.displayName(of: better.edge.destination)
+        )
+        let kept = better.kept.map(\.name).sorted(by: codeUnitOrder).joined(separator: ", ")
+        return [
+            "\(other) has the version hashes of \(target) and other renaming identifiers, which keep \(kept): as the "
+                + "target it leads to the same store without that loss."
+        ]
     }
 
     private func unused(_ path: [Edge]) -> [String] {

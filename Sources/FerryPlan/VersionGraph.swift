@@ -187,7 +187,37 @@ struct VersionGraph {
     }
 
     /// The edge that follows from two versions, or why there is none.
+    ///
+    /// Versions with equal hashes may have different renaming identifiers. On the way the one of them is passed that
+    /// keeps most; at its end stands the one that was asked for.
     func infer(_ source: ModelVersion, _ destination: ModelVersion) -> (Edge?, obstacles: [InferredMapping.Change]) {
+        let inferred = inferred(source, destination)
+        guard destination.hashes != target.hashes, let edge = inferred.0 else { return inferred }
+        return (keepingMore(than: edge)?.edge ?? edge, [])
+    }
+
+    /// The edge to another version with the hashes of an inferred edge's destination that loses less.
+    ///
+    /// - Returns: The one that loses least, with what it keeps; nil where none loses less.
+    func keepingMore(than edge: Edge) -> (edge: Edge, kept: Set<StoredProperty>)? {
+        let others = catalog.versions.filter {
+            $0.hashes == edge.destination.hashes
+                && catalog.displayName(of: $0) != catalog.displayName(of: edge.destination)
+        }
+        guard !others.isEmpty, let lost = losses(of: [edge]), !lost.isEmpty else { return nil }
+        var best: (edge: Edge, lost: Set<StoredProperty>)?
+        for other in others {
+            guard let way = inferred(edge.source, other).0, let less = losses(of: [way]),
+                less.isStrictSubset(of: best?.lost ?? lost)
+            else { continue }
+            best = (way, less)
+        }
+        return best.map { ($0.edge, lost.subtracting($0.lost)) }
+    }
+
+    private func inferred(_ source: ModelVersion, _ destination: ModelVersion) -> (
+        Edge?, obstacles: [InferredMapping.Change]
+    ) {
         let inferred = InferredMapping.infer(source: source, destination: destination)
         guard let mappingModel = inferred.mappingModel, carriesObjects(mappingModel) else {
             return (nil, inferred.obstacles)

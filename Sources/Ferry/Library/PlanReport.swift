@@ -134,9 +134,16 @@ public struct Loss: Sendable, Hashable, Codable {
     public var text: String
     /// Whether only a filter leaves objects out: then the run counts them.
     var isByFilter: Bool
+    /// ``isOrder``; absent in records of earlier tools.
+    var isOfOrder: Bool?
 
     /// `Entity.property`, or the entity's name: what ``Configuration/allowedLosses`` takes.
     public var name: String { property.map { "\(entity).\($0)" } ?? entity }
+
+    /// Whether a relationship keeps its objects, and only their order goes.
+    public var isOrder: Bool { isOfOrder ?? false }
+    /// Whether ``rows`` counts values, of which an object may lose several; else it counts objects.
+    package var isCountedInValues: Bool { property != nil && !isOrder }
 
     init(_ loss: ChainLoss) {
         entity = loss.entity
@@ -148,6 +155,7 @@ public struct Loss: Sendable, Hashable, Codable {
         because = loss.because
         text = loss.sentence
         isByFilter = loss.cause == .filtered
+        isOfOrder = loss.isOfOrder ? true : nil
     }
 
     /// The same with what the run counted, where one entity mapping alone carries the entity.

@@ -63,6 +63,11 @@ struct LossCounter {
             guard loss.step == 1 else { return loss.count }
             return try linksBeyondTheFirst(at: place, isExact: isExact, all: all, size: rowsToRead(loss))
         }
+        if loss.isOfOrder {
+            let count = try objectsWithSeveral(at: place, all: all, size: rowsToRead(loss))
+            // What steps before it leave of them only the run knows.
+            return loss.step == 1 || count == .exactly(0) ? count : .unknown
+        }
         if change.isEmpty, let counted = countedOnTheWay(place) { return .exactly(counted) }
         let size = rowsToRead(loss)
         let condition = place.condition + change
@@ -88,6 +93,17 @@ struct LossCounter {
                 "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place.numbers)
             ?? 0
         return isExact || count == 0 ? .exactly(count) : .some
+    }
+
+    /// Objects that have several related ones, and so an order among these.
+    private func objectsWithSeveral(at place: Place, all: Bool, size: Int64) throws -> ChainLoss.Count {
+        guard all || size <= Self.fewRows, let key = place.key else { return .unknown }
+        return .exactly(
+            try connection.integer(
+                """
+                SELECT count(*) FROM (
+                    SELECT 1 FROM \(place.table) WHERE \(place.condition) GROUP BY \(key) HAVING count(*) > 1)
+                """, place.numbers) ?? 0)
     }
 
     /// Rows that have what stands in a column, or all of the entities; nil where they were not counted.
@@ -207,10 +223,16 @@ extension Configuration {
         return FerryError(
             .lossRefused, open.map(\.sentence).joined(separator: " "),
             remedy: """
-                \(open.allSatisfy(\.isDamage) ? "Repair these rows with the app" : "Give it an heir in a mapping model"), \
+                \(Self.way(out: open)), \
                 or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " ").
                 """,
             place: .init(entity: open[0].entity, property: open[0].property))
+    }
+
+    private static func way(out losses: [ChainLoss]) -> String {
+        if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
+        return losses.allSatisfy(\.isOfOrder)
+            ? "Keep the order in the new version and in its mapping models" : "Give it an heir in a mapping model"
     }
 }
 

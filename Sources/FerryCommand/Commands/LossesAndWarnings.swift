@@ -13,7 +13,7 @@ struct LossTable {
             losses.map { loss in
                 .object([
                     "entity": loss.entity, "property": loss.property, "version": loss.version, "rows": loss.rows,
-                    "values": loss.property == nil ? JSON.null : .integer(loss.rows), "estimated": loss.isEstimated,
+                    "values": loss.isCountedInValues ? .integer(loss.rows) : JSON.null, "estimated": loss.isEstimated,
                     "because": loss.because, "step": loss.step,
                 ])
             })
@@ -28,9 +28,10 @@ struct LossTable {
     /// The losses in one line, as in `Loses: Book.authorName, 4 values`.
     var sentence: String {
         let named = losses.prefix(Self.most).map { loss in
-            let one = loss.property == nil ? "object" : "value"
-            guard let rows = loss.rows else { return "\(loss.name), ? \(one)s" }
-            return "\(loss.name), \(number(loss)) \(one)\(rows == 1 ? "" : "s")"
+            let one = loss.isCountedInValues ? "value" : "object"
+            let name = (loss.isOrder ? "order of " : "") + loss.name
+            guard let rows = loss.rows else { return "\(name), ? \(one)s" }
+            return "\(name), \(number(loss)) \(one)\(rows == 1 ? "" : "s")"
         }
         let more = losses.count > Self.most ? "; and \(losses.count - Self.most) more" : ""
         return "Loses: \(named.joined(separator: "; "))\(more)."

@@ -102,7 +102,7 @@ private struct RowsWork: ChunkWalk.Work {
             var carried: KeyRange? = range
             if ends == .counted { carried?.rows = 0 }
             for (index, executor) in executors.enumerated() {
-                let outcome = try limited(index, after: range.low) { try executor.carry(range) }
+                let outcome = try limited(index, range) { try executor.carry(range) }
                 try count(outcome, plans[index].mapping, &entries[index])
                 if ends == .counted { carried?.rows += outcome.read }
                 if range.isOpen { carried = outcome.taken }
@@ -112,15 +112,15 @@ private struct RowsWork: ChunkWalk.Work {
     }
 
     /// Runs the body for a mapping with the limit for values that are carried in their rows.
-    private func limited<Result>(_ index: Int, after low: Int64, _ body: () throws -> Result) throws -> Result {
+    private func limited<Result>(_ index: Int, _ range: KeyRange, _ body: () throws -> Result) throws -> Result {
         let mapping = plans[index].mapping
         // A policy holds what it reads: for it nothing is carried in pieces.
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
-        return try placed(in: mapping) {
+        return try placed(in: mapping, range) {
             do {
                 return try context.connection.with(.length, limit) { try targets[index].counting(body) }
             } catch let error as DatabaseError where error.isTooBig && mapping.policy != nil {
-                throw try refusal(mapping, after: low, cause: error)
+                throw try refusal(mapping, after: range.low, cause: error)
             }
         }
     }
@@ -137,7 +137,7 @@ private struct RowsWork: ChunkWalk.Work {
 
     private func carryAlone(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
         for (index, plan) in plans.enumerated() {
-            let outcome = try placed(in: plan.mapping) {
+            let outcome = try placed(in: plan.mapping, range) {
                 try targets[index].counting { try largeRows[index].carry(range) }
             }
             try count(outcome, plan.mapping, &entries[index])
@@ -171,8 +171,10 @@ private struct RowsWork: ChunkWalk.Work {
             memoryLimit: context.options.memoryLimit, cause: cause)
     }
 
-    /// Runs the body; a failing function of ours says in which entity mapping it failed.
-    private func placed<Result>(in mapping: ResolvedEntityMapping, _ body: () throws -> Result) throws -> Result {
+    /// Runs the body for a range; a failing function of ours says in which entity mapping it failed, and on which object.
+    private func placed<Result>(
+        in mapping: ResolvedEntityMapping, _ range: KeyRange, _ body: () throws -> Result
+    ) throws -> Result {
         do {
             return try body()
         } catch let error as DatabaseError {
@@ -180,21 +182,32 @@ private struct RowsWork: ChunkWalk.Work {
             // A statement inside one of our functions met a value that is too large.
             if let cause = cause as? DatabaseError, cause.isTooBig { throw cause }
             guard let cause = cause as? FerryError else { throw error }
-            throw placed(cause, in: mapping, cause: error)
+            throw placed(cause, in: mapping, range, cause: error)
         } catch let error as FerryError where error.code == .rowFailed {
-            throw placed(error, in: mapping, cause: error.cause)
+            throw placed(error, in: mapping, range, cause: error.cause)
         }
     }
 
     private func placed(
-        _ error: FerryError, in mapping: ResolvedEntityMapping, cause: (any Error)?
+        _ error: FerryError, in mapping: ResolvedEntityMapping, _ range: KeyRange, cause: (any Error)?
     ) -> FerryError {
-        var error = error
+        var error = error.at(failedRow(of: mapping, range))
         error.place.entityMapping = mapping.name
         error.place.entity = mapping.source
         error.message = "Entity mapping \(mapping.name): \(error.message)"
         error.cause = cause
         return error
+    }
+
+    /// Nil where it cannot be told: what a policy does cannot be done again.
+    private func failedRow(of mapping: ResolvedEntityMapping, _ range: KeyRange) -> FailedRowSearch.Row? {
+        guard !hasPolicy else { return nil }
+        do {
+            return try FailedRowSearch(mapping, in: context).first(in: range)
+        } catch {
+            // The failure itself is the one to report.
+            return nil
+        }
     }
 }
 

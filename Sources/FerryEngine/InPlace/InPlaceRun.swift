@@ -88,10 +88,12 @@ package struct InPlaceRun {
             // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
             do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
             let failed = (error as? DatabaseError).map { FerryError(inPlace: $0, on: connection.path) }
-            guard let refusal = failed ?? (error as? FerryError), refusal.code == .valueTooLarge else {
-                throw failed ?? error
+            guard let refusal = failed ?? (error as? FerryError) else { throw error }
+            switch refusal.code {
+            case .valueTooLarge: throw try located(refusal, steps, connection, options)
+            case .rowFailed: throw refusal.at(failedRow(steps, connection, options))
+            default: throw refusal
             }
-            throw try located(refusal, steps, connection, options)
         }
     }
 
@@ -107,6 +109,22 @@ package struct InPlaceRun {
         guard let row = try search.first(above: whole) ?? search.first(above: whole / 2) else { return error }
         return FerryError(
             valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: error.cause)
+    }
+
+    /// The object whose value the first step cannot convert; nil where it is not that.
+    private static func failedRow(
+        _ steps: [StepPlan], _ connection: Connection, _ options: EngineOptions
+    ) -> FailedRowSearch.Row? {
+        guard let step = steps.first?.resolved else { return nil }
+        do {
+            let layout = try StoreLayout.actual(for: step.source.model, on: connection)
+            for computations in try InPlaceComputations.all(of: step, layout) {
+                let search = FailedRowSearch(
+                    computations, on: connection, largestValue: options.wholeValueBytes)
+                if let row = try search.first() { return row }
+            }
+        } catch {}  // The failure itself is the one to report.
+        return nil
     }
 
     /// Runs and checks the step in the transaction that is open.

@@ -47,6 +47,9 @@ extension StepResolver {
                             + "mapped, and not one as the other walked back; the later one, \(sides.inverse.name), wins.",
                         about: .init(
                             entity: first.destination, property: sides.relationship.name, entityMapping: first.name)))
+                overruled.append(
+                    OverruledRule(
+                        source: first.source, rule: sides.value, inverse: "\(last.destination).\(sides.inverse.name)"))
             }
             removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
         }

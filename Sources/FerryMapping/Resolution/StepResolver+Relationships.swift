@@ -34,18 +34,28 @@ extension StepResolver {
             return ResolvedRelationship(
                 name: relationship.name, mappings: mappings.map(\.name), from: from,
                 isAutomatic: mappingModels[mapping.model].isInferred
-                    || isWrittenOut(relationship, from, mappings.map(\.name), in: mapping))
+                    || passesOnLinks(to: relationship, from, mappings.map(\.name), in: mapping))
         }
     }
 
-    /// Whether a rule says what the automatic one would: then it passes on the links as they are, with their order.
-    private func isWrittenOut(
-        _ relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
+    /// Whether a rule says what the automatic one would, or would under another name: then it passes on the links as they
+    /// are, with their order.
+    private func passesOnLinks(
+        to relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
     ) -> Bool {
-        guard from == .keyPath(.variable("source"), [.key(relationship.name)]),
-            let sourceRelationship = source.model.relationship(relationship.name, of: mapping.source)
+        guard let name = from.sourceKey,
+            let sourceRelationship = source.model.relationship(name, of: mapping.source)
         else { return false }
+        // Under its own name a relationship may change its form; under another one that is another relationship.
+        guard name == relationship.name || haveOneForm(sourceRelationship, relationship) else { return false }
         return carrying(sourceRelationship.destinationEntity, to: relationship).map(\.name) == mappings
+    }
+
+    /// Whether a relationship of the source and one of the destination, each with its inverse, have room for as many
+    /// objects.
+    private func haveOneForm(_ old: Relationship, _ new: Relationship) -> Bool {
+        old.isToMany == new.isToMany
+            && source.model.inverse(of: old)?.isToMany == destination.model.inverse(of: new)?.isToMany
     }
 
     // MARK: Automatic
@@ -122,7 +132,7 @@ extension StepResolver {
         }
         return ResolvedRelationship(
             name: relationship.name, mappings: named.map(\.name), from: from,
-            isAutomatic: isWrittenOut(relationship, from, named.map(\.name), in: mapping))
+            isAutomatic: passesOnLinks(to: relationship, from, named.map(\.name), in: mapping))
     }
 
     private mutating func reportUnknownRelationships(of mapping: LiveMapping, known: [Relationship]) {

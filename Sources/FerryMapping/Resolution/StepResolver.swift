@@ -18,6 +18,7 @@ struct StepResolver {
     var needsRowCheck: [MappingResolution.RowCheck] = []
     /// Relationships that an entity mapping does not fill, with what was said of them.
     var emptied: [(warning: FerryWarning, mapping: String, relationship: Relationship)] = []
+    var overruled: [OverruledRule] = []
     private var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
     init(
@@ -44,9 +45,10 @@ struct StepResolver {
         warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
         var told: Set<FerryWarning> = []
-        let step = ResolvedStep(
+        var step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
             warnings: warnings.filter { told.insert($0).inserted })
+        step.overruled = overruled
         return MappingResolution(
             step: step, problems: problems, needsRowCheck: needsRowCheck, needsEmptySource: needsEmptySource,
             needsUniqueValues: uniquenessChecks(of: resolved))

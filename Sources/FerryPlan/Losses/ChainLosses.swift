@@ -16,7 +16,7 @@ struct ChainLosses {
 
     /// What is lost, entity by entity; what no row has is not lost.
     func all() -> [ChainLoss] {
-        (withoutHeirs() + filtered() + narrowed() + narrowedLinks()).compactMap { loss in
+        (withoutHeirs() + filtered() + narrowed() + losingLinks() + orders()).compactMap { loss in
             var loss = loss
             loss.count = count(of: loss)
             return loss.count == .exactly(0) ? nil : loss
@@ -24,7 +24,9 @@ struct ChainLosses {
     }
 
     private func count(of loss: ChainLoss) -> ChainLoss.Count {
-        if loss.step == 1 || loss.cause == .removed || loss.cause == .noEntityMapping || loss.cause == .notRead {
+        if loss.step == 1 || loss.isOfOrder || loss.cause == .removed || loss.cause == .noEntityMapping
+            || loss.cause == .notRead
+        {
             let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
             if objects == 0, !areEstimated { return .exactly(0) }
             if loss.property == nil, loss.cause != .filtered {
@@ -145,11 +147,48 @@ struct ChainLosses {
         return losses
     }
 
-    private func narrowedLinks() -> [ChainLoss] {
-        steps.enumerated().flatMap { index, step in
+    // MARK: Links
+
+    private func losingLinks() -> [ChainLoss] {
+        let overruled = overruled()
+        // What loses all of its links loses those beyond the first, too.
+        let narrowed = steps.enumerated().flatMap { index, step in
             NarrowedLinks(step).losses(at: index + 1, to: versions[index])
         }
+        .filter { loss in !overruled.contains { $0.name == loss.name && $0.step == loss.step } }
+        return narrowed + overruled
     }
+
+    /// Links that a relationship had and does not get, since its inverse is filled from elsewhere.
+    private func overruled() -> [ChainLoss] {
+        let withoutHeirs = LossTrace(steps).losses()
+        var losses: [ChainLoss] = []
+        for (index, step) in steps.enumerated() {
+            // What a mapping model's rule takes from elsewhere it takes on purpose, and the warning says so.
+            for overruled in step.overruled where overruled.rule.isAutomatic {
+                guard let name = overruled.rule.sourceRelationship,
+                    withoutHeirs[StoredProperty(entity: overruled.source, property: name)] != index
+                else { continue }
+                let entity =
+                    step.source.model.declaringEntity(of: name, in: overruled.source) ?? overruled.source
+                if let known = losses.firstIndex(where: {
+                    $0.entity == entity && $0.property == name && $0.step == index + 1
+                }) {
+                    if !losses[known].entities.contains(overruled.source) {
+                        losses[known].entities.append(overruled.source)
+                    }
+                    continue
+                }
+                losses.append(
+                    ChainLoss(
+                        entity: entity, property: name, entities: [overruled.source], version: versions[index],
+                        step: index + 1, cause: .overruled(by: overruled.inverse)))
+            }
+        }
+        return losses
+    }
+
+    private func orders() -> [ChainLoss] { LostOrders(steps, versions: versions).losses() }
 }
 
 extension Predicate {
@@ -195,6 +234,12 @@ package struct ChainLoss: Sendable {
         /// Of several objects that it leads to, or that lead to the same one, the new relationship keeps one; whether
         /// the links beyond the first of each object are all that is lost.
         case relatedToOne(isExact: Bool)
+        /// Another relationship has the links: its inverse has another one, from which the relationship is filled.
+        case overruled(by: String)
+        /// The links stay, but the new relationship has no order.
+        case unordered
+        /// The links stay, but their positions follow from the order in which the rows come.
+        case orderedAnew
         /// It is damaged, and was asked to be left out; what is wrong.
         case damaged(String)
     }
@@ -245,6 +290,9 @@ package struct ChainLoss: Sendable {
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
+    /// Whether the links stay, and only their order goes.
+    package var isOfOrder: Bool { cause == .unordered || cause == .orderedAnew }
+
     package var because: String {
         switch cause {
         case .removed: "\(version) does not have it"
@@ -253,13 +301,16 @@ package struct ChainLoss: Sendable {
         case .filtered: "not all objects pass the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"
         case .relatedToOne: "\(version) relates one object only, and there are more"
+        case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
+        case .unordered: "\(version) does not order it"
+        case .orderedAnew: "the entity mappings to \(version) make its order anew"
         case .damaged(let what): "damage: \(what)"
         }
     }
 
     /// How much it is: `4 values`, `about 7 objects`.
     package var amount: String {
-        let one = property == nil ? "object" : "value"
+        let one = property == nil || isOfOrder ? "object" : "value"
         switch count {
         case .exactly(let number): return number.counting(one)
         case .about(let number): return "about " + number.counting(one)
@@ -269,5 +320,7 @@ package struct ChainLoss: Sendable {
     }
 
     /// The loss as a sentence.
-    package var sentence: String { "\(name) is lost, \(amount): \(because)." }
+    package var sentence: String {
+        "\(isOfOrder ? "The order of " : "")\(name) is lost, \(isOfOrder ? "of " : "")\(amount): \(because)."
+    }
 }

@@ -26,10 +26,14 @@ package struct RouteComparison: Sendable {
     /// What the store's rows must tell for the verdict; empty where they cannot, or need not.
     var questions: [StoredProperty]
 
+    /// Names of the versions that the steps pass, where another one of equal hashes keeps more than the one of ``names``.
+    var passed: [String]?
+
     /// The one way in words.
     var straight: String { "\(names[0]) → \(names[names.count - 1])" }
     /// The other one; of many versions the first and the last.
     var stepwise: String {
+        let names = passed ?? names
         guard names.count > 8 else { return names.joined(separator: " → ") }
         return "\(names[0]) → \(names[1]) → … (\(names.count - 4) more) → \(names[names.count - 2]) → "
             + names[names.count - 1]
@@ -72,6 +76,7 @@ extension VersionGraph {
             return comparison
         }
         comparison.steps = steps
+        comparison.passed = [names[0]] + steps.map { catalog.displayName(of: $0.destination) }
         comparison.onlyStraight = straight.subtracting(stepwise)
         comparison.onlyStepwise = stepwise.subtracting(straight)
         comparison.lostStraight = Self.sorted(comparison.onlyStraight)
@@ -103,7 +108,7 @@ extension VersionGraph {
     }
 
     /// What a way loses, an entity with all of its properties; nil for a way that cannot be taken.
-    private func losses(of edges: [Edge]) -> Set<StoredProperty>? {
+    func losses(of edges: [Edge]) -> Set<StoredProperty>? {
         var steps: [ResolvedStep] = []
         for edge in edges {
             let resolution = MappingResolution.resolve(

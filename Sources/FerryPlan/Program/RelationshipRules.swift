@@ -126,15 +126,20 @@ package struct CopiedOrders: Sendable, Hashable {
         of origin: SourceRelationship?, by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping,
         _ mappings: MappingsByName
     ) {
-        guard let origin, mapping.mayKeepPrimaryKeys, rule.isAutomatic,
-            mappings.all(rule.mappings, satisfy: \.mayKeepPrimaryKeys)
-        else { return }
+        guard let origin, Self.arePassedOn(by: rule, of: mapping, mappings) else { return }
         switch origin.storage {
         case .foreignKey(_, _, _, let order): own = order != nil
         case .inverseForeignKey(_, _, _, let order): related = order != nil
         case .join(_, _, _, let otherOrder, let ownOrder): (related, own) = (otherOrder != nil, ownOrder != nil)
         case .inverseless: break
         }
+    }
+
+    /// Whether a rule passes on the positions that its source relationship has on either side.
+    static func arePassedOn(
+        by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, _ mappings: MappingsByName
+    ) -> Bool {
+        mapping.mayKeepPrimaryKeys && rule.isAutomatic && mappings.all(rule.mappings, satisfy: \.mayKeepPrimaryKeys)
     }
 
     /// Whether every order of a many-to-many is among them.

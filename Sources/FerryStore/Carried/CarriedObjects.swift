@@ -37,6 +37,8 @@ package struct CarriedObjects: Sendable {
     private let inPlace: Bool
     /// Upper-case names that were asked to be dropped.
     private let unwanted: Set<String>
+    /// The app's computed columns in tables of Core Data, as `TABLE.column`.
+    private var generatedColumns: [String] = []
 
     /// Looks through a store.
     ///
@@ -64,6 +66,7 @@ package struct CarriedObjects: Sendable {
         leftovers = try Leftover.all(in: source, sorted, on: connection, schema: schema)
         if history == nil { leftovers += sorted.historyTables.map { Leftover(.table, table: $0) } }
         refuseWhatIsNotSupported()
+        try judgeGeneratedColumns(on: connection, schema: schema)
         try addTables(sorted, on: connection, schema: schema)
         addIndexes(sorted)
         for other in catalog.others where sorted.unknownObjects.contains(other.name) && other.type != "virtual table" {
@@ -85,7 +88,7 @@ package struct CarriedObjects: Sendable {
     private mutating func refuseMissing(among objects: StoreObjects) {
         let found = Set(dropped.map { $0.name.uppercased() })
         for name in unwanted.subtracting(found).sorted() {
-            let known = objects.unknownObjects.sorted().joined(separator: ", ")
+            let known = (objects.unknownObjects + generatedColumns).sorted().joined(separator: ", ")
             refusals.append(
                 FerryError(
                     .unknownObject,
@@ -137,6 +140,19 @@ package struct CarriedObjects: Sendable {
                     .unsupported,
                     "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot make anew.",
                     remedy: "Let the app migrate this store."))
+        }
+    }
+
+    /// Core Data asks for the columns of a table with what SQLite computes among them, and a table that is made anew has
+    /// none.
+    private mutating func judgeGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
+        let tables = Set((source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).map { $0.uppercased() })
+        for column in try GeneratedColumn.all(on: connection, schema: schema)
+        where tables.contains(column.table.uppercased()) {
+            generatedColumns.append(column.title)
+            let object = Object(type: GeneratedColumn.type, name: column.title, sql: "")
+            if isUnwanted(object) { continue }
+            refuse(object, "the table would not be as Core Data makes it")
         }
     }
 
@@ -208,7 +224,9 @@ package struct CarriedObjects: Sendable {
             refuse(object, "it names \(table), a table of Core Data that changes")
             return false
         }
-        guard let name = SQLNames.names(in: object.sql).first(where: unwanted.contains) else { return true }
+        let columns = dropped.filter { $0.type == GeneratedColumn.type }.compactMap { GeneratedColumn($0.name) }
+        let gone = unwanted.union(columns.map { $0.name.uppercased() })
+        guard let name = SQLNames.names(in: object.sql).first(where: gone.contains) else { return true }
         refuse(object, "it names \(name), which is dropped")
         return false
     }
@@ -325,6 +343,11 @@ extension CarriedObjects {
                     try remove(object, on: connection)
                 }
             }
+        }
+        // What names them is gone by now.
+        for case let column? in dropped.filter({ $0.type == GeneratedColumn.type }).map({ GeneratedColumn($0.name) }) {
+            try connection.execute(
+                "ALTER TABLE \(Connection.quoted(column.table)) DROP COLUMN \(Connection.quoted(column.name))")
         }
     }
 

@@ -1,0 +1,122 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Finds the object whose value a function of ours cannot take, once a statement over many rows has failed.
+///
+/// SQLite does not say which row it was at. The same values are computed again, over ever smaller ranges of keys.
+struct FailedRowSearch {
+    /// The first object of a range that fails.
+    struct Row {
+        var entity: String
+        var key: Int64
+        /// The new attribute whose value cannot be computed; nil where the object cannot even be read as the mapping
+        /// asks for.
+        var property: String?
+    }
+
+    private let connection: Connection
+    private let entity: String
+    private let columns: [(property: String, sql: String)]
+    /// FROM and WHERE, with `:low` and `:high`.
+    private let rows: String
+    private let parameters: [(name: String, value: Value)]
+    /// The largest value that may be whole in memory.
+    private let largestValue: Int
+
+    /// What an entity mapping computes of the rows that it copies.
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws(FerryError) {
+        let statements = RowStatements(context: context, mapping: mapping)
+        var scope = try statements.scope()
+        var columns: [(property: String, sql: String)] = []
+        for column in context.program.columns[mapping.position] {
+            guard case .expression = column.source else { continue }
+            columns.append(
+                (column.attribute.name, try statements.expressions.value(of: column.source, in: &scope).sql))
+        }
+        connection = context.connection
+        entity = mapping.source
+        self.columns = columns
+        rows = "\(scope.from)\(scope.where)"
+        parameters = scope.parameters.values
+        largestValue = context.options.wholeValueBytes
+    }
+
+    /// What a step in place computes of the rows of an entity.
+    init(_ computations: InPlaceComputations, on connection: Connection, largestValue: Int) {
+        self.connection = connection
+        entity = computations.entity
+        columns = computations.columns
+        rows = "main.\(computations.table) WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = \(computations.number)"
+        parameters = computations.values.map { ($0.name, Value($0.value)) }
+        self.largestValue = largestValue
+    }
+
+    /// - Parameter range: The keys among which the failure was.
+    /// - Returns: Nil when nothing fails again.
+    /// - Throws: ``DatabaseError`` for anything but a failing function.
+    func first(in range: KeyRange = .all) throws -> Row? {
+        try connection.with(.length, largestValue) {
+            let all = columns.map(\.sql)
+            guard var range = try part(of: range, where: all) else { return nil }
+            while range.high - range.low > 1 {
+                var lower = range
+                lower.high = range.low + (range.high - range.low) / 2
+                if try fails(all, in: lower) { range = lower } else { range.low = lower.high }
+            }
+            let property =
+                try fails([], in: range) ? nil : try columns.first { try fails([$0.sql], in: range) }?.property
+            return Row(entity: entity, key: range.high, property: property)
+        }
+    }
+
+    /// A part of a range that fails while nothing before it does; each is twice as long as the one before, so that few
+    /// rows are read more often than once.
+    private func part(of range: KeyRange, where values: [String]) throws -> KeyRange? {
+        var part = range
+        // Core Data counts keys from 1.
+        part.low = max(range.low, 0)
+        var width: Int64 = 1024
+        while part.low < range.high {
+            part.high = part.low + min(width, range.high - part.low)
+            if try fails(values, in: part) { return part }
+            part.low = part.high
+            width = width.multipliedReportingOverflow(by: 2).overflow ? .max : width * 2
+        }
+        return nil
+    }
+
+    /// Whether a function fails on a row of a range.
+    private func fails(_ values: [String], in range: KeyRange) throws -> Bool {
+        let statement = try connection.prepare(
+            "SELECT \(values.isEmpty ? "1" : values.joined(separator: ", ")) FROM \(rows)")
+        for (name, value) in parameters where statement.parameter(name) != nil {
+            try statement.bind(value, named: name)
+        }
+        try statement.bind(range)
+        do {
+            while try statement.step() {}
+            return false
+        } catch {
+            guard (connection.takeFunctionError() as? FerryError)?.code == .rowFailed else { throw error }
+            return true
+        }
+    }
+}
+
+extension FerryError {
+    /// The same with the object at which it happened; never says which value it has.
+    func at(_ row: FailedRowSearch.Row?) -> FerryError {
+        guard let row, code == .rowFailed, place.primaryKey == nil else { return self }
+        var error = self
+        error.place.entity = row.entity
+        error.place.primaryKey = row.key
+        error.place.property = row.property ?? place.property
+        let value = row.property.map { ", value of \($0)" } ?? ""
+        error.message = "\(row.entity) with key \(row.key)\(value): \(message)"
+        return error
+    }
+}

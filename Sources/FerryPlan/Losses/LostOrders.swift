@@ -1,0 +1,200 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryStore
+
+/// The orders of the store's relationships that a chain does not take along: the links stay, but nothing tells any more
+/// which object comes first.
+///
+/// An order is followed under the names that it has in each version, so that only one that the store has can be lost.
+struct LostOrders {
+    /// An ordered relationship of one entity's objects.
+    private struct Side: Hashable {
+        var entity: String
+        var name: String
+    }
+
+    /// The order of an owner's objects, as far as they are of one entity: a relationship may be filled by several rules.
+    private struct Part: Hashable {
+        var owner: Side
+        var member: String
+    }
+
+    private struct Found {
+        var step: Int
+        var cause: ChainLoss.Cause
+        var owners: Set<String>
+    }
+
+    private let model: ManagedObjectModel
+    private let versions: [String]
+    private var found: [Side: Found] = [:]
+
+    init(_ steps: [ResolvedStep], versions: [String]) {
+        precondition(!steps.isEmpty, "a chain has a step")
+        model = steps[0].source.model
+        self.versions = versions
+        // What each order of a version was in the store.
+        var held: [Side: Set<Side>] = [:]
+        for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
+            for relationship in model.relationships(of: entity)
+            where relationship.isToMany && relationship.isOrdered && model.inverse(of: relationship) != nil {
+                let side = Side(entity: entity, name: relationship.name)
+                held[side] = [side]
+            }
+        }
+        for (index, step) in steps.enumerated() where !held.isEmpty {
+            held = pass(held, through: StepOrders(step), at: index + 1)
+        }
+    }
+
+    /// - Returns: What the orders of the step's destination were in the store.
+    private mutating func pass(_ held: [Side: Set<Side>], through orders: StepOrders, at step: Int) -> [Side: Set<Side>]
+    {
+        var next: [Side: Set<Side>] = [:]
+        var lost: [Part: ChainLoss.Cause] = [:]
+        var kept: Set<Part> = []
+        for order in orders.all {
+            let owner = Side(entity: order.owner, name: order.name)
+            guard let origins = held[owner] else { continue }
+            let part = Part(owner: owner, member: order.member)
+            switch order.outcome {
+            case .kept(let entity, let name):
+                kept.insert(part)
+                next[Side(entity: entity, name: name), default: []].formUnion(origins)
+            case .inCode: kept.insert(part)
+            case .unordered: lost[part] = .unordered
+            case .orderedAnew: lost[part] = lost[part] ?? .orderedAnew
+            }
+        }
+        for (part, cause) in lost where !kept.contains(part) {
+            for origin in held[part.owner] ?? [] {
+                let entity = model.declaringEntity(of: origin.name, in: origin.entity) ?? origin.entity
+                let side = Side(entity: entity, name: origin.name)
+                if found[side] == nil { found[side] = Found(step: step, cause: cause, owners: []) }
+                found[side]?.owners.insert(origin.entity)
+                if cause == .unordered, found[side]?.step == step { found[side]?.cause = cause }
+            }
+        }
+        return next
+    }
+
+    /// What is lost, in the order of names.
+    func losses() -> [ChainLoss] {
+        found.map { side, loss in
+            ChainLoss(
+                entity: side.entity, property: side.name, entities: loss.owners.sorted(by: codeUnitOrder),
+                version: versions[loss.step - 1], step: loss.step, cause: loss.cause)
+        }
+        .sorted { codeUnitOrder($0.name, $1.name) }
+    }
+}
+
+/// What becomes of the orders of a step's source.
+private struct StepOrders {
+    enum Outcome {
+        /// It is that of this relationship.
+        case kept(entity: String, name: String)
+        /// A migration policy has it in its hands.
+        case inCode
+        case unordered
+        /// Other objects, or other rules beside, let positions follow from the order in which rows come.
+        case orderedAnew
+    }
+
+    struct Order {
+        var owner: String
+        var name: String
+        /// The entity of the ordered objects.
+        var member: String
+        var outcome: Outcome
+    }
+
+    private let step: ResolvedStep
+    private let mappings: MappingsByName
+    /// The rules that fill a relationship of the destination or its inverse.
+    private var filling: [Set<PropertyKey>: [(key: PropertyKey, passesOnOrders: Bool)]] = [:]
+    private(set) var all: [Order] = []
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        mappings = MappingsByName(step)
+        for mapping in step.entityMappings {
+            for rule in mapping.relationships where !rule.mappings.isEmpty {
+                guard let ends = ends(of: rule, mapping) else { continue }
+                filling[ends.pair, default: []].append(
+                    (ends.key, CopiedOrders.arePassedOn(by: rule, of: mapping, mappings)))
+            }
+        }
+        for mapping in step.entityMappings {
+            for rule in mapping.relationships { add(rule, of: mapping) }
+        }
+    }
+
+    /// A relationship that a rule fills, with its inverse.
+    private struct Ends {
+        var target: Relationship
+        var inverse: Relationship?
+        var key: PropertyKey
+        /// Both names of the one stored relationship.
+        var pair: Set<PropertyKey>
+    }
+
+    private func ends(of rule: ResolvedRelationship, _ mapping: ResolvedEntityMapping) -> Ends? {
+        let model = step.destination.model
+        guard let target = model.relationship(rule.name, of: mapping.destination),
+            let entity = model.declaringEntity(of: rule.name, in: mapping.destination)
+        else { return nil }
+        let key = PropertyKey(entity, rule.name)
+        var pair: Set<PropertyKey> = [key]
+        let inverse = model.inverse(of: target)
+        if let inverse, let other = model.declaringEntity(of: inverse.name, in: target.destinationEntity) {
+            pair.insert(PropertyKey(other, inverse.name))
+        }
+        return Ends(target: target, inverse: inverse, key: key, pair: pair)
+    }
+
+    private mutating func add(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
+        let old = step.source.model
+        guard let name = rule.sourceRelationship, let link = old.relationship(name, of: mapping.source),
+            let ends = ends(of: rule, mapping)
+        else { return }
+        let rules = filling[ends.pair] ?? []
+        let areCopied =
+            CopiedOrders.arePassedOn(by: rule, of: mapping, mappings)
+            && (step.hasPolicies || rules.allSatisfy(\.passesOnOrders))
+        // From the side of the owners their objects come in order, whatever keys they get.
+        let comeInOrder = areCopied || rules.allSatisfy { $0.key == ends.key }
+        let inverse = old.inverse(of: link)
+        for target in rule.mappings.compactMap({ mappings[$0] }) {
+            let isInCode = mapping.policy != nil || target.policy != nil
+            if link.isToMany, link.isOrdered {
+                add(
+                    (mapping, link.name), of: target.source, to: ends.target, isKept: comeInOrder, isInCode: isInCode)
+            }
+            if let inverse, inverse.isToMany, inverse.isOrdered {
+                add(
+                    (target, inverse.name), of: mapping.source, to: ends.inverse, isKept: areCopied,
+                    isInCode: isInCode)
+            }
+        }
+    }
+
+    private mutating func add(
+        _ owner: (mapping: ResolvedEntityMapping, name: String), of member: String, to relationship: Relationship?,
+        isKept: Bool, isInCode: Bool
+    ) {
+        // Where one object is left, there are no others to come after it; the other links are a loss of their own.
+        if let relationship, !relationship.isToMany { return }
+        let isOrdered = relationship?.isOrdered ?? false
+        let outcome: Outcome
+        if let relationship, isOrdered, isKept {
+            outcome = .kept(entity: owner.mapping.destination, name: relationship.name)
+        } else if isInCode {
+            outcome = .inCode
+        } else {
+            outcome = isOrdered ? .orderedAnew : .unordered
+        }
+        all.append(Order(owner: owner.mapping.source, name: owner.name, member: member, outcome: outcome))
+    }
+}

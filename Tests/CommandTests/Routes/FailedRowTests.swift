@@ -1,0 +1,71 @@
+internal import TestSupport
+internal import Testing
+
+/// A value that cannot be converted fails a run: the message says which object has it.
+@Suite("Failed rows")
+struct FailedRowTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        try app.model("App", "App 1", RouteFolder.entity("Book", "pages:Integer 64", "copies:Integer 64", "tags"))
+        try app.model("App", "App 2", RouteFolder.entity("Book", "pages:Integer 16", "copies:Integer 16", "tags"))
+        try app.current("App", "App 2")
+        try app.generate("App", "App 1", rows: 3000)
+        try app.execute(
+            """
+            UPDATE ZBOOK SET ZPAGES = 1, ZCOPIES = 2, ZTAGS = '[]';
+            UPDATE ZBOOK SET ZPAGES = 123456 WHERE Z_PK IN (2345, 2789);
+            UPDATE ZBOOK SET ZCOPIES = 123456 WHERE Z_PK IN (2500, 3000)
+            """)
+    }
+
+    private func mapping(_ members: String) throws {
+        try app.write(
+            """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+                { "source": "Book", "destination": "Book"\(members) }] }
+            """, to: "map.json")
+    }
+
+    private func failure(_ more: String...) throws -> String {
+        let outcome = try app.run(["migrate", "App.sqlite", "--models", "App.xcdatamodeld"] + more)
+        #expect(outcome.exitCode == 1, "\(outcome)")
+        #expect(!outcome.diagnostics.contains("123456") && !outcome.diagnostics.contains("no JSON 7"))
+        return outcome.diagnostics
+    }
+
+    @Test("In place", arguments: [[], ["--output", "New.sqlite"]])
+    func inPlace(more: [String]) throws {
+        let outcome = try app.run(["migrate", "App.sqlite", "--models", "App.xcdatamodeld"] + more)
+        #expect(outcome.exitCode == 1 && outcome.diagnostics.contains("Book with key 2345, value of pages: "))
+        #expect(!outcome.diagnostics.contains("123456"))
+    }
+
+    @Test("In a copy by SQL and by Swift, whatever the size of a chunk", arguments: ["set", "row"], ["500", "5000"])
+    func copied(executor: String, rows: String) throws {
+        try mapping("")
+        let text = try failure("--mappings", "map.json", "--executor", executor, "--chunk-size", rows)
+        #expect(text.contains("Book with key 2345, value of pages: "), "\(text)")
+    }
+
+    @Test("Behind a filter the objects that it leaves out are passed over", arguments: ["set", "row"])
+    func filtered(executor: String) throws {
+        try mapping(#", "where": "pages < 10""#)
+        let text = try failure("--mappings", "map.json", "--executor", executor)
+        #expect(text.contains("Book with key 2500, value of copies: "), "\(text)")
+    }
+
+    @Test("Where the elements of an object cannot be read, no attribute is named", arguments: ["set", "row"])
+    func elements(executor: String) throws {
+        try app.execute(
+            """
+            UPDATE ZBOOK SET ZPAGES = 1, ZCOPIES = 1, ZTAGS = '{ "a": [ { "name": "one" } ] }';
+            UPDATE ZBOOK SET ZTAGS = 'no JSON 7' WHERE Z_PK = 7
+            """)
+        try mapping(
+            #", "forEach": { "tag": "JSON($source.tags, 'a')" }, "attributes": { "tags": "$tag.name" }"#)
+        let text = try failure("--mappings", "map.json", "--executor", executor)
+        #expect(text.contains("Book with key 7: "), "\(text)")
+    }
+}
