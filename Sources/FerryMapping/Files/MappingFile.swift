@@ -128,7 +128,10 @@ extension MappingFile {
         guard !loaded.isEmpty else {
             throw FerryError(
                 .notFound, "The folder \(path) holds no mapping model.",
-                remedy: "Name a .xcmappingmodel, a .cdm or a .json file, or a folder with such files in it.")
+                remedy: """
+                    Name a .xcmappingmodel, a .cdm or a .json file, or a folder with such files in it; give no mapping \
+                    model at all where one can be inferred for each step.
+                    """)
         }
         let extended = Set(loaded.flatMap(\.extendedPaths))
         return loaded.filter { !extended.contains($0.path) }

@@ -161,6 +161,7 @@ struct ChainLosses {
 
     /// Links that a relationship had and does not get, since its inverse is filled from elsewhere.
     private func overruled() -> [ChainLoss] {
+        guard steps.contains(where: { !$0.overruled.isEmpty }) else { return [] }
         let withoutHeirs = LossTrace(steps).losses()
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
