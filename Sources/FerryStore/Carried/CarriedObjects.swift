@@ -156,6 +156,10 @@ package struct CarriedObjects: Sendable {
         }
     }
 
+    private var droppedColumns: [GeneratedColumn] {
+        dropped.filter { $0.type == GeneratedColumn.type }.compactMap { GeneratedColumn($0.name) }
+    }
+
     // MARK: Tables
 
     private mutating func addTables(
@@ -224,8 +228,7 @@ package struct CarriedObjects: Sendable {
             refuse(object, "it names \(table), a table of Core Data that changes")
             return false
         }
-        let columns = dropped.filter { $0.type == GeneratedColumn.type }.compactMap { GeneratedColumn($0.name) }
-        let gone = unwanted.union(columns.map { $0.name.uppercased() })
+        let gone = unwanted.union(droppedColumns.map { $0.name.uppercased() })
         guard let name = SQLNames.names(in: object.sql).first(where: gone.contains) else { return true }
         refuse(object, "it names \(name), which is dropped")
         return false
@@ -345,7 +348,7 @@ extension CarriedObjects {
             }
         }
         // What names them is gone by now.
-        for case let column? in dropped.filter({ $0.type == GeneratedColumn.type }).map({ GeneratedColumn($0.name) }) {
+        for column in droppedColumns {
             try connection.execute(
                 "ALTER TABLE \(Connection.quoted(column.table)) DROP COLUMN \(Connection.quoted(column.name))")
         }
