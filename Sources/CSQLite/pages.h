@@ -34,11 +34,24 @@ typedef struct {
 /// As many columns as a table has at most, unless SQLite was built otherwise.
 enum { FERRY_TALLY_COLUMNS = 2000 };
 
+/// What a tally does with a column beside counting where it is NULL.
+enum { FERRY_GROUP = 1, FERRY_KEY = 2 };
+
+/// The keys in a column: the least and the greatest integer, and whether there is anything but integers and NULL.
+typedef struct {
+    int32_t has_others;
+    /// The least is above the greatest as long as there is none.
+    int64_t least, greatest;
+} ferry_keys;
+
 /// Rows counted by the integer in one of their columns, with the columns that are NULL in them.
 typedef struct {
-    /// The column that rows are grouped by.
+    /// The column that rows are grouped by; all rows are of group 0 where it is negative.
     int32_t group;
     int32_t columns;
+    /// One per column.
+    unsigned char *roles;
+    ferry_keys *keys;
     int32_t capacity, count, latest;
     /// Set where a row could not be counted.
     int32_t is_lost;
@@ -75,9 +88,9 @@ static inline const unsigned char *ferry_varint(
     return bytes + 1;
 }
 
-/// The bytes that a value of a record takes; types 10 and 11 are SQLite's own and stand in no file.
+/// The bytes that a value of a record takes; types 10 and 11 are SQLite's own, stand in no file and fit into no record.
 static inline uint64_t ferry_value_size(uint64_t type) {
-    static const unsigned char sizes[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+    static const uint64_t none = (uint64_t)1 << 40, sizes[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, none, none};
     return type < 12 ? sizes[type] : (type - 12) / 2;
 }
 
@@ -110,6 +123,15 @@ static inline int32_t ferry_tally_group(ferry_tally *tally, int64_t value) {
     return group;
 }
 
+static inline void ferry_note_key(ferry_keys *keys, int is_integer, int64_t value) {
+    if (!is_integer) {
+        keys->has_others = 1;
+        return;
+    }
+    if (value < keys->least) keys->least = value;
+    if (value > keys->greatest) keys->greatest = value;
+}
+
 /// Whether a record's header and its length agree; its columns are counted where a tally is given.
 ///
 /// The header must stand in the `local` bytes; where it does not, the record is not vouched for.
@@ -122,34 +144,41 @@ static inline int ferry_record(const unsigned char *record, uint64_t local, uint
     uint64_t size = header, type;
     if (!tally) {
         while (place < end) {
-            if (!(place = ferry_varint(place, end, &type)) || type == 10 || type == 11) return 0;
+            if (!(place = ferry_varint(place, end, &type))) return 0;
             size += ferry_value_size(type);
             if (size > payload) return 0;
         }
         return size == payload;
     }
-    unsigned char is_null[FERRY_TALLY_COLUMNS];
-    int32_t column = 0, group = -1;
+    // Few columns of a row are NULL: noting which costs less than adding up all of them.
+    uint16_t empty[FERRY_TALLY_COLUMNS];
+    const unsigned char *roles = tally->roles;
+    int32_t column = 0, columns = tally->columns, nulls = 0, group = -1;
+    if (tally->group < 0) group = ferry_tally_group(tally, 0);
     for (; place < end; column++) {
-        if (!(place = ferry_varint(place, end, &type)) || type == 10 || type == 11) return 0;
+        if (!(place = ferry_varint(place, end, &type))) return 0;
         uint64_t start = size;
         size += ferry_value_size(type);
         if (size > payload) return 0;
-        if (column < tally->columns) is_null[column] = type == 0;
-        int64_t value;
-        if (column == tally->group && size <= local && ferry_integer(record + start, type, &value))
-            group = ferry_tally_group(tally, value);
+        if (column >= columns) continue;
+        empty[nulls] = (uint16_t)column;
+        nulls += type == 0;
+        if (!roles[column] || type == 0) continue;
+        int64_t value = 0;
+        int is_integer = size <= local && ferry_integer(record + start, type, &value);
+        if (roles[column] & FERRY_GROUP && is_integer) group = ferry_tally_group(tally, value);
+        if (roles[column] & FERRY_KEY) ferry_note_key(&tally->keys[column], is_integer, value);
     }
     if (size != payload) return 0;
     if (group < 0) {
         tally->is_lost = 1;
         return 1;
     }
-    // What was added to the table after the row was written.
-    for (; column < tally->columns; column++) is_null[column] = 1;
     tally->rows[group]++;
-    int64_t *nulls = tally->nulls + (size_t)group * (size_t)tally->columns;
-    for (column = 0; column < tally->columns; column++) nulls[column] += is_null[column];
+    int64_t *counts = tally->nulls + (size_t)group * (size_t)columns;
+    for (int32_t index = 0; index < nulls; index++) counts[empty[index]]++;
+    // What was added to the table after the row was written.
+    for (; column < columns; column++) counts[column]++;
     return 1;
 }
 

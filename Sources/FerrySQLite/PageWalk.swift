@@ -11,12 +11,17 @@ package import FerryBase
 /// Each page is read once, and of long values the first bytes of each page. Memory: one bit per page, one page per level
 /// of a b-tree, and buffers of a fixed size.
 package struct PageWalk {
-    /// Rows that are to be counted on the way, by the integer in one of their columns.
+    /// Rows that are to be counted on the way.
     package struct Counted {
         package var table: String
-        package var column: String
+        /// Holds the integer by which rows are counted; nil where they are all of one kind.
+        package var column: String?
+        /// Columns of which is noted between which integers their values lie.
+        package var keys: [String] = []
 
-        package init(table: String, column: String) { (self.table, self.column) = (table, column) }
+        package init(table: String, column: String?, keys: [String] = []) {
+            (self.table, self.column, self.keys) = (table, column, keys)
+        }
     }
 
     /// Whether SQLite's own check would find nothing.
@@ -26,7 +31,7 @@ package struct PageWalk {
     /// The first and the last row id of each table that has one for every number between them: which row ids there are
     /// need not be looked up then.
     package let wholeRanges: [String: ClosedRange<Int64>]
-    /// What was counted by a column, by table; a table that could not be counted so is missing.
+    /// What was counted, by table; a table that could not be counted so is missing.
     package let tallies: [String: RowTally]
 
     /// Walks over all pages; nil where they cannot be read past SQLite in one pass.
@@ -142,7 +147,7 @@ struct TreeRoots {
         let master = Connection.quoted(schema) + ".sqlite_master"
         let tables = try connection.rows(
             "SELECT name, type = 'table', rootpage FROM \(master) WHERE rootpage > 0 ORDER BY rowid")
-        let wanted = Dictionary(counted.map { ($0.table, $0.column) }, uniquingKeysWith: { first, _ in first })
+        let wanted = Dictionary(counted.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
         let keyed = try Set(
             connection.rows("SELECT name FROM pragma_table_list WHERE schema = ? AND wr", [.text(schema)])
                 .compactMap { $0[0].text })
@@ -152,8 +157,8 @@ struct TreeRoots {
             var tree = Tree(root: UInt32(root), isTable: row[1].integer == 1, tally: nil, table: name)
             tree.isKeyed = tree.isTable && keyed.contains(name)
             if tree.isKeyed { tree.isTable = false }
-            if tree.isTable, let column = wanted[name] {
-                tree.tally = try RowTally(of: name, by: column, on: connection, schema: schema)
+            if tree.isTable, let counted = wanted[name] {
+                tree.tally = try RowTally(of: counted, on: connection, schema: schema)
             }
             trees.append(tree)
         }
@@ -177,64 +182,5 @@ struct RowsOfTable {
         guard let first, let last else { return nil }
         let (width, isTooWide) = last.subtractingReportingOverflow(first)
         return !isTooWide && width == count - 1 ? first...last : nil
-    }
-}
-
-/// The rows of a table, counted by the integer in one of their columns while their pages are walked over, and the
-/// columns that are NULL in them.
-package final class RowTally {
-    /// More kinds of rows than a table of any model has; a table with more is counted by a statement.
-    private static let mostGroups = 256
-
-    let pointer: UnsafeMutablePointer<ferry_tally>
-    private let columns: [String]
-    private let keys: Set<String>
-
-    /// Nil where the columns of a row do not stand in the order of the table's, or one may have a value that no row
-    /// holds.
-    init?(of table: String, by column: String, on connection: Connection, schema: String) throws(DatabaseError) {
-        let found = try connection.rows(
-            "SELECT name, dflt_value, hidden, pk FROM pragma_table_xinfo(?1, ?2) ORDER BY cid",
-            [.text(table), .text(schema)])
-        columns = found.map { $0[0].text ?? "" }
-        keys = Set(found.filter { $0[3].integer != 0 }.compactMap { $0[0].text })
-        guard columns.count <= FERRY_TALLY_COLUMNS,
-            found.allSatisfy({ $0[1] == .null && $0[2].integer == 0 }),
-            let group = columns.firstIndex(of: column)
-        else { return nil }
-        let room = Self.mostGroups
-        pointer = .allocate(capacity: 1)
-        pointer.initialize(to: ferry_tally())
-        pointer.pointee.group = Int32(group)
-        pointer.pointee.columns = Int32(columns.count)
-        pointer.pointee.capacity = Int32(room)
-        pointer.pointee.values = .allocate(capacity: room)
-        pointer.pointee.rows = .allocate(capacity: room)
-        pointer.pointee.nulls = .allocate(capacity: room * columns.count)
-    }
-
-    deinit {
-        pointer.pointee.values.deallocate()
-        pointer.pointee.rows.deallocate()
-        pointer.pointee.nulls.deallocate()
-        pointer.deallocate()
-    }
-
-    /// Whether every row was counted.
-    var isWhole: Bool { pointer.pointee.is_lost == 0 }
-
-    private var groups: Range<Int> { 0..<Int(pointer.pointee.count) }
-
-    /// Rows by the integer.
-    package var rows: [Int64: Int64] {
-        Dictionary(uniqueKeysWithValues: groups.map { (pointer.pointee.values[$0], pointer.pointee.rows[$0]) })
-    }
-
-    /// Rows of one integer in which a column is NULL; nil where there is no such column, or it is of the key, which may
-    /// be written as NULL without being so.
-    package func empty(_ column: String, of value: Int64) -> Int64? {
-        guard !keys.contains(column), let place = columns.firstIndex(of: column) else { return nil }
-        guard let group = groups.first(where: { pointer.pointee.values[$0] == value }) else { return 0 }
-        return pointer.pointee.nulls[group * columns.count + place]
     }
 }

@@ -114,6 +114,34 @@ struct PageWalkTests {
         #expect(found.isSound && found.rows["keyed"] == nil)
     }
 
+    @Test("It notes between which integers the keys of a column lie, and that there are others")
+    func notesKeys() throws {
+        let folder = try TemporaryFolder()
+        let connection = try Connection(path: folder.file("links.sqlite"), mode: .create)
+        try connection.execute(
+            "CREATE TABLE link (one INTEGER, other INTEGER, more INTEGER); "
+                + "INSERT INTO link VALUES (-7, 1, 5), (9000000000000, 0, NULL), (128, 1, 6)")
+        func tally() throws -> RowTally {
+            try connection.execute("BEGIN")
+            defer { try? connection.execute("ROLLBACK") }
+            let walk = try PageWalk(
+                connection, counting: [.init(table: "link", column: nil, keys: ["one", "other"])])
+            return try #require(walk?.tallies["link"])
+        }
+        var found = try tally()
+        #expect(found.rows == [0: 3] && found.empty("more", of: 0) == 1)
+        #expect(found.holds("one", within: -7...9_000_000_000_000) && found.holds("other", within: 0...1))
+        #expect(!found.holds("one", within: -6...9_000_000_000_000) && !found.holds("one", within: -7...8_999_999_999_999))
+        #expect(!found.holds("more", within: 5...6) && !found.holds("none", within: 5...6))
+        try connection.execute("UPDATE link SET other = NULL")
+        #expect(try tally().holds("other", within: 5...6))
+        for other in ["0.5", "'text'", "x'01'", "9e99"] {
+            try connection.execute("UPDATE link SET other = \(other) WHERE one = 128")
+            found = try tally()
+            #expect(!found.holds("other", within: .min ... .max) && found.holds("one", within: .min ... .max))
+        }
+    }
+
     @Test("It needs a transaction, and a stop ends it")
     func isStopped() throws {
         let folder = try TemporaryFolder()

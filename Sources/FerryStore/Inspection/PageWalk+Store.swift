@@ -3,8 +3,8 @@ internal import FerryModel
 package import FerrySQLite
 
 extension PageWalk {
-    /// Walks over the pages of a store, and counts the rows of each entity and the values that they lack; nil where only
-    /// SQLite can check the pages.
+    /// Walks over the pages of a store, counts the rows of each entity and the values that they lack, and notes the keys of
+    /// its relationships; nil where only SQLite can check the pages.
     ///
     /// - Parameters:
     ///   - layout: The store's actual layout.
@@ -14,8 +14,20 @@ extension PageWalk {
     package init?(
         of layout: StoreLayout, on connection: Connection, stop: StopRequest = StopRequest()
     ) throws(DatabaseError) {
+        var keys: [String: [String]] = [:]
+        for storage in layout.relationshipStorage.values {
+            switch storage {
+            case .foreignKey(let table, let column, _, _), .inverseless(let table, let column):
+                keys[table, default: []].append(column)
+            case .join, .inverseForeignKey: break
+            }
+        }
         try self.init(
-            connection, counting: layout.tablesInOrder.map { Counted(table: $0.name, column: "Z_ENT") }, stop: stop)
+            connection,
+            counting: layout.tablesInOrder.map { table in
+                Counted(table: table.name, column: "Z_ENT", keys: keys[table.name] ?? [])
+            } + layout.joinTables.map { Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn]) },
+            stop: stop)
     }
 
     /// Rows of exactly one entity in which an attribute is empty; nil where that was not counted.

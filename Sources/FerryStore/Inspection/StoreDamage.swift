@@ -222,11 +222,13 @@ struct DamageScan {
         return family.isSuperset(of: tally.rows.keys) ? range : nil
     }
 
-    /// Rows whose key is none of a range; their index alone is read, where there is one.
+    /// Rows whose key is none of a range; where the walk has not seen that there is none, the column's index alone is
+    /// read, if it has one.
     private func leadingNowhere(
         _ column: String, of table: String, _ range: ClosedRange<Int64>
     ) throws(DatabaseError) -> Int64 {
-        try connection.integer(
+        if walk?.tallies[table]?.holds(column, within: range) == true { return 0 }
+        return try connection.integer(
             "SELECT count(*) FROM \(quoted(table)) WHERE \(column) IS NOT NULL "
                 + "AND (typeof(\(column)) <> 'integer' OR \(column) < ? OR \(column) > ?)",
             [.integer(range.lowerBound), .integer(range.upperBound)]) ?? 0
