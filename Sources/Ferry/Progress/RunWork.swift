@@ -335,14 +335,9 @@ extension RunWork.Step {
                 rows: Double(makes.links[table.relationship] ?? 0))
         }
         for join in joins { rowsOfTable[join.names[0]] = join.rows }
-        var texts: [String: [String]] = [:]
-        for table in layout.tables.values {
-            texts[table.name] = table.columns.filter { $0.type == "VARCHAR" }.map(\.name)
-        }
         indexes = layout.indexes.map { index in
             Content(
-                [index.name], rows: rowsOfTable[index.table] ?? 0,
-                isText: texts[index.table]?.contains { index.sql.contains($0) } == true,
+                [index.name], rows: rowsOfTable[index.table] ?? 0, isText: layout.holdsTexts(index),
                 isEarly: early.contains(index.name))
         }
     }

@@ -214,16 +214,8 @@ package struct ScratchNeed: Sendable {
             if let table = layout.table(of: entity)?.name { rows[table, default: 0] += count }
         }
         for table in layout.joinTables { rows[table.name] = links[table.relationship] ?? 0 }
-        var types: [String: String] = [:]
-        for (key, column) in layout.attributeColumns {
-            if let table = layout.table(of: key.entity)?.name { types["\(table).\(column.name)"] = column.type }
-        }
         return layout.indexes.map { index in
-            let ofText = types.contains { name, type in
-                ["VARCHAR", "BLOB", "DECIMAL"].contains(type) && name.hasPrefix(index.table + ".")
-                    && index.sql.contains(name.dropFirst(index.table.count + 1))
-            }
-            return (rows[index.table] ?? 0) * (Bytes.indexEntry + (ofText ? width : 0))
+            (rows[index.table] ?? 0) * (Bytes.indexEntry + (layout.holdsTexts(index) ? width : 0))
         }.max() ?? 0
     }
 }

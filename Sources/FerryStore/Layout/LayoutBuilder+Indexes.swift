@@ -9,7 +9,7 @@ extension LayoutBuilder {
             guard let table = layout.tables[root] else { continue }
             let family = family(of: root)
             addForeignKeyIndexes(on: table, keys[table.name] ?? [])
-            if family.count > 1 { add("\(table.name)_Z_ENT_INDEX", on: table.name, "(Z_ENT)") }
+            if family.count > 1 { add("\(table.name)_Z_ENT_INDEX", on: table.name, ["Z_ENT"]) }
             layout.indexes += joinIndexes[root] ?? []
             var made: Set<String> = []
             for entity in family { addFetchIndexes(of: entity, on: table, made: &made) }
@@ -32,23 +32,22 @@ extension LayoutBuilder {
 
     private mutating func addForeignKeyIndexes(on table: EntityTable, _ columns: Set<String>) {
         for column in table.columns where columns.contains(column.name) {
-            add("\(table.name)_\(column.name)_INDEX", on: table.name, "(\(column.name))")
+            add("\(table.name)_\(column.name)_INDEX", on: table.name, [column.name])
         }
     }
 
     private mutating func addUniquenessIndexes(of entity: String, on table: EntityTable) {
         let inherited = model.lineage(of: entity).dropFirst().flatMap(\.uniquenessConstraints)
         for constraint in model.entities[entity]?.uniquenessConstraints ?? [] where !inherited.contains(constraint) {
-            let columns = constraint.map { self.column(of: $0, in: entity) }
-            guard !columns.contains(nil) else {
+            let columns = constraint.compactMap { self.column(of: $0, in: entity) }
+            guard columns.count == constraint.count else {
                 refuse(
                     entity, nil, "a uniqueness constraint names a property that is not stored",
                     remedy: "Correct the constraint in the model.")
                 continue
             }
-            let elements = columns.compactMap { $0 }.map { "\($0) COLLATE BINARY ASC" }.joined(separator: ", ")
             let name = "Z_\(entity)_UNIQUE_\(constraint.joined(separator: "_"))"
-            add(name, on: table.name, "(\(elements))", unique: true)
+            add(name, on: table.name, columns, columns.map { "\($0) COLLATE BINARY ASC" }, unique: true)
         }
     }
 
@@ -84,18 +83,14 @@ extension LayoutBuilder {
             let name = "Z_\(entity)_\(index.name)"
             guard made.insert(name.uppercased()).inserted else { continue }
             if index.elements.contains(where: { $0.kind == .rtree }) { continue }
-            var elements: [String] = []
-            for element in index.elements {
-                guard let column = column(of: element, in: entity) else { break }
-                elements.append("\(column) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")")
-            }
-            guard !elements.isEmpty, elements.count == index.elements.count else {
+            let columns = index.elements.compactMap { column(of: $0, in: entity) }
+            guard !columns.isEmpty, columns.count == index.elements.count else {
                 refuse(
                     entity, nil, "the fetch index \(index.name) has an element that is not a stored property",
                     remedy: "Correct the index in the model or take it out for the migration.")
                 continue
             }
-            var suffix = ""
+            var condition: String?
             if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
                 guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
                     refuse(
@@ -103,9 +98,12 @@ extension LayoutBuilder {
                         remedy: "Take the index out of the model for the migration.", isSettledByStore: true)
                     continue
                 }
-                suffix = " WHERE \(sql)"
+                condition = sql
             }
-            add(name, on: table.name, "(\(elements.joined(separator: ", ")))\(suffix)")
+            let elements = zip(columns, index.elements).map { column, element in
+                "\(column) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
+            }
+            add(name, on: table.name, columns, elements, where: condition)
         }
     }
 
@@ -132,8 +130,13 @@ extension LayoutBuilder {
         return column
     }
 
-    private mutating func add(_ name: String, on table: String, _ elements: String, unique: Bool = false) {
-        let sql = "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) ON \(table) \(elements)"
-        layout.indexes.append(IndexDefinition(name: name, table: table, sql: sql))
+    private mutating func add(
+        _ name: String, on table: String, _ columns: [String], _ elements: [String]? = nil, unique: Bool = false,
+        where condition: String? = nil
+    ) {
+        let sql =
+            "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) ON \(table) "
+            + "(\((elements ?? columns).joined(separator: ", ")))\(condition.map { " WHERE \($0)" } ?? "")"
+        layout.indexes.append(IndexDefinition(name: name, table: table, sql: sql, columns: columns))
     }
 }

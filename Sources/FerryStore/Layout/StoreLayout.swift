@@ -136,7 +136,8 @@ package struct JoinTable: Sendable, Hashable {
     package var index: IndexDefinition {
         let index = "\(name)_\(secondColumn)_INDEX"
         return IndexDefinition(
-            name: index, table: name, sql: "CREATE INDEX \(index) ON \(name) (\(secondColumn), \(firstColumn))")
+            name: index, table: name, sql: "CREATE INDEX \(index) ON \(name) (\(secondColumn), \(firstColumn))",
+            columns: [secondColumn, firstColumn])
     }
 }
 
@@ -144,6 +145,24 @@ package struct IndexDefinition: Sendable, Hashable {
     package var name: String
     package var table: String
     package var sql: String
+    /// The columns that it holds, in order; nil of one that was read from a schema, which is the same for all that.
+    package var columns: [String]?
+
+    package static func == (one: Self, other: Self) -> Bool {
+        (one.name, one.table, one.sql) == (other.name, other.table, other.sql)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(sql) }
+}
+
+extension StoreLayout {
+    /// Whether the entries of an index may be of any length: texts, decimal numbers, binary data.
+    package func holdsTexts(_ index: IndexDefinition) -> Bool {
+        let columns = tables.values.first { $0.name == index.table }?.columns ?? []
+        return columns.contains { column in
+            ["VARCHAR", "BLOB", "DECIMAL"].contains(column.type) && index.columns?.contains(column.name) ?? true
+        }
+    }
 }
 
 package struct TriggerDefinition: Sendable, Hashable {
