@@ -9,6 +9,7 @@
 #include "pages.h"
 #include "readahead.h"
 #include "rows.h"
+#include "writebehind.h"
 
 /// Sets a boolean connection option (`sqlite3_db_config`).
 static inline int ferry_sqlite3_db_config_flag(sqlite3 *db, int option, int on) {

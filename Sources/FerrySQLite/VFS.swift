@@ -1,12 +1,21 @@
 internal import CSQLite
 package import FerryBase
 
-/// A wrapper around SQLite's own VFS, registered under a name of its own: temporary files go to a given folder, and
-/// every operation that writes can be counted and made to fail, or databases that are only read are read ahead.
+/// A wrapper around SQLite's own VFS, registered under a name of its own: temporary files go to a given folder, pages are
+/// written or read in larger pieces, and every operation that writes can be counted and made to fail.
 ///
-/// Without either the files are SQLite's own, with nothing in between. A connection holds its VFS, which is unregistered
-/// with the last of them.
+/// A connection holds its VFS, which is unregistered with the last of them.
 package final class VFS: Sendable {
+    /// What the connections do most.
+    package enum Use: Sendable {
+        /// Pages that are written one behind another go to the system together: 192 KiB of memory at most for each database
+        /// and each rollback journal. The connections sync their journals (`synchronous` NORMAL or above).
+        case writing
+        /// Databases opened to be read only are read ahead where their pages are asked for in the file's order: 64 KiB of
+        /// memory for each.
+        case reading
+    }
+
     package let name: String
     // Written once in `init`, freed in `deinit`; SQLite only reads them in between.
     private nonisolated(unsafe) let vfs: UnsafeMutablePointer<sqlite3_vfs>
@@ -16,13 +25,12 @@ package final class VFS: Sendable {
     ///
     /// - Parameters:
     ///   - temporaryFolder: Where sorters, temporary tables and statement journals spill; nil leaves it to SQLite.
-    ///   - readsAhead: Whether databases opened to be read only are read in larger pieces, where their pages are asked for
-    ///     in the file's order: 64 KiB of memory for each.
-    ///   - faults: Counts opening-to-create, writing, syncing, truncating and deleting, and makes them fail; reads nothing
+    ///   - use: What the connections do most.
+    ///   - faults: Counts opening-to-create, writing, syncing, truncating and deleting, and makes them fail; nothing is read
     ///     ahead then.
     /// - Throws: ``DatabaseError`` when SQLite refuses, or when the folder's path is too long for it.
     package init(
-        temporaryFolder: String?, readsAhead: Bool = false, faults: FaultPlan? = nil
+        temporaryFolder: String?, for use: Use = .writing, faults: FaultPlan? = nil
     ) throws(DatabaseError) {
         guard let base = sqlite3_vfs_find(nil) else {
             throw DatabaseError(code: SQLITE_ERROR, message: "SQLite has no VFS")
@@ -35,8 +43,7 @@ package final class VFS: Sendable {
         context = .allocate(capacity: 1)
         context.initialize(
             to: VFSContext(
-                base: base, temporaryFolder: temporaryFolder.map { Array($0.utf8) }, readsAhead: readsAhead,
-                faults: faults))
+                base: base, temporaryFolder: temporaryFolder.map { Array($0.utf8) }, use: use, faults: faults))
         vfs = .allocate(capacity: 1)
         // Contexts alive at one time have different addresses, so the name is unique.
         name = "ferry-" + String(UInt(bitPattern: context), radix: 16)
@@ -73,8 +80,7 @@ package final class VFS: Sendable {
     ) -> sqlite3_vfs {
         var vfs = sqlite3_vfs()
         vfs.iVersion = min(base.iVersion, 2)
-        vfs.szOsFile = Int32(
-            FileRoom.headerSize + FileRoom.rounded(Int(base.szOsFile)) + Int(base.mxPathname) + 2)
+        vfs.szOsFile = Int32(FileRoom.nameOffset(base) + Int(base.mxPathname) + 2)
         vfs.mxPathname = base.mxPathname
         vfs.pAppData = UnsafeMutableRawPointer(context)
         vfs.xOpen = { vfs, path, file, flags, outFlags in
@@ -111,7 +117,7 @@ package final class VFS: Sendable {
 struct VFSContext {
     let base: UnsafeMutablePointer<sqlite3_vfs>
     let temporaryFolder: [UInt8]?
-    let readsAhead: Bool
+    let use: VFS.Use
     let faults: FaultPlan?
 
     static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<VFSContext> {
@@ -127,30 +133,46 @@ struct VFSContext {
 
     static func text(_ path: UnsafePointer<CChar>?) -> String { path.map { String(cString: $0) } ?? "" }
 
-    /// Opens a file in the room that SQLite has set aside for it: our header (only with faults, or to read ahead), the
-    /// file of SQLite's own VFS, and the name of a temporary file, which must live as long as the file does.
+    /// Opens a file in the room that SQLite has set aside for it: our headers, the file of SQLite's own VFS, and the name of
+    /// a temporary file, which must live as long as the file does.
     func open(
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
-        let room = UnsafeMutableRawPointer(file)
         // SQLite calls xClose exactly when this is set.
         file.pointee.pMethods = nil
         var path = path
         if path == nil, let temporaryFolder {
-            let start = room + FileRoom.headerSize + FileRoom.rounded(Int(base.pointee.szOsFile))
+            let start = UnsafeMutableRawPointer(file) + FileRoom.nameOffset(base.pointee)
             path = TemporaryName.write(in: temporaryFolder, at: start, vfs: base)
         }
-        guard let faults else {
-            let read = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_READONLY
-            guard readsAhead, flags & read == read else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
-            let inner = FileRoom.inner(of: file)
-            inner.pointee.pMethods = nil
-            let code = base.pointee.xOpen(base, path, inner, flags, outFlags)
-            if inner.pointee.pMethods != nil { ferry_ahead_install(file, inner) }
-            return code
+        let pages = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_TEMP_DB | SQLITE_OPEN_TRANSIENT_DB
+        switch use {
+        case .writing where flags & SQLITE_OPEN_READWRITE != 0 && flags & pages != 0:
+            return open(before: file, { openCounted(path, $0, flags, outFlags) }, ferry_behind_install)
+        case .reading where flags & SQLITE_OPEN_READONLY != 0 && flags & SQLITE_OPEN_MAIN_DB != 0 && faults == nil:
+            return open(before: file, { base.pointee.xOpen(base, path, $0, flags, outFlags) }, ferry_ahead_install)
+        default: return openCounted(path, file, flags, outFlags)
         }
+    }
 
+    /// Opens a file behind a header, and puts the header's methods before it.
+    private func open(
+        before file: UnsafeMutablePointer<sqlite3_file>, _ open: (UnsafeMutablePointer<sqlite3_file>) -> Int32,
+        _ install: (UnsafeMutablePointer<sqlite3_file>, UnsafeMutablePointer<sqlite3_file>) -> Void
+    ) -> Int32 {
+        let inner = FileRoom.inner(of: file)
+        inner.pointee.pMethods = nil
+        let code = open(inner)
+        if inner.pointee.pMethods != nil { install(file, inner) }
+        return code
+    }
+
+    private func openCounted(
+        _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
+        _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let faults else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
         if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
         let inner = FileRoom.inner(of: file)
         inner.pointee.pMethods = nil
@@ -174,11 +196,18 @@ struct VFSContext {
     }
 }
 
-/// The room of an open file: a header of ours, and SQLite's own file behind it.
+/// The room of an open file: two headers of ours, each only where it does something, and SQLite's own file behind them.
 enum FileRoom {
-    static func rounded(_ size: Int) -> Int { (size + 15) & ~15 }
+    private static func rounded(_ size: Int) -> Int { (size + 15) & ~15 }
 
-    static var headerSize: Int { rounded(max(MemoryLayout<FaultFile>.size, MemoryLayout<ferry_ahead_file>.size)) }
+    private static var headerSize: Int {
+        rounded(
+            max(
+                MemoryLayout<FaultFile>.size, MemoryLayout<ferry_ahead_file>.size, MemoryLayout<ferry_behind_file>.size))
+    }
+
+    /// Where the name of a temporary file begins.
+    static func nameOffset(_ base: sqlite3_vfs) -> Int { 2 * headerSize + rounded(Int(base.szOsFile)) }
 
     static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
         (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)

@@ -51,7 +51,7 @@ final class VerificationContext {
     /// The context that the whole verification has, with the lookup file.
     convenience init(_ verification: Verification, lookups: LookupFile, key: String?) throws {
         // What SQLite sorts on disk goes to the same folder.
-        let vfs = try VFS(temporaryFolder: verification.workFolder, readsAhead: true)
+        let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
         let connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
         // What is not gone on with is worth nothing after a kill, so nothing protects it.
         if key == nil {
@@ -94,7 +94,7 @@ final class VerificationContext {
     ) throws {
         var verification = verification
         verification.progress = hook
-        let vfs = try VFS(temporaryFolder: verification.workFolder, readsAhead: true)
+        let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
         let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
         let progress = try VerificationProgress(
             on: connection, key: nil, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)

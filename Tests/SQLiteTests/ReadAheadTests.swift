@@ -25,7 +25,7 @@ struct ReadAheadTests {
 
     private func open(_ folder: TemporaryFolder, _ mode: Connection.Mode, readsAhead: Bool = true) throws -> Connection
     {
-        let vfs = try VFS(temporaryFolder: folder.path, readsAhead: readsAhead)
+        let vfs = try VFS(temporaryFolder: folder.path, for: readsAhead ? .reading : .writing)
         let connection = try Connection(path: folder.file("a.sqlite"), mode: mode, vfs: vfs)
         // So that pages are read more than once.
         try connection.execute("PRAGMA cache_size = 10")

@@ -10,8 +10,8 @@ struct RowCounter {
 
     /// Below this range of keys a count is as quick as an estimate.
     private static let smallRange: Int64 = 20_000
-    /// Rows looked at to estimate how the entities of a hierarchy share their table.
-    private static let probes = 1_000
+    /// Rows looked at to estimate how the entities of a hierarchy share their table, and in one of a single entity.
+    private static let probes = (ofSeveral: 1_000, ofOne: 32)
 
     /// Rows by entity number.
     ///
@@ -37,7 +37,8 @@ struct RowCounter {
             return (rows, false)
         }
         let total = min(range.last - range.first + 1, try mostRows())
-        let shares = try shares(of: name, range)
+        let shares = try shares(
+            of: name, range, probes: expected.count == 1 ? RowCounter.probes.ofOne : RowCounter.probes.ofSeveral)
         let seen = max(1, shares.values.reduce(0, +))
         return (shares.mapValues { Int64(Double(total) * Double($0) / Double(seen)) }, true)
     }
@@ -78,12 +79,12 @@ struct RowCounter {
     }
 
     private func shares(
-        of name: String, _ range: (first: Int64, last: Int64)
+        of name: String, _ range: (first: Int64, last: Int64), probes: Int
     ) throws(DatabaseError) -> [Int64: Int64] {
         let probe = try connection.prepare("SELECT Z_ENT FROM \(name) WHERE Z_PK >= ? ORDER BY Z_PK LIMIT 1")
         let width = UInt64(range.last - range.first) + 1
         var shares: [Int64: Int64] = [:]
-        for step in 0..<RowCounter.probes {
+        for step in 0..<probes {
             // Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
             let fraction = UInt64(step) &* 0x9E37_79B9_7F4A_7C15
             try probe.bind(range.first + Int64(fraction.multipliedFullWidth(by: width).high), at: 1)

@@ -1,0 +1,185 @@
+// A database or rollback journal whose pages are written in larger pieces where they come one behind another: of the time
+// of a statement that writes many rows, calls into the kernel for one page each take a quarter.
+//
+// Nothing is kept back beyond a sync, a change of size, a lock that is given up or any other call but reading, so the
+// order that SQLite relies on, in which what was written before a sync is on the disk before what is written after it,
+// stays. Between two syncs SQLite expects no order of writes. A process that is killed loses what is kept back, as a power
+// cut would lose it; the file must be one whose journal is synced (`synchronous` NORMAL or above), as all are that a run
+// writes.
+#ifndef FERRY_CSQLITE_WRITEBEHIND_H
+#define FERRY_CSQLITE_WRITEBEHIND_H
+
+#include "filter.h"
+#include <stdlib.h>
+
+/// Bytes written at once, and how many runs of pages are followed beside each other: rows that grow are written to their
+/// old place and to the end of the file in turn.
+enum { FERRY_BEHIND_BYTES = 64 << 10, FERRY_BEHIND_RUNS = 3 };
+
+/// Pages that are written one behind another.
+typedef struct {
+    /// Behind the last one.
+    sqlite3_int64 next;
+    /// What is kept back: `count` bytes from `start` on. They end at `next`.
+    unsigned char *bytes;
+    sqlite3_int64 start;
+    int count;
+    unsigned used;
+} ferry_behind_run;
+
+typedef struct {
+    ferry_filter_file filter;
+    ferry_behind_run runs[FERRY_BEHIND_RUNS];
+    unsigned clock;
+} ferry_behind_file;
+
+static inline ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
+
+/// Writes what a run keeps back; where that fails it is kept on, for SQLite to try again or to take back.
+static int ferry_behind_flush_run(sqlite3_file *file, ferry_behind_run *run) {
+    if (run->count == 0) return SQLITE_OK;
+    int code = ferry_pass_write(file, run->bytes, run->count, run->start);
+    if (code == SQLITE_OK) run->count = 0;
+    return code;
+}
+
+static int ferry_behind_flush(sqlite3_file *file) {
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
+        int code = ferry_behind_flush_run(file, &ferry_behind_runs(file)[place]);
+        if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+}
+
+static int ferry_behind_close(sqlite3_file *file) {
+    int code = ferry_behind_flush(file);
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) free(ferry_behind_runs(file)[place].bytes);
+    int closed = ferry_pass_close(file);
+    return code == SQLITE_OK ? closed : code;
+}
+
+static int ferry_behind_read(sqlite3_file *file, void *into, int count, sqlite3_int64 offset) {
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
+        ferry_behind_run *run = &ferry_behind_runs(file)[place];
+        if (run->count == 0 || offset >= run->start + run->count || offset + count <= run->start) continue;
+        if (offset >= run->start && offset + count <= run->start + run->count) {
+            memcpy(into, run->bytes + (offset - run->start), (size_t)count);
+            return SQLITE_OK;
+        }
+        int code = ferry_behind_flush_run(file, run);
+        if (code != SQLITE_OK) return code;
+    }
+    return ferry_pass_read(file, into, count, offset);
+}
+
+static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+    ferry_behind_run *runs = ferry_behind_runs(file), *found = NULL, *oldest = runs;
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
+        ferry_behind_run *run = &runs[place];
+        if (run->used < oldest->used) oldest = run;
+        if (run->next == offset) found = run;
+        if (run->count == 0 || offset >= run->start + run->count || offset + count <= run->start) continue;
+        if (offset >= run->start && offset + count <= run->start + run->count) {
+            memcpy(run->bytes + (offset - run->start), bytes, (size_t)count);
+            return SQLITE_OK;
+        }
+        // The older bytes go first, so that the newer ones stay.
+        int code = ferry_behind_flush_run(file, run);
+        if (code != SQLITE_OK) return code;
+    }
+    if (!found || count > FERRY_BEHIND_BYTES || (!found->bytes && !(found->bytes = malloc(FERRY_BEHIND_BYTES)))) {
+        // Nothing goes before it: a run begins with what comes next.
+        ferry_behind_run *run = found ? found : oldest;
+        int code = ferry_behind_flush_run(file, run);
+        if (code != SQLITE_OK) return code;
+        code = ferry_pass_write(file, bytes, count, offset);
+        run->next = code == SQLITE_OK ? offset + count : -1;
+        run->used = ++((ferry_behind_file *)file)->clock;
+        return code;
+    }
+    if (found->count + count > FERRY_BEHIND_BYTES) {
+        int code = ferry_behind_flush_run(file, found);
+        if (code != SQLITE_OK) return code;
+    }
+    if (found->count == 0) found->start = offset;
+    memcpy(found->bytes + found->count, bytes, (size_t)count);
+    found->count += count;
+    found->next = offset + count;
+    found->used = ++((ferry_behind_file *)file)->clock;
+    return SQLITE_OK;
+}
+
+static int ferry_behind_truncate(sqlite3_file *file, sqlite3_int64 size) {
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
+        ferry_behind_run *run = &ferry_behind_runs(file)[place];
+        // What would be cut off is not written first: there may be no room for it.
+        if (run->count > 0 && run->start + run->count > size) run->count = run->start < size ? (int)(size - run->start) : 0;
+        run->next = -1;
+    }
+    int code = ferry_behind_flush(file);
+    return code == SQLITE_OK ? ferry_pass_truncate(file, size) : code;
+}
+
+static int ferry_behind_sync(sqlite3_file *file, int flags) {
+    int code = ferry_behind_flush(file);
+    return code == SQLITE_OK ? ferry_pass_sync(file, flags) : code;
+}
+
+static int ferry_behind_size(sqlite3_file *file, sqlite3_int64 *size) {
+    int code = ferry_behind_flush(file);
+    return code == SQLITE_OK ? ferry_pass_size(file, size) : code;
+}
+
+/// Another connection may write as soon as the lock is given up: what could not be written by then never is.
+static int ferry_behind_unlock(sqlite3_file *file, int level) {
+    int code = ferry_behind_flush(file);
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
+        ferry_behind_runs(file)[place].count = 0;
+        ferry_behind_runs(file)[place].next = -1;
+    }
+    int unlocked = ferry_pass_unlock(file, level);
+    return code == SQLITE_OK ? unlocked : code;
+}
+
+static int ferry_behind_control(sqlite3_file *file, int operation, void *argument) {
+    // How large the file will be is told before each page.
+    int code = operation == SQLITE_FCNTL_SIZE_HINT ? SQLITE_OK : ferry_behind_flush(file);
+    return code == SQLITE_OK ? ferry_pass_control(file, operation, argument) : code;
+}
+
+static int ferry_behind_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+    int code = ferry_behind_flush(file);
+    return code == SQLITE_OK ? ferry_pass_shm_lock(file, offset, count, flags) : code;
+}
+
+static void ferry_behind_shm_barrier(sqlite3_file *file) {
+    (void)ferry_behind_flush(file);
+    ferry_pass_shm_barrier(file);
+}
+
+static int ferry_behind_fetch(sqlite3_file *file, sqlite3_int64 offset, int count, void **memory) {
+    int code = ferry_behind_flush(file);
+    return code == SQLITE_OK ? ferry_pass_fetch(file, offset, count, memory) : code;
+}
+
+/// Puts itself before an open file.
+static inline void ferry_behind_install(sqlite3_file *file, sqlite3_file *inner) {
+    ferry_behind_file *behind = (ferry_behind_file *)file;
+    memset(behind, 0, sizeof *behind);
+    ferry_filter_install(&behind->filter, inner);
+    sqlite3_io_methods *methods = &behind->filter.methods;
+    methods->xClose = ferry_behind_close;
+    methods->xRead = ferry_behind_read;
+    methods->xWrite = ferry_behind_write;
+    methods->xTruncate = ferry_behind_truncate;
+    methods->xSync = ferry_behind_sync;
+    methods->xFileSize = ferry_behind_size;
+    methods->xUnlock = ferry_behind_unlock;
+    methods->xFileControl = ferry_behind_control;
+    if (methods->xShmLock) methods->xShmLock = ferry_behind_shm_lock;
+    if (methods->xShmBarrier) methods->xShmBarrier = ferry_behind_shm_barrier;
+    if (methods->xFetch) methods->xFetch = ferry_behind_fetch;
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) behind->runs[place].next = -1;
+}
+
+#endif
