@@ -115,10 +115,10 @@ package struct InPlaceRun {
     private static func failedRow(
         _ steps: [StepPlan], _ connection: Connection, _ options: EngineOptions
     ) -> FailedRowSearch.Row? {
-        guard let step = steps.first?.resolved else { return nil }
+        guard let step = steps.first else { return nil }
         do {
-            let layout = try StoreLayout.actual(for: step.source.model, on: connection)
-            for computations in try InPlaceComputations.all(of: step, layout) {
+            let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
+            for computations in try planned.statements(leaving: nil).computations {
                 let search = FailedRowSearch(
                     computations, on: connection, largestValue: options.wholeValueBytes)
                 if let row = try search.first() { return row }

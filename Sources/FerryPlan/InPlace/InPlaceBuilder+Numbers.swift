@@ -23,7 +23,7 @@ extension InPlaceBuilder {
     }
 
     private func highestKey(ofRoot entity: String) -> String {
-        guard let move = moves.first(where: { $0.destination.root == entity }), let old = move.source,
+        guard let move = plan.tables.first(where: { $0.destination.root == entity }), let old = move.source,
             let number = source.number(of: old.root)
         else { return "0" }
         return "ifnull((SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = -\(number)), 0)"
@@ -176,13 +176,9 @@ extension InPlaceBuilder {
 
     /// Whether a column is an old one with all its values.
     private func isCarried(_ oldTable: String, _ old: String, to table: String, _ new: String) -> Bool {
-        guard !plan.touched.contains(table) else { return false }
-        if let move = moves.first(where: { $0.destination.name == table }), case .alter(let alteration) = move.way {
-            return move.source?.name == oldTable && alteration.carriers[new] == old
-        }
-        guard let join = joins.first(where: { $0.destination.name == table }),
-            case .alter(let source, let renames, _) = join.way, source.name == oldTable
+        guard !plan.touched.contains(table),
+            let kept = plan.kept.first(where: { $0.name == oldTable && $0.newName == table })
         else { return false }
-        return (renames.first { $0.from == old }?.to ?? old) == new
+        return (kept.renames.first { $0.from == old }?.to ?? old) == new
     }
 }

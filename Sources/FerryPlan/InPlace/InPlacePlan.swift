@@ -7,17 +7,16 @@ package import FerryStore
 ///
 /// Does no I/O: given the names that the store has and those that the new version wants, the same statements follow.
 /// Metadata and the cached model are not among them: the engine writes them before ``closing``.
-package struct InPlacePlan: Sendable {
+package struct InPlacePlan: Sendable, Equatable {
+    /// How the tables of the new version come to be, and what fills each of their columns.
+    var tables: [TableMove] = []
+    var joinTables: [JoinMove] = []
     /// Everything up to the indexes of the new version.
     package internal(set) var statements: [InPlaceStatement] = []
     /// Triggers and the app's views and triggers, when nothing is written any more.
     package internal(set) var closing: [InPlaceStatement] = []
     /// Tables of the new version whose rows were written, as they are called then.
     package internal(set) var touched: Set<String> = []
-    /// Tables of the new version to those of the store that they continue.
-    package internal(set) var continued: [String: String] = [:]
-    /// Tables of the store that stay as they are but for their columns, to what they are called then.
-    package internal(set) var altered: [String: String] = [:]
 
     /// - Parameters:
     ///   - step: A step whose mappings were inferred.
@@ -37,6 +36,20 @@ package struct InPlacePlan: Sendable {
     }
 
     init() {}
+
+    /// Tables of the new version to those of the store that they continue.
+    package var continued: [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
+    }
+
+    /// Tables of the store that stay as they are but for their columns, to what they are called then.
+    package var altered: [String: String] {
+        Dictionary(uniqueKeysWithValues: tables.compactMap(\.kept).map { ($0.name, $0.newName) })
+    }
+
+    /// The tables of the store that stay, for objects and for links.
+    var kept: [KeptTable] { tables.compactMap(\.kept) + joinTables.compactMap(\.kept) }
 
     /// Makes what ANALYZE once found say what it is to say in the end.
     ///
@@ -81,7 +94,7 @@ package struct InPlaceStatement: Sendable, Hashable {
     ///
     /// It does not number them anew, and they alone belong into their table. So the rows that it changes need not be
     /// counted again.
-    package internal(set) var countedEntity: String?
+    package let countedEntity: String?
     /// What an ALTER TABLE is about; nil for every other statement.
     package var alteration: Alteration?
 
@@ -96,14 +109,43 @@ package struct InPlaceStatement: Sendable, Hashable {
 
     init(
         _ sql: String, values: InPlaceValues = InPlaceValues(), writesObjects: Bool, reason: String,
-        alteration: Alteration? = nil
+        alteration: Alteration? = nil, countedEntity: String? = nil
     ) {
         self.sql = sql
+        self.countedEntity = countedEntity
         self.writesObjects = writesObjects
         self.values = values.named
         self.reason = reason
         self.alteration = alteration
     }
+}
+
+/// A table of the store that stays, under whatever name, with the changes of its columns.
+struct KeptTable {
+    let name: String
+    let newName: String
+    let columns: [String]
+    let renames: [Renaming]
+    let additions: [Column]
+    /// Why columns are added.
+    let reason: String
+}
+
+/// A column of the store and what the new version calls it.
+struct Renaming: Sendable, Hashable {
+    var from: String
+    var to: String
+}
+
+/// The positions of a relationship that becomes ordered, in the order of the keys.
+struct OrderNumbering: Sendable, Hashable {
+    var table: String
+    var column: String
+    /// The name under which a row is reached.
+    var key: String
+    /// The column of the object that the rows belong to, and the one that orders them.
+    var group: String
+    var order: String
 }
 
 /// The values that a statement is bound to: values of a model never stand in SQL text, only entity numbers do.
