@@ -15,8 +15,9 @@ struct ColumnSlots {
 
     private(set) var slots: [String: ColumnSlot] = [:]
     /// Keys to objects that the new version does not relate any more.
-    private(set) var cuts: [KeyCut] = []
-    private(set) var numberings: [OrderNumbering] = []
+    private(set) var cuts: [InPlaceStatement] = []
+    /// Positions in relationships that become ordered.
+    private(set) var numberings: [InPlaceStatement] = []
     /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
     private(set) var mirrors: [PropertyKey] = []
 
@@ -123,8 +124,7 @@ struct ColumnSlots {
             guard order.values.isEmpty else {
                 throw .needsCopy("\(key.title) has an order for some of its objects only")
             }
-            numberings.append(
-                OrderNumbering(table: table.name, column: orderColumn, key: "Z_PK", group: column, order: "Z_PK"))
+            numberings.append(.numbering(orderColumn, of: table.name, key: "Z_PK", group: column, by: "Z_PK"))
         }
         slots[orderColumn] = order
     }
@@ -164,29 +164,9 @@ struct ColumnSlots {
             let number = source.number(of: mapping.source)
         else { return }
         cuts.append(
-            KeyCut(
-                table: table, number: number,
-                key: key.column, others: [key.entityColumn, key.orderColumn],
-                targetTable: key.targetTable, lost: lost))
-    }
-}
-
-/// Keys of one entity's rows that lead to objects which go, or leave the relationship.
-struct KeyCut: Sendable, Equatable {
-    var table: String
-    var number: Int64
-    var key: String
-    /// What goes with the key.
-    var others: [String?]
-    var targetTable: String
-    /// `Z_ENT` of the objects.
-    var lost: [Int64]
-
-    var statement: InPlaceStatement {
-        InPlaceStatement(
-            "UPDATE \(table) SET \(([key] + others).emptied) WHERE Z_ENT = \(number) "
-                + "AND \(key) IN (SELECT Z_PK FROM \(targetTable) WHERE \(lost.rowCondition()))",
-            writesObjects: true,
-            reason: "objects at the end of \(key) go, or are no longer related")
+            InPlaceStatement(
+                "UPDATE \(table) SET \([key.column, key.entityColumn, key.orderColumn].emptied) WHERE Z_ENT = \(number) "
+                    + "AND \(key.column) IN (SELECT Z_PK FROM \(key.targetTable) WHERE \(lost.rowCondition()))",
+                writesObjects: true, reason: "objects at the end of \(key.column) go, or are no longer related"))
     }
 }

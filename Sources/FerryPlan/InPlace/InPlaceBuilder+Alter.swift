@@ -104,40 +104,20 @@ extension InPlaceBuilder {
         for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
     }
 
-    // MARK: Orders
-
-    mutating func numberOrders() {
-        for new in plan.tables.flatMap(\.numberings) + plan.joinTables.flatMap(\.numberings) {
-            add(
-                OrderPosition.numbering(new.column, of: new.table, key: new.key, group: new.group, by: new.order),
-                "the relationship is ordered", writesObjects: true)
-            plan.touched.insert(new.table)
-        }
-    }
-
     // MARK: One-to-one
 
-    /// Gives the new side of a one-to-one its keys: of several objects that lead to one the first stays related.
+    /// Gives the new side of a one-to-one its keys.
     mutating func mirrorKeys() {
         for key in plan.tables.flatMap(\.mirrors) {
             guard let relationship = destination.model.relationship(key.property, of: key.entity),
-                let inverse = relationship.inverseName,
-                case .foreignKey(let table, let column, let entityColumn, _)? = destination.storage(
-                    of: key.property, in: key.entity),
-                case .foreignKey(let holder, let held, let heldEntity, _)? = destination.storage(
-                    of: inverse, in: relationship.destinationEntity)
+                let filled = destination.model.inverse(of: relationship),
+                let storage = destination.storage(of: filled.name, in: relationship.destinationEntity),
+                let mirroring = destination.mirroring(filled, in: storage, keepsDangling: true)
             else { continue }
-            let reason = "\(key.title) is the new side of a one-to-one relationship"
-            let number = entityColumn.map { ", \($0) = p.number" } ?? ""
-            add(
-                "UPDATE \(table) SET \(column) = p.k\(number) FROM (SELECT \(held) AS target, min(Z_PK) AS k, "
-                    + "Z_ENT AS number FROM \(holder) WHERE \(held) IS NOT NULL GROUP BY \(held)) AS p "
-                    + "WHERE \(table).Z_PK = p.target", reason, writesObjects: true)
-            add(
-                "UPDATE \(holder) SET \([held, heldEntity].emptied) WHERE \(held) IN (SELECT Z_PK FROM \(table)) AND Z_PK IS NOT "
-                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason,
-                writesObjects: true)
-            plan.touched.formUnion([table, holder])
+            for statement in mirroring.statements {
+                add(statement, "\(key.title) is the new side of a one-to-one relationship", writesObjects: true)
+            }
+            plan.touched.formUnion(mirroring.tables)
         }
     }
 }

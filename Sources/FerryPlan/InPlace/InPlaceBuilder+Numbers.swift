@@ -40,59 +40,38 @@ extension InPlaceBuilder {
                 "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion",
                 alteration: .init(table: history.changes.name, newName: history.changes.name))
         }
-        let translations = step.entityMappings.compactMap {
-            HistoryTables.translation(by: $0, of: step, source, destination)
-        }
-        let carried = Set(translations.map(\.source))
-        let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)
-        if !removed.isEmpty {
-            add(
-                "DELETE FROM \(table) WHERE ZENTITY IN (\(removed.sorted().sqlList))", "their entities are no more",
-                writesObjects: true)
-        }
-        let columns = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
-        let sets =
-            [
-                translations.contains { !$0.keepsColumns }
-                    ? "ZCOLUMNS = " + choice(translations, "ZCOLUMNS") { $0.keepsColumns } : nil
-            ]
-            + columns.map { column in
-                translations.contains { !$0.keepsTombstones }
-                    ? "\(column) = " + choice(translations, column) { $0.keepsTombstones } : nil
+        let translations = HistoryTables.translations(by: step, source, destination)
+        let dropped = droppedNumbers.sorted { $0.number < $1.number }
+        if !dropped.isEmpty {
+            plan.droppedHistory = dropped.map {
+                .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
             }
-        let moved = translations.filter { $0.from != $0.to }
-        let number =
-            moved.isEmpty
-            ? nil
-            : "ZENTITY = CASE ZENTITY \(moved.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")) ELSE ZENTITY END"
-        let all = ([number] + sets).compactMap { $0 }
-        guard !all.isEmpty else { return }
+            add(
+                "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
+                "their entities are no more", writesObjects: true)
+        }
+        func kept(_ column: String, _ isKept: KeyPath<HistoryTables.Translation, Bool>) -> String? {
+            let lost = translations.filter { !$0[keyPath: isKept] }.map(\.from).sorted()
+            return lost.isEmpty
+                ? nil : "\(column) = CASE WHEN ZENTITY IN (\(lost.sqlList)) THEN NULL ELSE \(column) END"
+        }
+        let moved = translations.filter { $0.from != $0.to }.map { NumberPair(old: $0.from, new: $0.to) }
+        let number = moved.isEmpty ? nil : "ZENTITY = CASE ZENTITY \(moved.cases) ELSE ZENTITY END"
+        let tombstones = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
+        let all = [number, kept("ZCOLUMNS", \.keepsColumns)] + tombstones.map { kept($0, \.keepsTombstones) }
+        guard all.contains(where: { $0 != nil }) else { return }
         add(
-            "UPDATE \(table) SET \(all.joined(separator: ", "))", "changes name the same entities as before",
-            writesObjects: true)
-    }
-
-    private func choice(
-        _ translations: [HistoryTables.Translation], _ column: String, _ isKept: (HistoryTables.Translation) -> Bool
-    ) -> String {
-        let lost = translations.filter { !isKept($0) }.map(\.from)
-        return "CASE WHEN ZENTITY IN (\(lost.sorted().sqlList)) THEN NULL ELSE \(column) END"
+            "UPDATE \(table) SET \(all.compactMap(\.self).joined(separator: ", "))",
+            "changes name the same entities as before", writesObjects: true)
     }
 
     // MARK: CloudKit
 
-    private var movedNumbers: [NumberPair] {
-        step.entityMappings.compactMap { mapping in
-            guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination),
-                old != new
-            else { return nil }
-            return NumberPair(old: old, new: new)
-        }.sorted { $0.old < $1.old }
-    }
-
     /// Over negative numbers, since number and key are unique together.
     mutating func translateMirroring() {
-        let moved = movedNumbers
+        let moved = plan.tables.flatMap { $0.rows.map(\.numbers) }.filter { $0.old != $0.new }.sorted {
+            $0.old < $1.old
+        }
         guard !moved.isEmpty else { return }
         let reason = "mirrored objects have the same entities as before"
         for table in schema.numberedCloudKitTables {

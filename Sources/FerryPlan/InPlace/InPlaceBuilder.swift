@@ -71,7 +71,8 @@ struct InPlaceBuilder {
         dropTables()
         dropIndexes()
         alterTables()
-        numberOrders()
+        addWriting(plan.tables.map { ($0.destination.name, $0.numberings) })
+        addWriting(plan.joinTables.map { ($0.destination.name, $0.numberings) })
         mirrorKeys()
         writeEntityNumbers()
         translateHistory()
@@ -122,17 +123,14 @@ struct InPlaceBuilder {
     private func heirs(_ sources: [String: String]) -> [String: String] {
         var heirs: [String: String] = [:]
         for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
-            let isSame = destination.tables[root]?.name.uppercased() == source.tables[old]?.name.uppercased()
+            let name = source.tables[old]?.name.uppercased()
+            let isSame = { (root: String?) in root.flatMap { destination.tables[$0]?.name.uppercased() } == name }
             let holdsRoot = step.entityMappings.contains {
                 $0.source == old && destination.model.root(of: $0.destination) == root
             }
-            if isSame || heirs[old] == nil || (holdsRoot && !isSameTable(heirs[old], old)) { heirs[old] = root }
+            if isSame(root) || heirs[old] == nil || (holdsRoot && !isSame(heirs[old])) { heirs[old] = root }
         }
         return heirs
-    }
-
-    private func isSameTable(_ root: String?, _ old: String) -> Bool {
-        root.flatMap { destination.tables[$0]?.name.uppercased() } == source.tables[old]?.name.uppercased()
     }
 
     /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
@@ -170,25 +168,25 @@ struct InPlaceBuilder {
         }
     }
 
-    /// A `Z_MAX` below a key in use is damage that would give a key twice.
     private mutating func raiseHighestKeys() {
-        let roots = Set(plan.tables.compactMap(\.source?.root))
-        for root in roots.sorted() {
-            guard let table = source.tables[root], let number = source.number(of: root) else { continue }
-            add(
-                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table.name)), 0)) "
-                    + "WHERE Z_ENT = \(number)", "highest keys in use")
+        for root in Set(plan.tables.compactMap(\.source?.root)).sorted() {
+            source.raisedHighestKey(ofRoot: root).map { add($0, "highest keys in use") }
         }
     }
 
     private mutating func cutLinks() {
-        for cut in plan.tables.flatMap(\.cuts) {
-            plan.statements.append(cut.statement)
-            touchContinuations(of: cut.table)
+        for move in plan.tables where !move.cuts.isEmpty {
+            plan.statements += move.cuts
+            move.source.map { touchContinuations(of: $0.name) }
         }
-        for join in plan.joinTables where !join.cuts.isEmpty {
-            plan.statements += join.cuts
-            plan.touched.insert(join.destination.name)
+        addWriting(plan.joinTables.map { ($0.destination.name, $0.cuts) })
+    }
+
+    /// Adds statements that write rows of tables of the new version.
+    private mutating func addWriting(_ found: [(table: String, statements: [InPlaceStatement])]) {
+        for (table, statements) in found where !statements.isEmpty {
+            plan.statements += statements
+            plan.touched.insert(table)
         }
     }
 
@@ -197,14 +195,19 @@ struct InPlaceBuilder {
     }
 
     private mutating func deleteRemovedRows() {
-        let carried = Set(step.entityMappings.map(\.source))
         for move in plan.tables where move.kept != nil {
             guard let table = move.source else { continue }
-            let removed = source.entities(inTableOf: table.root)
-                .filter { !carried.contains($0) && source.model.entities[$0]?.isAbstract == false }
-            delete(
-                removed.compactMap { source.number(of: $0) }, from: table, "their entities are not in the new version")
+            let entities = Set(source.entities(inTableOf: table.root))
+            let removed = droppedNumbers.filter {
+                entities.contains($0.entity) && source.model.entities[$0.entity]?.isAbstract == false
+            }
+            delete(removed.map(\.number), from: table, "their entities are not in the new version")
         }
+    }
+
+    /// The store's numbers of the entities that are not in the new version.
+    var droppedNumbers: [(entity: String, number: Int64)] {
+        step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
     }
 
     private mutating func delete(_ numbers: [Int64], from table: EntityTable, _ reason: String) {
@@ -253,36 +256,18 @@ struct InPlaceBuilder {
     // MARK: Rows
 
     private mutating func createTables() {
-        for move in plan.tables where move.kept == nil {
-            add(shape?.sql(of: move.destination.name) ?? move.destination.sql, "table of \(move.destination.root)")
-            plan.touched.insert(move.destination.name)
-        }
-        for join in plan.joinTables where join.kept == nil {
-            let key = join.destination.relationship
-            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.title)")
-            plan.touched.insert(join.destination.name)
+        let tables = plan.tables.filter { $0.kept == nil }.map(\.destination)
+        let joins = plan.joinTables.filter { $0.kept == nil }.map(\.destination)
+        for (name, sql, reason) in tables.map({ ($0.name, $0.sql, "table of \($0.root)") })
+            + joins.map({ ($0.name, $0.sql, "links of \($0.relationship.title)") })
+        {
+            add(shape?.sql(of: name) ?? sql, reason)
+            plan.touched.insert(name)
         }
     }
 
     private mutating func fillTables() {
-        for move in plan.tables where move.kept == nil {
-            guard let old = move.source, let fill = move.fill(from: current[old.name] ?? old.name) else { continue }
-            plan.statements.append(fill)
-        }
-        for join in plan.joinTables {
-            switch join.way {
-            case .rebuild(let old, let columns):
-                plan.statements.append(join.fill(from: current[old.name] ?? old.name, columns))
-            case .keys(let rows):
-                for rows in rows {
-                    plan.statements.append(
-                        join.fill(
-                            rows, from: current[rows.table] ?? rows.table,
-                            targets: current[rows.targetTable] ?? rows.targetTable))
-                }
-            case .alter, .create: break
-            }
-        }
+        plan.statements += plan.tables.compactMap { $0.fill(current) } + plan.joinTables.flatMap { $0.fills(current) }
         // What a split table has taken over goes from the one that it came from.
         for move in plan.tables where move.way == .split {
             guard let old = move.source else { continue }

@@ -22,6 +22,8 @@ extension InPlacePlan {
         }
         if !joinTables.isEmpty { lines.append("join tables") }
         lines += joinTables.map { "  \($0.destination.name): \($0.text)" }
+        if !droppedHistory.isEmpty { lines.append("dropped history") }
+        lines += droppedHistory.map { "  \($0.entity): \($0.sql)" }
         lines += ["statements"] + statements.map(\.text)
         if !closing.isEmpty { lines += ["closing"] + closing.map(\.text) }
         return (lines + ["written"] + touched.sorted().map { "  \($0)" }).joined(separator: "\n") + "\n"

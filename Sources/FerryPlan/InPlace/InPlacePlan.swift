@@ -17,6 +17,14 @@ package struct InPlacePlan: Sendable, Equatable {
     package internal(set) var closing: [InPlaceStatement] = []
     /// Tables of the new version whose rows were written, as they are called then.
     package internal(set) var touched: Set<String> = []
+    /// Changes of history that go with their entities, to be counted before the statements.
+    package internal(set) var droppedHistory: [CountedRows] = []
+
+    /// Rows of an entity that a query counts.
+    package struct CountedRows: Sendable, Equatable {
+        package let entity: String
+        package let sql: String
+    }
 
     /// - Parameters:
     ///   - step: A step whose mappings were inferred.
@@ -36,6 +44,31 @@ package struct InPlacePlan: Sendable, Equatable {
     }
 
     init() {}
+
+    /// The names of what earlier versions had left and what is not there any more: it stood in the way, or in a table
+    /// that was made anew.
+    ///
+    /// - Parameters:
+    ///   - leftovers: What was there before.
+    ///   - catalog: What the store has afterwards.
+    ///   - destination: The layout of a new store of the destination version.
+    /// - Returns: The names.
+    package func leftBehind(
+        of leftovers: [Leftover], in catalog: StoreCatalog, _ destination: StoreLayout
+    ) -> [String] {
+        let known = Set(tables.map(\.destination.name) + joinTables.map(\.destination.name))
+        let altered = altered
+        let indexes = Set(catalog.indexes.map(\.name)).subtracting(destination.indexes.map(\.name))
+        let lost = leftovers.filter { leftover in
+            switch leftover.kind {
+            case .table: known.contains(leftover.table) || catalog.table(leftover.table) == nil
+            case .column: altered[leftover.table].flatMap { catalog.table($0)?.column(leftover.part ?? "") } == nil
+            case .index: !indexes.contains(leftover.name)
+            case .entityName: true
+            }
+        }
+        return lost.map(\.name)
+    }
 
     /// Tables of the new version to those of the store that they continue.
     package var continued: [String: String] {
@@ -118,6 +151,15 @@ package struct InPlaceStatement: Sendable, Hashable {
         self.reason = reason
         self.alteration = alteration
     }
+
+    /// Gives the rows of a relationship that becomes ordered their positions, in the order of the keys.
+    static func numbering(
+        _ column: String, of table: String, key: String, group: String, by order: String
+    ) -> InPlaceStatement {
+        InPlaceStatement(
+            OrderPosition.numbering(column, of: table, key: key, group: group, by: order), writesObjects: true,
+            reason: "the relationship is ordered")
+    }
 }
 
 /// A table of the store that stays, under whatever name, with the changes of its columns.
@@ -135,17 +177,6 @@ struct KeptTable {
 struct Renaming: Sendable, Hashable {
     var from: String
     var to: String
-}
-
-/// The positions of a relationship that becomes ordered, in the order of the keys.
-struct OrderNumbering: Sendable, Hashable {
-    var table: String
-    var column: String
-    /// The name under which a row is reached.
-    var key: String
-    /// The column of the object that the rows belong to, and the one that orders them.
-    var group: String
-    var order: String
 }
 
 /// The values that a statement is bound to: values of a model never stand in SQL text, only entity numbers do.

@@ -16,26 +16,24 @@ struct JoinMove: Sendable, Equatable {
     /// Rows of an entity table that hold one end of each link.
     struct KeyRows: Sendable, Hashable {
         var table: String
-        var first: String
-        var second: String
-        /// The column with the position of the row's object among those of the key's object.
-        var order: String?
         /// `Z_ENT` of the rows.
         var number: Int64
-        /// The key column among `first` and `second`, and the objects that it may lead to.
+        /// Whether the row's object is the second one of the link.
+        var isSecond: Bool
+        /// The column with the position of the row's object among those of the key's object.
+        var order: String?
+        /// The key column, and the objects that it may lead to.
         var key: String
         var targetTable: String
         var targetNumber: Int64
-
-        /// Whether the row's object is the second one of the link.
-        var isSecond: Bool { second == "Z_PK" }
     }
 
     let destination: JoinTable
     let way: Way
     /// Links that go since one of their ends goes or leaves the relationship.
     private(set) var cuts: [InPlaceStatement] = []
-    private(set) var numberings: [OrderNumbering] = []
+    /// Positions in relationships that become ordered.
+    private(set) var numberings: [InPlaceStatement] = []
 
     init(
         _ table: JoinTable, _ sources: RelationshipSources, keys: [String: [String]], mustRebuild: Bool
@@ -57,17 +55,13 @@ struct JoinMove: Sendable, Equatable {
             way = Self.way(
                 table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder,
                 isKeyKept: isKeyKept && !mustRebuild)
-            if table.secondOrderColumn != nil, otherOrder == nil { addNumbering(ofSecond: true) }
-            if table.firstOrderColumn != nil, ownOrder == nil { addNumbering(ofSecond: false) }
+            number(isSecondKnown: otherOrder != nil, isFirstKnown: ownOrder != nil)
         } else {
             let rows = try Self.keyRows(pairs, sources)
             way = .keys(rows)
-            if table.secondOrderColumn != nil, !rows.allSatisfy({ $0.isSecond && $0.order != nil }) {
-                addNumbering(ofSecond: true)
-            }
-            if table.firstOrderColumn != nil, !rows.allSatisfy({ !$0.isSecond && $0.order != nil }) {
-                addNumbering(ofSecond: false)
-            }
+            number(
+                isSecondKnown: rows.allSatisfy { $0.isSecond && $0.order != nil },
+                isFirstKnown: rows.allSatisfy { !$0.isSecond && $0.order != nil })
         }
     }
 
@@ -79,13 +73,14 @@ struct JoinMove: Sendable, Equatable {
             additions: additions, reason: "the relationship is ordered")
     }
 
-    private mutating func addNumbering(ofSecond isSecond: Bool) {
+    private mutating func number(isSecondKnown: Bool, isFirstKnown: Bool) {
         let (first, second) = (destination.firstColumn, destination.secondColumn)
-        guard let column = isSecond ? destination.secondOrderColumn : destination.firstOrderColumn else { return }
-        numberings.append(
-            OrderNumbering(
-                table: destination.name, column: column, key: "rowid", group: isSecond ? first : second,
-                order: isSecond ? second : first))
+        if let order = destination.secondOrderColumn, !isSecondKnown {
+            numberings.append(.numbering(order, of: destination.name, key: "rowid", group: first, by: second))
+        }
+        if let order = destination.firstOrderColumn, !isFirstKnown {
+            numberings.append(.numbering(order, of: destination.name, key: "rowid", group: second, by: first))
+        }
     }
 
     // MARK: From a join table
@@ -135,36 +130,36 @@ struct JoinMove: Sendable, Equatable {
     ) throws(InPlaceObstacle) -> [KeyRows] {
         var found: [KeyRows] = []
         for pair in pairs {
-            let holder: ResolvedEntityMapping
-            let target: ResolvedEntityMapping
-            let place: (table: String, column: String, order: String?)
-            let ownHolds: Bool
-            switch pair.storage {
-            case .foreignKey(let table, let column, _, let order):
-                (holder, target, place, ownHolds) = (pair.own, pair.other, (table, column, order), true)
-            case .inverseForeignKey(let table, let column, _, let order):
-                (holder, target, place, ownHolds) = (pair.other, pair.own, (table, column, order), false)
-            case .inverseless(let table, let column):
-                (holder, target, place, ownHolds) = (pair.other, pair.own, (table, column, nil), false)
-            case .join: throw .needsCopy("links stand partly in a join table and partly in rows")
+            let ownHolds = if case .foreignKey = pair.storage { true } else { false }
+            let held = ownHolds ? pair : pair.mirrored(in: sources.source)
+            guard case .foreignKey(let table, let column, _, let order) = held.storage else {
+                throw .needsCopy("links stand partly in a join table and partly in rows")
             }
-            guard let number = sources.source.number(of: holder.source),
-                let targetNumber = sources.source.number(of: target.source),
-                let targetTable = sources.source.table(of: target.source)?.name
+            guard let number = sources.source.number(of: held.own.source),
+                let targetNumber = sources.source.number(of: held.other.source),
+                let targetTable = sources.source.table(of: held.other.source)?.name
             else { continue }
             let rows = KeyRows(
-                table: place.table, first: ownHolds ? "Z_PK" : place.column, second: ownHolds ? place.column : "Z_PK",
-                order: place.order, number: number, key: place.column, targetTable: targetTable,
+                table: table, number: number, isSecond: !ownHolds, order: order, key: column, targetTable: targetTable,
                 targetNumber: targetNumber)
             if !found.contains(rows) { found.append(rows) }
         }
         return found
     }
 
-    /// Fills the table from keys in rows.
-    func fill(_ rows: KeyRows, from table: String, targets: String) -> InPlaceStatement {
+    /// Fills a new table; `names` says what the store's tables are called then, where that is another name.
+    func fills(_ names: [String: String]) -> [InPlaceStatement] {
+        switch way {
+        case .alter, .create: []
+        case .rebuild(let old, let columns): [fill(from: names[old.name] ?? old.name, columns)]
+        case .keys(let rows):
+            rows.map { fill($0, from: names[$0.table] ?? $0.table, targets: names[$0.targetTable] ?? $0.targetTable) }
+        }
+    }
+
+    private func fill(_ rows: KeyRows, from table: String, targets: String) -> InPlaceStatement {
         var columns = [destination.firstColumn, destination.secondColumn]
-        var values = ["s.\(rows.first)", "s.\(rows.second)"]
+        var values = rows.isSecond ? ["s.\(rows.key)", "s.Z_PK"] : ["s.Z_PK", "s.\(rows.key)"]
         let orderColumn = rows.isSecond ? destination.secondOrderColumn : destination.firstOrderColumn
         if let orderColumn, let order = rows.order {
             columns.append(orderColumn)
@@ -178,7 +173,7 @@ struct JoinMove: Sendable, Equatable {
             reason: "\(rows.key) becomes a to-many relationship")
     }
 
-    func fill(from table: String, _ columns: [Renaming]) -> InPlaceStatement {
+    private func fill(from table: String, _ columns: [Renaming]) -> InPlaceStatement {
         InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.map(\.to).joined(separator: ", "))) "
                 + "SELECT \(columns.map(\.from).joined(separator: ", ")) FROM \(table)", writesObjects: true,

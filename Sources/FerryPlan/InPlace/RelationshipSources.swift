@@ -37,10 +37,15 @@ struct RelationshipSources {
         let origin: SourceRelationship
         /// As it is stored, seen from `own`.
         var storage: RelationshipStorage
+        /// The source entity that it declares for `other`.
+        var target: String
 
         /// The same from the other side, of a rule of `own`.
         func mirrored(in source: StoreLayout) -> Pair {
-            Pair(own: other, other: own, origin: origin, storage: origin.otherSide(of: storage, other, in: source))
+            let back = source.model.inverse(of: origin.relationship)?.destinationEntity
+            return Pair(
+                own: other, other: own, origin: origin, storage: origin.otherSide(of: storage, other, in: source),
+                target: back ?? source.model.declaringEntity(of: origin.name, in: own.source) ?? own.source)
         }
     }
 
@@ -65,7 +70,10 @@ struct RelationshipSources {
                 throw .needsCopy("\(mapping.destination).\(rule.name) is filled over a path")
             }
             for other in rule.mappings.compactMap({ step.entityMapping(named: $0) }) {
-                found.append(Pair(own: mapping, other: other, origin: origin, storage: origin.storage))
+                found.append(
+                    Pair(
+                        own: mapping, other: other, origin: origin, storage: origin.storage,
+                        target: origin.relationship.destinationEntity))
             }
         }
         return found
@@ -113,21 +121,6 @@ struct RelationshipSources {
         }
         return Key(
             column: column, entityColumn: entityColumn, orderColumn: orderColumn, targetTable: target.name,
-            possible: possibleTargets(of: column, in: mapping), allowed: Set(pairs.map(\.other.source)))
-    }
-
-    /// Concrete source entities that a key column of an entity's rows can lead to.
-    private func possibleTargets(of column: String, in mapping: ResolvedEntityMapping) -> Set<String> {
-        let table = source.table(of: mapping.source)?.name
-        for (key, storage) in source.relationshipStorage {
-            switch storage {
-            case .foreignKey(table, column, _, _) where source.model.isKind(mapping.source, of: key.entity):
-                let target = source.model.relationship(key.property, of: key.entity)?.destinationEntity
-                return target.map(source.model.concreteFamily(of:)) ?? []
-            case .inverseless(table, column): return source.model.concreteFamily(of: key.entity)
-            default: break
-            }
-        }
-        return []
+            possible: source.model.concreteFamily(of: first.target), allowed: Set(pairs.map(\.other.source)))
     }
 }

@@ -40,8 +40,9 @@ struct TableMove: Sendable, Equatable {
     /// In the order of the table's columns.
     let slots: [ColumnSlot]
     /// Keys to objects that the new version does not relate any more.
-    let cuts: [KeyCut]
-    let numberings: [OrderNumbering]
+    let cuts: [InPlaceStatement]
+    /// Positions in relationships that become ordered.
+    let numberings: [InPlaceStatement]
     /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
     let mirrors: [PropertyKey]
 
@@ -57,7 +58,7 @@ struct TableMove: Sendable, Equatable {
             return Rows(
                 position: mapping.position, source: mapping.source, destination: mapping.destination,
                 numbers: NumberPair(old: old, new: new),
-                columns: isShared ? Self.columns(ofRowsOf: mapping.source, in: found.source) : [])
+                columns: source.map { isShared ? found.source.knownColumns(of: $0, in: mapping.source) : [] } ?? [])
         }
         guard let source else {
             way = .create
@@ -119,32 +120,12 @@ struct TableMove: Sendable, Equatable {
         return .alter(alteration)
     }
 
-    /// The columns that can hold something in the rows of an entity.
-    private static func columns(ofRowsOf entity: String, in sourceLayout: StoreLayout) -> Set<String> {
-        let lineage = Set(sourceLayout.model.lineageNames(of: entity))
-        var columns: Set<String> = []
-        for (key, column) in sourceLayout.attributeColumns where lineage.contains(key.entity) {
-            columns.insert(column.name)
-        }
-        for (key, storage) in sourceLayout.relationshipStorage {
-            switch storage {
-            case .foreignKey(_, let column, let entityColumn, let orderColumn)
-            where lineage.contains(key.entity):
-                columns.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
-            case .inverseless(_, let column):
-                let target = sourceLayout.model.relationship(key.property, of: key.entity)?.destinationEntity ?? ""
-                if sourceLayout.model.isKind(entity, of: target) { columns.insert(column) }
-            default: break
-            }
-        }
-        return columns
-    }
-
     // MARK: Rows
 
-    /// Fills the table from rows that stand under another name; nil where there are none.
-    func fill(from table: String) -> InPlaceStatement? {
-        guard !rows.isEmpty else { return nil }
+    /// Fills a new table, where there is anything for it; `names` says what the store's tables are called then, where that is
+    /// another name.
+    func fill(_ names: [String: String]) -> InPlaceStatement? {
+        guard kept == nil, let source, !rows.isEmpty else { return nil }
         var values = InPlaceValues()
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
         let isMoved = rows.contains { $0.numbers.old != $0.numbers.new }
@@ -158,7 +139,7 @@ struct TableMove: Sendable, Equatable {
         if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
         return InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
-                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) "
+                + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "
                 + "WHERE \(rows.map(\.numbers.old).sorted().rowCondition("+"))",
             values: values, writesObjects: true, reason: reason, countedEntity: onlyEntity)
     }
