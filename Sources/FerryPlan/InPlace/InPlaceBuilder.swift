@@ -10,6 +10,8 @@ struct InPlaceBuilder {
     let schema: InPlaceSchema
     let destination: StoreLayout
     let shape: InPlaceShape?
+    /// The store's numbers of the entities that are not in the new version.
+    let droppedNumbers: [(entity: String, number: Int64)]
     var plan = InPlacePlan()
 
     /// By tables of the new version: what brings the rows of those that are altered to their new values.
@@ -35,6 +37,7 @@ struct InPlaceBuilder {
         if let shape { destination.indexes = shape.indexes }
         self.destination = destination
         plan.touched = shape?.touched ?? []
+        droppedNumbers = step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
         occupied = Set(schema.tables.keys)
     }
 
@@ -203,11 +206,6 @@ struct InPlaceBuilder {
             }
             delete(removed.map(\.number), from: table, "their entities are not in the new version")
         }
-    }
-
-    /// The store's numbers of the entities that are not in the new version.
-    var droppedNumbers: [(entity: String, number: Int64)] {
-        step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
     }
 
     private mutating func delete(_ numbers: [Int64], from table: EntityTable, _ reason: String) {

@@ -45,7 +45,7 @@ extension TableMove {
 extension JoinMove {
     fileprivate var text: String {
         switch way {
-        case .alter(let old, _, _): "\(old.name), altered"
+        case .alter(let old): "\(old.name), altered"
         case .rebuild(let old, _): "from \(old.name)"
         case .keys(let rows): "from " + rows.map { "\($0.table).\($0.key) of \($0.number)" }.joined(separator: ", ")
         case .create: "empty"

@@ -163,14 +163,14 @@ package struct InPlaceStatement: Sendable, Hashable {
 }
 
 /// A table of the store that stays, under whatever name, with the changes of its columns.
-struct KeptTable {
+struct KeptTable: Sendable, Equatable {
     let name: String
     let newName: String
     let columns: [String]
-    let renames: [Renaming]
-    let additions: [Column]
     /// Why columns are added.
     let reason: String
+    var renames: [Renaming] = []
+    var additions: [Column] = []
 }
 
 /// A column of the store and what the new version calls it.

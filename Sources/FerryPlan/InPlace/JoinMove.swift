@@ -5,7 +5,8 @@ internal import FerryStore
 /// How the rows of one destination join table come to be.
 struct JoinMove: Sendable, Equatable {
     enum Way: Sendable, Equatable {
-        case alter(JoinTable, renames: [Renaming], additions: [Column])
+        /// The store's table itself, with columns renamed and added.
+        case alter(KeptTable)
         /// From another join table, whose columns stand in another order or go.
         case rebuild(JoinTable, columns: [Renaming])
         /// From keys in rows, as `INSERT … SELECT` parts: source table, first and second key, condition.
@@ -66,12 +67,7 @@ struct JoinMove: Sendable, Equatable {
     }
 
     /// The store's table where it becomes this one.
-    var kept: KeptTable? {
-        guard case .alter(let table, let renames, let additions) = way else { return nil }
-        return KeptTable(
-            name: table.name, newName: destination.name, columns: table.columns, renames: renames,
-            additions: additions, reason: "the relationship is ordered")
-    }
+    var kept: KeptTable? { if case .alter(let kept) = way { kept } else { nil } }
 
     private mutating func number(isSecondKnown: Bool, isFirstKnown: Bool) {
         let (first, second) = (destination.firstColumn, destination.secondColumn)
@@ -97,7 +93,10 @@ struct JoinMove: Sendable, Equatable {
         let given = Set(columns.map(\.to))
         let additions = [new.firstOrderColumn, new.secondOrderColumn].compactMap { $0 }.filter { !given.contains($0) }
             .map { Column(name: $0, type: "INTEGER") }
-        return .alter(old, renames: columns.filter { $0.from != $0.to }, additions: additions)
+        return .alter(
+            KeptTable(
+                name: old.name, newName: new.name, columns: old.columns, reason: "the relationship is ordered",
+                renames: columns.filter { $0.from != $0.to }, additions: additions))
     }
 
     private static func cuts(

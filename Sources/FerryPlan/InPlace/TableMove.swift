@@ -5,21 +5,15 @@ internal import FerryStore
 /// How the rows of one destination table come to be.
 struct TableMove: Sendable, Equatable {
     enum Way: Sendable, Equatable {
-        /// The source's table itself, with columns renamed and added.
-        case alter(Alteration)
+        /// The source's table itself, with columns renamed and added; destination column to the source column that becomes
+        /// it.
+        case alter(KeptTable, carriers: [String: String])
         /// A new table that takes rows of the source's one, which goes when all is done; why.
         case rebuild(String)
         /// A new table beside the source's one, which another table continues.
         case split
         /// A new table without rows.
         case create
-    }
-
-    struct Alteration: Sendable, Equatable {
-        var renames: [Renaming] = []
-        var additions: [Column] = []
-        /// Destination column to the source column that becomes it.
-        var carriers: [String: String] = [:]
     }
 
     /// The rows of one entity mapping.
@@ -69,37 +63,35 @@ struct TableMove: Sendable, Equatable {
         } else if let mustRebuild {
             way = .rebuild(mustRebuild)
         } else {
-            way = Self.alteration(of: source, to: slots, rows, in: found.source)
+            way = Self.alteration(of: source, to: destination, slots, rows, in: found.source)
         }
     }
 
     /// The store's table where it becomes this one.
-    var kept: KeptTable? {
-        guard case .alter(let changes) = way, let source else { return nil }
-        return KeptTable(
-            name: source.name, newName: destination.name, columns: source.columns.map(\.name),
-            renames: changes.renames, additions: changes.additions, reason: "a new property")
-    }
+    var kept: KeptTable? { if case .alter(let kept, _) = way { kept } else { nil } }
 
     // MARK: Carriers
 
     /// Which source column becomes which destination column; a rebuild when one is left over.
     private static func alteration(
-        of source: EntityTable, to slots: [ColumnSlot], _ rows: [Rows], in layout: StoreLayout
+        of source: EntityTable, to destination: EntityTable, _ slots: [ColumnSlot], _ rows: [Rows],
+        in layout: StoreLayout
     ) -> Way {
         let declared = Dictionary(
             source.columns.map { ($0.name, $0.type.uppercased()) }, uniquingKeysWith: { first, _ in first })
-        var alteration = Alteration()
+        var kept = KeptTable(
+            name: source.name, newName: destination.name, columns: source.columns.map(\.name), reason: "a new property")
+        var carriers: [String: String] = [:]
         var taken: Set<String> = []
         for keepsName in [true, false] {
-            for slot in slots where alteration.carriers[slot.column.name] == nil {
+            for slot in slots where carriers[slot.column.name] == nil {
                 let candidates = rows.compactMap { slot.values[$0.position]?.base }
                 let carrier = candidates.first {
                     !taken.contains($0) && declared[$0] == slot.column.type.uppercased()
                         && (!keepsName || $0 == slot.column.name)
                 }
                 guard let carrier else { continue }
-                alteration.carriers[slot.column.name] = carrier
+                carriers[slot.column.name] = carrier
                 taken.insert(carrier)
             }
         }
@@ -111,13 +103,13 @@ struct TableMove: Sendable, Equatable {
         for slot in slots {
             let name = slot.column.name
             if dead.contains(name.uppercased()) { return .rebuild("a dead column stands in the way of \(name)") }
-            if let carrier = alteration.carriers[name] {
-                if carrier != name { alteration.renames.append(Renaming(from: carrier, to: name)) }
+            if let carrier = carriers[name] {
+                if carrier != name { kept.renames.append(Renaming(from: carrier, to: name)) }
             } else {
-                alteration.additions.append(slot.column)
+                kept.additions.append(slot.column)
             }
         }
-        return .alter(alteration)
+        return .alter(kept, carriers: carriers)
     }
 
     // MARK: Rows
@@ -169,8 +161,7 @@ struct TableMove: Sendable, Equatable {
 
     /// Brings the rows of an altered table to their new values in one pass; nil when they have them.
     func update() -> (statement: InPlaceStatement, columns: Set<String>)? {
-        guard case .alter(let alteration) = way else { return nil }
-        let carriers = alteration.carriers
+        guard case .alter(_, let carriers) = way else { return nil }
         let names = Dictionary(carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         var values = InPlaceValues()
         var assignments: [(column: String, groups: [(sql: String, numbers: [Int64])])] = []
