@@ -122,8 +122,7 @@ package struct StepRun {
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
         report.healed += context.program.damage.carried.map { ($0.kind.rawValue, $0.entity, $0.rows) }
-        let mapped = Set(step.resolved.entityMappings.map(\.source))
-        for entity in step.resolved.source.model.sortedEntityNames where !mapped.contains(entity) {
+        for entity in step.resolved.droppedEntities {
             guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {
                 continue
             }

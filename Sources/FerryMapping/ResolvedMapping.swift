@@ -36,6 +36,12 @@ package struct ResolvedStep: Sendable {
         entityMappings.first { $0.name == name }
     }
 
+    /// The entities of the older version of whose objects nothing is made, abstract ones among them.
+    package var droppedEntities: [String] {
+        let mapped = Set(entityMappings.map(\.source))
+        return source.model.sortedEntityNames.filter { !mapped.contains($0) }
+    }
+
     /// All versions from the source on, the destination last.
     package var versions: [ModelVersion] { [source] + middle + [destination] }
 }
@@ -68,6 +74,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var policyFunctions: Set<String>?
     /// Whether the first object that a policy makes of a source object gets the `Z_PK` of that one.
     package var policyKeepsPrimaryKeys = false
+    /// Whether every object of the source is read, once.
+    package var readsEveryObject: Bool { filter == nil && iteration == nil }
     /// Whether objects of it may have the `Z_PK` of their sources.
     package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
     /// The file's own words for a policy to read.
@@ -161,6 +169,13 @@ extension ResolvedStep {
         package var wasOptional: Bool
     }
 
+    /// The mandatory attributes that an entity mapping takes over from those that had to have a value already.
+    ///
+    /// No rule heals an object that lacks such a value.
+    package func values(neededBy mapping: ResolvedEntityMapping) -> [MandatoryValue] {
+        mandatoryValues(of: mapping).filter { !$0.wasOptional }
+    }
+
     /// The mandatory attributes that an entity mapping takes over.
     ///
     /// What a policy makes of an object without such a value only its code tells.
@@ -183,7 +198,7 @@ extension ResolvedStep {
         var step = self
         for index in step.entityMappings.indices {
             let mapping = step.entityMappings[index]
-            var conditions = mandatoryValues(of: mapping).filter { !$0.wasOptional }.map { value in
+            var conditions = values(neededBy: mapping).map { value in
                 Predicate.comparison(
                     .init(
                         left: Expression(sourceKeys: value.source), comparator: .notEqual,

@@ -71,22 +71,13 @@ package enum MirroringRefusal {
 }
 
 extension HistoryTables {
-    /// How the changes of a mapping's source entity read in the new store.
-    ///
-    /// What a version on the way would have lost is lost, too.
-    package static func translation(
-        by mapping: ResolvedEntityMapping, of step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
-    ) -> Translation? {
-        guard var translation = translation(of: mapping.source, into: mapping.destination, source, destination) else {
-            return nil
-        }
-        let places = Array(zip(mapping.entities, step.versions.map(\.model)))
-        for ((entity, model), (nextEntity, nextModel)) in zip(places, places.dropFirst()) {
-            let keeps = keeps(entity, of: model, as: nextEntity, of: nextModel)
-            translation.keepsColumns = translation.keepsColumns && keeps.columns
-            translation.keepsTombstones = translation.keepsTombstones && keeps.tombstones
-        }
-        return translation
+    /// How the changes of each entity read in the new store whose objects keep their keys; others name nothing there.
+    package static func translations(
+        by step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> [Translation] {
+        var known: Set<String> = []
+        return step.entityMappings.filter { $0.keepsPrimaryKey && known.insert($0.source).inserted }
+            .compactMap { translation(of: $0.entities, in: step.versions.map(\.model), source, destination) }
     }
 
     /// Columns that the changes table lacks for any of a step's versions.

@@ -36,7 +36,7 @@ struct LaterSteps {
             }
             guard let first = plan.steps.first?.sourceRows else { break }
             let checks = RowChecks(connection: connection, layout: layout, rows: first, step: step, walk: walk)
-            refusals += try emptyValues(of: step, index, checks)
+            refusals += try checks.emptyValues { try emptyRows($0, of: $1, before: index, checks) }
             refusals += try valuesMissingOnTheWay(step, index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
@@ -74,36 +74,22 @@ struct LaterSteps {
         }
     }
 
-    private func emptyValues(of step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
-        var refusals: [FerryError] = []
-        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
-            guard let paths = paths(to: mapping.source, before: index) else { continue }
-            for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
-                var empty: Int64 = 0
-                for path in paths { empty += try emptyRows(value.source, of: mapping.source, along: path, checks) }
-                if empty > 0 { refusals.append(value.problem(in: mapping, rows: empty)) }
-            }
-        }
-        return refusals
-    }
-
     /// Rows of the store in which what becomes an attribute is empty, as far as they tell.
-    private func emptyRows(_ attribute: String, of entity: String, along path: Path, _ checks: RowChecks) throws
-        -> Int64
-    {
-        guard let origin = trace(attribute, along: path), origin.defaultValue == nil else { return 0 }
-        let entity = path.first?.mapping.source ?? entity
-        guard let attribute = origin.attribute else { return checks.rows[entity] ?? 0 }
-        return try checks.emptyRows(attribute, of: entity)
+    private func emptyRows(
+        _ attribute: String, of entity: String, before index: Int, _ checks: RowChecks
+    ) throws -> Int64 {
+        try (paths(to: entity, before: index) ?? []).reduce(0) { sum, path in
+            guard let origin = trace(attribute, along: path), origin.defaultValue == nil else { return sum }
+            let first = path.first?.mapping.source ?? entity
+            guard let attribute = origin.attribute else { return sum + (checks.rows[first] ?? 0) }
+            return try sum + checks.emptyRows(attribute, of: first)
+        }
     }
 
     /// What versions ask for that a composed step passes over.
     private func valuesMissingOnTheWay(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
         try step.needsValues.compactMap { check in
-            var empty: Int64 = 0
-            for path in paths(to: check.source, before: index) ?? [] {
-                empty += try emptyRows(check.sourceAttribute, of: check.source, along: path, checks)
-            }
+            let empty = try emptyRows(check.sourceAttribute, of: check.source, before: index, checks)
             return empty > 0 ? check.problem(rows: empty) : nil
         }
     }

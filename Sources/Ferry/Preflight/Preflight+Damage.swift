@@ -164,7 +164,7 @@ extension Preflight {
     /// Core Data lets them pass in a migration, and refuses them when the object is saved next.
     func emptyMandatoryRelationships() throws -> [FerryWarning] {
         var warnings: [FerryWarning] = []
-        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
+        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
             else { continue }

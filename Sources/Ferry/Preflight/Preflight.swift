@@ -81,7 +81,7 @@ struct Preflight {
 
     /// Mandatory destination attributes that are filled from a source attribute which is NULL in some row.
     private func findEmptyMandatoryValues(_ checks: RowChecks, _ outcome: inout PreflightOutcome) throws {
-        for mapping in step.resolved.entityMappings where mapping.filter == nil && mapping.iteration == nil {
+        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
                 let number = layout.number(of: mapping.source)
             else { continue }

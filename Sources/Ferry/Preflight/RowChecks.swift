@@ -20,13 +20,10 @@ struct RowChecks {
     static func areAsked(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
-            || mappingsWithoutFilter(step).contains { mapping in
-                step.resolved.mandatoryValues(of: mapping).contains(where: \.wasOptional)
+            || step.resolved.entityMappings.contains { mapping in
+                mapping.readsEveryObject
+                    && step.resolved.mandatoryValues(of: mapping).contains(where: \.wasOptional)
             }
-    }
-
-    private static func mappingsWithoutFilter(_ step: StepPlan) -> [ResolvedEntityMapping] {
-        step.resolved.entityMappings.filter { $0.filter == nil && $0.iteration == nil }
     }
 
     // MARK: Mandatory values
@@ -52,11 +49,15 @@ struct RowChecks {
     }
 
     /// Optional attributes that a mandatory one takes over and that are empty in some row.
-    func emptyValues() throws -> [FerryError] {
+    ///
+    /// - Parameter count: Counts the rows of an entity in which an attribute is empty.
+    /// - Returns: The refusals.
+    /// - Throws: What counting throws.
+    func emptyValues(_ count: (_ attribute: String, _ entity: String) throws -> Int64) rethrows -> [FerryError] {
         var refusals: [FerryError] = []
-        for mapping in Self.mappingsWithoutFilter(step) {
+        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
-                let empty = try emptyRows(value.source, of: mapping.source)
+                let empty = try count(value.source, mapping.source)
                 if empty > 0 { refusals.append(value.problem(in: mapping, rows: empty)) }
             }
         }

@@ -161,7 +161,8 @@ extension MigrationRun {
             let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
             let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step, walk: walk)
             var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.emptyValues() + checks.valuesMissingOnTheWay() + checks.duplicates()
+            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.valuesMissingOnTheWay()
+            refusals += try checks.duplicates()
             guard var first = refusals.first else { return }
             first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
             throw first

@@ -142,7 +142,8 @@ struct AppObjectsPhase {
                 try context.connection.execute("ALTER TABLE main.\(changes.quotedName) ADD COLUMN \(column) BLOB")
             }
         }
-        let translations = self.translations
+        let translations = HistoryTables.translations(
+            by: context.step.resolved, context.source, context.destination)
         try context.walk(
             "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
             running: history.copy(translations))
@@ -159,19 +160,6 @@ struct AppObjectsPhase {
                 FROM source.Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)
                 """)
         }
-    }
-
-    private var translations: [HistoryTables.Translation] {
-        var translations: [HistoryTables.Translation] = []
-        for mapping in context.step.resolved.entityMappings where mapping.keepsPrimaryKey {
-            guard !translations.contains(where: { $0.source == mapping.source }) else { continue }
-            if let translation = HistoryTables.translation(
-                by: mapping, of: context.step.resolved, context.source, context.destination)
-            {
-                translations.append(translation)
-            }
-        }
-        return translations
     }
 
     private func reportDropped(

@@ -51,7 +51,14 @@ package struct InPlacePlanning {
     ///
     /// - Throws: ``FerryError``, ``DatabaseError``.
     package func refusalToKeepUnknownEntities(by plan: InPlacePlan) throws -> FerryError? {
-        try RowsOfUnknownEntities(plan: plan, source: source, destination: destination, connection: store).refusal()
+        for table in source.tablesInOrder {
+            let unknown = "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
+            let rows = try store.integer("SELECT count(*) FROM \(unknown)") ?? 0
+            guard rows > 0 else { continue }
+            let numbers = try store.rows("SELECT DISTINCT Z_ENT FROM \(unknown)").compactMap(\.[0].integer)
+            if let refusal = plan.refusal(toKeep: rows, of: numbers, in: table, into: destination) { return refusal }
+        }
+        return nil
     }
 
     /// Nil where the parts of a step must run one by one.
@@ -213,13 +220,10 @@ struct ComposedRun {
 
     /// Whether the new version knows every column of a table: others would lose their values.
     private func isWhole(_ table: InPlaceShape.Table, _ name: String) -> Bool {
-        var known: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
-        if let entity = destination.tables.values.first(where: { $0.name.uppercased() == name }) {
-            known.formUnion(entity.columns.map { $0.name.uppercased() })
-        } else if let join = destination.joinTables.first(where: { $0.name.uppercased() == name }) {
-            known = Set(join.columns.map { $0.uppercased() })
-        }
-        return table.columns.allSatisfy { known.contains($0.uppercased()) }
+        let entity = destination.tables.values.first { $0.name.uppercased() == name }
+        let join = destination.joinTables.first { $0.name.uppercased() == name }
+        let columns = entity.map { ["Z_PK", "Z_ENT", "Z_OPT"] + $0.columns.map(\.name) } ?? join?.columns ?? []
+        return Set(columns.map { $0.uppercased() }).isSuperset(of: table.columns.map { $0.uppercased() })
     }
 
     /// A table or index that is made anew has no statistics; which one that is differs between one step and several.

@@ -115,10 +115,10 @@ package struct InPlaceRun {
     private static func failedRow(
         _ steps: [StepPlan], _ connection: Connection, _ options: EngineOptions
     ) -> FailedRowSearch.Row? {
-        guard let step = steps.first?.resolved else { return nil }
+        guard let step = steps.first else { return nil }
         do {
-            let layout = try StoreLayout.actual(for: step.source.model, on: connection)
-            for computations in try InPlaceComputations.all(of: step, layout) {
+            let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
+            for computations in try planned.statements(leaving: nil).computations {
                 let search = FailedRowSearch(
                     computations, on: connection, largestValue: options.wholeValueBytes)
                 if let row = try search.first() { return row }
@@ -145,14 +145,16 @@ package struct InPlaceRun {
             folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
             dropsMissing: options.damaged == .drop, limit: options.wholeValueBytes
         ).register(on: connection)
-        let removed = try treatRows(source, plan, destination)
-        report.healed += removed.damage
+        let dropped = try treatRows(planned, plan, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
-        let counts = try InPlaceCounts(step, of: source, plan, on: connection)
+        var counts = try InPlaceCounts(step, of: source, plan, on: connection)
         let check = try checks(
             InPlaceWork(
                 step: step.resolved, tables: plan.touched, connection: connection, damage: options.sourceDamage))
-        report.healed += try counts.droppedHistory(planned.schema.history)
+        for changes in plan.droppedHistory {
+            let rows = try connection.integer(changes.sql) ?? 0
+            if rows > 0 { report.healed.append(("droppedHistory", changes.entity, rows)) }
+        }
         connection.allowSchemaWrites()
         // What planned, and what asked the old version, need not stay beside caches and sorters.
         let bytes = try connection.contentBytes()
@@ -176,14 +178,10 @@ package struct InPlaceRun {
         // Making and running the plan is over; its part of the program need not stay beside that of the checks.
         options.memory.releaseUnused(before: bytes)
         options.progress?(ProgressUpdate(phase: .verify))
-        report.counts = counts.ofMappings()
-        try check(report.counts, written)
-        report.unmapped = counts.unmapped()
-        report.leftBehind = try counts.leftBehind(of: leftovers, in: destination)
-        for (position, rows) in removed.rows where report.counts.indices.contains(position) {
-            report.counts[position].read += rows
-            report.counts[position].dropped += rows
-        }
+        try check(counts.ofMappings(), written)
+        counts.dropped = dropped
+        (report.counts, report.unmapped) = (counts.ofMappings(), counts.unmapped())
+        report.leftBehind = plan.leftBehind(of: leftovers, in: try StoreCatalog(connection), destination)
         return report
     }
 
@@ -200,27 +198,49 @@ package struct InPlaceRun {
     }
 
     /// Rows of unknown entities, and rows that lack what they must have.
+    ///
+    /// - Returns: How many rows the mappings do not get, by their source entities.
     private func treatRows(
-        _ source: StoreLayout, _ plan: InPlacePlan, _ destination: StoreLayout
-    ) throws -> DamagedRowsRemoval.Removed {
+        _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
+    ) throws -> [String: Int64] {
         if isFirst {
-            try EntityColumnRepair(source: source, damage: options.sourceDamage, connection: connection).run()
+            try connection.withoutTriggers {
+                for repair in planned.source.entityColumnRepairs(options.sourceDamage) {
+                    try connection.execute(repair)
+                }
+            }
         }
-        if isFirst, options.damaged == .drop {
-            return try DamagedRowsRemoval(step: step.resolved, source: source, connection: connection).run()
-        }
+        if isFirst, options.damaged == .drop { return try removeDamagedRows(planned.source, &report) }
         let mayHaveUnknownEntities = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
-        let ofUnknownEntities = RowsOfUnknownEntities(
-            plan: plan, source: source, destination: destination, connection: connection)
-        if mayHaveUnknownEntities, let refusal = try ofUnknownEntities.refusal() { throw refusal }
-        return DamagedRowsRemoval.Removed()
+        if mayHaveUnknownEntities, let refusal = try planned.refusalToKeepUnknownEntities(by: plan) { throw refusal }
+        return [:]
+    }
+
+    private func removeDamagedRows(_ source: StoreLayout, _ report: inout StepReport) throws -> [String: Int64] {
+        var dropped: [String: Int64] = [:]
+        try connection.withoutTriggers {
+            for damaged in UnhealedRows.all(of: step.resolved, in: source) {
+                let rows = try connection.integer(damaged.count) ?? 0
+                guard rows > 0 else { continue }
+                for statement in damaged.statements { try connection.execute(statement) }
+                report.healed.append((damaged.kind.rawValue, damaged.entity, rows))
+                if damaged.kind == .missingValue { dropped[damaged.entity] = rows }
+            }
+            // What their triggers would have done.
+            for value in report.healed.isEmpty ? [] : source.derivedValues {
+                let update = try connection.prepare(value.update)
+                try update.bind(KeyRange.all)
+                try update.run()
+            }
+        }
+        return dropped
     }
 
     /// Takes the store through the steps that the step stands for, one by one.
     private func runParts(_ source: StoreLayout) throws -> StepReport {
         var report = StepReport()
-        let rows = try InPlaceCounts.rows(of: source, on: connection)
-        var dropped: [String: Int64] = [:]
+        var counts = try InPlaceCounts(step, of: source, nil, on: connection)
+        report.unmapped = counts.unmapped()
         for (index, part) in step.parts.enumerated() {
             let run = InPlaceRun(
                 step: part, connection: connection, options: options, checks: checks,
@@ -228,19 +248,12 @@ package struct InPlaceRun {
             let found = try run.run()
             report.healed += found.healed
             report.leftBehind += found.leftBehind
-            if index == 0 { for counts in found.counts { dropped[counts.source ?? "", default: 0] += counts.dropped } }
+            if index == 0 {
+                counts.takeOut(
+                    Dictionary(found.counts.map { ($0.source ?? "", $0.dropped) }, uniquingKeysWith: +))
+            }
         }
-        let mapped = Set(step.resolved.entityMappings.map(\.source))
-        report.counts = step.resolved.entityMappings.map { mapping in
-            var counts = EntityMappingCounts(
-                name: mapping.name, source: mapping.source, destination: mapping.destination)
-            counts.read = rows[mapping.source] ?? 0
-            counts.dropped = dropped[mapping.source] ?? 0
-            counts.written = counts.read - counts.dropped
-            return counts
-        }
-        report.unmapped = rows.filter { !mapped.contains($0.key) && $0.value > 0 }.sorted { $0.key < $1.key }
-            .map { ($0.key, $0.value) }
+        report.counts = counts.ofMappings()
         return report
     }
 

@@ -17,10 +17,11 @@ struct SettlingStatements {
 
     func statements() throws(FerryError) -> [RowStatements.SQL] {
         switch assignment.storage {
-        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            var result =
-                assignment.isWrittenByBoth
-                ? [] : mirror(table: table, column: column, entityColumn: entityColumn)
+        case .foreignKey(let table, let column, _, let orderColumn):
+            let mirroring = context.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
+            var result = (assignment.isWrittenByBoth ? [] : mirroring?.statements ?? []).map {
+                RowStatements.SQL(text: $0, parameters: Parameters())
+            }
             if !result.isEmpty {
                 let healing = OneSidedInverses(context: context, assignment: assignment, policies: policies)
                 let others = try healing.others()
@@ -46,31 +47,6 @@ struct SettlingStatements {
     /// Numbers the rows that share a value, in the order of their keys.
     private func positions(table: String, column: String, among group: String) -> RowStatements.SQL {
         OrderKeys.number(column, of: table, key: "Z_PK", group: group, by: "Z_PK")
-    }
-
-    /// Both sides of a one-to-one hold a key: the side that was filled decides, and an object that was not chosen lets go.
-    private func mirror(table: String, column: String, entityColumn: String?) -> [RowStatements.SQL] {
-        let relationship = assignment.relationship
-        guard let inverse = relationship.inverseName,
-            case .foreignKey(let otherTable, let otherColumn, let otherEntity, _)? = context.destination.storage(
-                of: inverse, in: relationship.destinationEntity),
-            otherTable != table || otherColumn != column
-        else { return [] }
-        let number = otherEntity.map { ", \($0) = p.number" } ?? ""
-        return [
-            RowStatements.SQL(
-                text: """
-                    UPDATE main.\(otherTable) SET \(otherColumn) = p.k\(number) FROM (
-                        SELECT \(column) AS target, min(Z_PK) AS k, Z_ENT AS number
-                        FROM main.\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p
-                    WHERE \(otherTable).Z_PK = p.target
-                    """, parameters: Parameters()),
-            RowStatements.SQL(
-                text: """
-                    UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND Z_PK IS NOT
-                        (SELECT o.\(otherColumn) FROM main.\(otherTable) AS o WHERE o.Z_PK = \(table).\(column))
-                    """, parameters: Parameters()),
-        ]
     }
 }
 

@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
@@ -16,9 +15,9 @@ struct ColumnSlots {
 
     private(set) var slots: [String: ColumnSlot] = [:]
     /// Keys to objects that the new version does not relate any more.
-    private(set) var cuts: [KeyCut] = []
-    /// Order columns that must be numbered, each with the key column of the group.
-    private(set) var numberings: [(order: String, group: String)] = []
+    private(set) var cuts: [InPlaceStatement] = []
+    /// Positions in relationships that become ordered.
+    private(set) var numberings: [InPlaceStatement] = []
     /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
     private(set) var mirrors: [PropertyKey] = []
 
@@ -84,14 +83,12 @@ struct ColumnSlots {
     private func value(
         _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
     ) throws(InPlaceObstacle) -> SlotValue? {
-        guard let value = ColumnSource(resolved, for: attribute, of: mapping, in: source) else { return nil }
         do throws(FerryError) {
-            var values = InPlaceValues()
-            if case .expression = value { _ = try SlotValue.source(value).sql(names: [:], source, &values) }
+            return try ColumnSource(resolved, for: attribute, of: mapping, in: source)
+                .map { value throws(FerryError) in try SlotValue(value, in: source) }
         } catch {
             throw .needsCopy("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
         }
-        return .source(value)
     }
 
     // MARK: Keys
@@ -127,7 +124,7 @@ struct ColumnSlots {
             guard order.values.isEmpty else {
                 throw .needsCopy("\(key.title) has an order for some of its objects only")
             }
-            numberings.append((orderColumn, column))
+            numberings.append(.numbering(orderColumn, of: table.name, key: "Z_PK", group: column, by: "Z_PK"))
         }
         slots[orderColumn] = order
     }
@@ -167,126 +164,9 @@ struct ColumnSlots {
             let number = source.number(of: mapping.source)
         else { return }
         cuts.append(
-            KeyCut(
-                table: table, number: number,
-                key: key.column, others: [key.entityColumn, key.orderColumn],
-                targetTable: key.targetTable, lost: lost))
-    }
-}
-
-/// Keys of one entity's rows that lead to objects which go, or leave the relationship.
-struct KeyCut {
-    var table: String
-    var number: Int64
-    var key: String
-    /// What goes with the key.
-    var others: [String?]
-    var targetTable: String
-    /// `Z_ENT` of the objects.
-    var lost: [Int64]
-
-    var statement: InPlaceStatement {
-        InPlaceStatement(
-            "UPDATE \(table) SET \(([key] + others).emptied) WHERE Z_ENT = \(number) "
-                + "AND \(key) IN (SELECT Z_PK FROM \(targetTable) WHERE \(lost.rowCondition()))",
-            writesObjects: true,
-            reason: "objects at the end of \(key) go, or are no longer related")
-    }
-}
-
-/// A column of a destination table and what each entity mapping puts into it; a mapping that is not named leaves it
-/// empty.
-struct ColumnSlot {
-    var column: Column
-    /// By the mapping's position.
-    var values: [Int: SlotValue] = [:]
-    /// The declared name, for messages.
-    var property: PropertyKey
-}
-
-/// The value of a column in the rows of one entity mapping, from columns of the same row.
-enum SlotValue: Hashable {
-    case source(ColumnSource)
-    /// The number of the entity that a key leads to: translated from the old number, or the only possible one.
-    case number(key: String, old: String?, [NumberPair])
-
-    /// As it stands in a column of the source table.
-    static func column(_ name: String) -> SlotValue { .source(.column(name)) }
-
-    /// The column whose values it takes over as they stand.
-    var column: String? { if case .source(.column(let column)) = self { column } else { nil } }
-
-    /// The source column whose values it converts, when it reads no other.
-    var base: String? {
-        switch self {
-        case .source(let source): source.base
-        case .number(_, let old, _): old
-        }
-    }
-
-    /// The SQL of the value.
-    ///
-    /// - Parameters:
-    ///   - names: What the source's columns are called when the statement runs.
-    ///   - source: The source's layout.
-    ///   - values: Takes constants.
-    /// - Returns: The SQL.
-    /// - Throws: ``FerryError`` when an expression is more than SQL can say of one row.
-    func sql(
-        names: [String: String], _ source: StoreLayout, _ values: inout InPlaceValues
-    ) throws(FerryError) -> String {
-        let name = { (column: String) in names[column] ?? column }
-        switch self {
-        case .source(.column(let column)): return name(column)
-        case .source(.constant(let value)): return values.add(value)
-        case .number(let key, nil, let pairs):
-            return "CASE WHEN \(name(key)) IS NOT NULL THEN \(pairs.first.map { String($0.new) } ?? "NULL") END"
-        case .number(_, let old?, let pairs):
-            let cases = pairs.map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ")
-            return cases.isEmpty ? "NULL" : "CASE \(name(old)) \(cases) END"
-        case .source(.expression(let expression)):
-            let mapping = expression.mapping
-            var translator = SQLTranslator(
-                scope: mapping.expressionScope(in: source.model),
-                resolver: RowColumns(source: source, mapping: mapping, names: names, values: values))
-            let sql = try translator.sql(expression.computation(in: source.model))
-            values = translator.resolver.values
-            return sql
-        }
-    }
-}
-
-/// An entity's number in the store and in the new version.
-struct NumberPair: Hashable {
-    var old: Int64
-    var new: Int64
-}
-
-/// Finds the columns of an expression in the row at hand.
-private struct RowColumns: PathResolver {
-    let source: StoreLayout
-    let mapping: ResolvedEntityMapping
-    let names: [String: String]
-    var values: InPlaceValues
-
-    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
-        guard path.start == .source, path.hops.isEmpty, case .attribute(_, let property) = path.end,
-            let column = source.column(of: property.joined(separator: "."), in: mapping.source)?.name
-        else { throw Self.tooMuch }
-        return names[column] ?? column
-    }
-
-    mutating func elementText() throws(FerryError) -> String { throw Self.tooMuch }
-
-    mutating func parameter(program: [UInt8]) -> String { values.add(.blob(program)) }
-
-    mutating func parameter(_ value: SQLParameter) -> String {
-        // Nothing that is inferred asks for the time.
-        guard case .constant(let constant) = value, let stored = constant.stored else { return "NULL" }
-        return values.add(stored)
-    }
-
-    private static var tooMuch: FerryError {
-        FerryError(.unsupported, "An expression reads more than the attributes of its own object.")
+            InPlaceStatement(
+                "UPDATE \(table) SET \([key.column, key.entityColumn, key.orderColumn].emptied) WHERE Z_ENT = \(number) "
+                    + "AND \(key.column) IN (SELECT Z_PK FROM \(key.targetTable) WHERE \(lost.rowCondition()))",
+                writesObjects: true, reason: "objects at the end of \(key.column) go, or are no longer related"))
     }
 }

@@ -3,21 +3,15 @@ internal import FerryStore
 
 extension InPlaceBuilder {
     /// Indexes that do not stay as they are, before the columns under them change.
-    mutating func dropIndexes() throws(InPlaceObstacle) {
+    mutating func dropIndexes() {
         var indexes = IndexMoves(wanted: destination.indexes)
-        for move in moves {
-            guard case .alter(let alteration) = move.way, let old = move.source else { continue }
-            let update = try move.update()
-            updates[old.name] = update?.statement
-            var names = Dictionary(alteration.renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
-            names[old.name] = move.destination.name
-            dropIndexes(of: old.name, &indexes, names: names, written: update?.columns ?? [])
-        }
-        for join in joins {
-            guard case .alter(let old, let renames, _) = join.way else { continue }
-            var names = Dictionary(renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
-            names[old.name] = join.destination.name
-            dropIndexes(of: old.name, &indexes, names: names, written: [])
+        let updates = Dictionary(
+            uniqueKeysWithValues: plan.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
+        self.updates = updates.mapValues(\.statement)
+        for table in plan.kept {
+            var names = Dictionary(table.renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
+            names[table.name] = table.newName
+            dropIndexes(of: table.name, &indexes, names: names, written: updates[table.newName]?.columns ?? [])
         }
     }
 
@@ -77,97 +71,53 @@ extension InPlaceBuilder {
 
     // MARK: Columns
 
-    mutating func alterTables() throws(InPlaceObstacle) {
-        for move in moves {
-            guard case .alter(let alteration) = move.way, let old = move.source else { continue }
-            rename(alteration.renames, in: move.destination.name, having: old.columns.map(\.name))
-            for column in inOrder(alteration.additions, of: move.destination.name, name: \.name) {
-                alter(move.destination.name, "ADD COLUMN \(column.name) \(column.type)", "a new property")
+    mutating func alterTables() {
+        for table in plan.kept {
+            rename(table.renames, in: table.newName, having: table.columns)
+            var additions = table.additions
+            // In the order in which the versions on the way would add them.
+            if let shape {
+                additions.sort {
+                    shape.place(of: $0.name, in: table.newName) < shape.place(of: $1.name, in: table.newName)
+                }
             }
-            guard let update = updates[old.name] else { continue }
+            for column in additions { alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", table.reason) }
+            guard let update = updates[table.newName] else { continue }
             plan.statements.append(update)
-            plan.touched.insert(move.destination.name)
-        }
-        for join in joins {
-            guard case .alter(let old, let renames, let additions) = join.way else { continue }
-            rename(renames, in: join.destination.name, having: old.columns)
-            for column in inOrder(additions, of: join.destination.name, name: \.self) {
-                alter(join.destination.name, "ADD COLUMN \(column) INTEGER", "the relationship is ordered")
-            }
-        }
-    }
-
-    /// The columns in the order in which the versions on the way would add them.
-    private func inOrder<New>(_ columns: [New], of table: String, name: KeyPath<New, String>) -> [New] {
-        guard let shape else { return columns }
-        return columns.sorted {
-            shape.place(of: $0[keyPath: name], in: table) < shape.place(of: $1[keyPath: name], in: table)
+            plan.touched.insert(table.newName)
         }
     }
 
     /// Renames columns; those whose new name another one still has go over a name of their own.
-    private mutating func rename(_ renames: [(from: String, to: String)], in table: String, having columns: [String]) {
+    private mutating func rename(_ renames: [Renaming], in table: String, having columns: [String]) {
         var names = Set(columns.map { $0.uppercased() })
         let reason = "the property, or the entity number in the name, is another one"
-        var waiting: [(from: String, to: String)] = []
+        var waiting: [Renaming] = []
         for (index, rename) in renames.enumerated() {
             let isTaken = names.contains(rename.to.uppercased()) && rename.to.uppercased() != rename.from.uppercased()
             let to = isTaken ? "ferry_column_\(index)" : rename.to
             alter(table, "RENAME COLUMN \(rename.from) TO \(to)", reason)
             names.remove(rename.from.uppercased())
             names.insert(to.uppercased())
-            if isTaken { waiting.append((to, rename.to)) }
+            if isTaken { waiting.append(Renaming(from: to, to: rename.to)) }
         }
         for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
     }
 
-    // MARK: Orders
-
-    /// Positions in relationships that become ordered, in the order of the keys.
-    mutating func numberOrders() {
-        for move in moves {
-            let table = move.destination.name
-            for (order, group) in move.slots.numberings {
-                number(order, in: table, key: "Z_PK", group: group, by: "Z_PK")
-            }
-        }
-        for join in joins {
-            for (order, group, other) in join.numberings {
-                number(order, in: join.destination.name, key: "rowid", group: group, by: other)
-            }
-        }
-    }
-
-    private mutating func number(_ column: String, in table: String, key: String, group: String, by order: String) {
-        add(
-            OrderPosition.numbering(column, of: table, key: key, group: group, by: order),
-            "the relationship is ordered", writesObjects: true)
-        plan.touched.insert(table)
-    }
-
     // MARK: One-to-one
 
-    /// Gives the new side of a one-to-one its keys: of several objects that lead to one the first stays related.
+    /// Gives the new side of a one-to-one its keys.
     mutating func mirrorKeys() {
-        for key in moves.flatMap(\.slots.mirrors) {
+        for key in plan.tables.flatMap(\.mirrors) {
             guard let relationship = destination.model.relationship(key.property, of: key.entity),
-                let inverse = relationship.inverseName,
-                case .foreignKey(let table, let column, let entityColumn, _)? = destination.storage(
-                    of: key.property, in: key.entity),
-                case .foreignKey(let holder, let held, let heldEntity, _)? = destination.storage(
-                    of: inverse, in: relationship.destinationEntity)
+                let filled = destination.model.inverse(of: relationship),
+                let storage = destination.storage(of: filled.name, in: relationship.destinationEntity),
+                let mirroring = destination.mirroring(filled, in: storage, keepsDangling: true)
             else { continue }
-            let reason = "\(key.title) is the new side of a one-to-one relationship"
-            let number = entityColumn.map { ", \($0) = p.number" } ?? ""
-            add(
-                "UPDATE \(table) SET \(column) = p.k\(number) FROM (SELECT \(held) AS target, min(Z_PK) AS k, "
-                    + "Z_ENT AS number FROM \(holder) WHERE \(held) IS NOT NULL GROUP BY \(held)) AS p "
-                    + "WHERE \(table).Z_PK = p.target", reason, writesObjects: true)
-            add(
-                "UPDATE \(holder) SET \([held, heldEntity].emptied) WHERE \(held) IN (SELECT Z_PK FROM \(table)) AND Z_PK IS NOT "
-                    + "(SELECT o.\(column) FROM \(table) AS o WHERE o.Z_PK = \(holder).\(held))", reason,
-                writesObjects: true)
-            plan.touched.formUnion([table, holder])
+            for statement in mirroring.statements {
+                add(statement, "\(key.title) is the new side of a one-to-one relationship", writesObjects: true)
+            }
+            plan.touched.formUnion(mirroring.tables)
         }
     }
 }

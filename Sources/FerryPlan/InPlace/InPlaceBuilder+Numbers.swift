@@ -23,7 +23,7 @@ extension InPlaceBuilder {
     }
 
     private func highestKey(ofRoot entity: String) -> String {
-        guard let move = moves.first(where: { $0.destination.root == entity }), let old = move.source,
+        guard let move = plan.tables.first(where: { $0.destination.root == entity }), let old = move.source,
             let number = source.number(of: old.root)
         else { return "0" }
         return "ifnull((SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = -\(number)), 0)"
@@ -40,59 +40,38 @@ extension InPlaceBuilder {
                 "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion",
                 alteration: .init(table: history.changes.name, newName: history.changes.name))
         }
-        let translations = step.entityMappings.compactMap {
-            HistoryTables.translation(by: $0, of: step, source, destination)
-        }
-        let carried = Set(translations.map(\.source))
-        let removed = source.entityNumbers.filter { !carried.contains($0.key) }.map(\.value)
-        if !removed.isEmpty {
-            add(
-                "DELETE FROM \(table) WHERE ZENTITY IN (\(removed.sorted().sqlList))", "their entities are no more",
-                writesObjects: true)
-        }
-        let columns = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
-        let sets =
-            [
-                translations.contains { !$0.keepsColumns }
-                    ? "ZCOLUMNS = " + choice(translations, "ZCOLUMNS") { $0.keepsColumns } : nil
-            ]
-            + columns.map { column in
-                translations.contains { !$0.keepsTombstones }
-                    ? "\(column) = " + choice(translations, column) { $0.keepsTombstones } : nil
+        let translations = HistoryTables.translations(by: step, source, destination)
+        let dropped = droppedNumbers.sorted { $0.number < $1.number }
+        if !dropped.isEmpty {
+            plan.droppedHistory = dropped.map {
+                .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
             }
-        let moved = translations.filter { $0.from != $0.to }
-        let number =
-            moved.isEmpty
-            ? nil
-            : "ZENTITY = CASE ZENTITY \(moved.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")) ELSE ZENTITY END"
-        let all = ([number] + sets).compactMap { $0 }
-        guard !all.isEmpty else { return }
+            add(
+                "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
+                "their entities are no more", writesObjects: true)
+        }
+        func kept(_ column: String, _ isKept: KeyPath<HistoryTables.Translation, Bool>) -> String? {
+            let lost = translations.filter { !$0[keyPath: isKept] }.map(\.from).sorted()
+            return lost.isEmpty
+                ? nil : "\(column) = CASE WHEN ZENTITY IN (\(lost.sqlList)) THEN NULL ELSE \(column) END"
+        }
+        let moved = translations.filter { $0.from != $0.to }.map { NumberPair(old: $0.from, new: $0.to) }
+        let number = moved.isEmpty ? nil : "ZENTITY = CASE ZENTITY \(moved.cases) ELSE ZENTITY END"
+        let tombstones = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
+        let all = [number, kept("ZCOLUMNS", \.keepsColumns)] + tombstones.map { kept($0, \.keepsTombstones) }
+        guard all.contains(where: { $0 != nil }) else { return }
         add(
-            "UPDATE \(table) SET \(all.joined(separator: ", "))", "changes name the same entities as before",
-            writesObjects: true)
-    }
-
-    private func choice(
-        _ translations: [HistoryTables.Translation], _ column: String, _ isKept: (HistoryTables.Translation) -> Bool
-    ) -> String {
-        let lost = translations.filter { !isKept($0) }.map(\.from)
-        return "CASE WHEN ZENTITY IN (\(lost.sorted().sqlList)) THEN NULL ELSE \(column) END"
+            "UPDATE \(table) SET \(all.compactMap(\.self).joined(separator: ", "))",
+            "changes name the same entities as before", writesObjects: true)
     }
 
     // MARK: CloudKit
 
-    private var movedNumbers: [NumberPair] {
-        step.entityMappings.compactMap { mapping in
-            guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination),
-                old != new
-            else { return nil }
-            return NumberPair(old: old, new: new)
-        }.sorted { $0.old < $1.old }
-    }
-
     /// Over negative numbers, since number and key are unique together.
     mutating func translateMirroring() {
-        let moved = movedNumbers
+        let moved = plan.tables.flatMap { $0.rows.map(\.numbers) }.filter { $0.old != $0.new }.sorted {
+            $0.old < $1.old
+        }
         guard !moved.isEmpty else { return }
         let reason = "mirrored objects have the same entities as before"
         for table in schema.numberedCloudKitTables {
@@ -176,13 +155,9 @@ extension InPlaceBuilder {
 
     /// Whether a column is an old one with all its values.
     private func isCarried(_ oldTable: String, _ old: String, to table: String, _ new: String) -> Bool {
-        guard !plan.touched.contains(table) else { return false }
-        if let move = moves.first(where: { $0.destination.name == table }), case .alter(let alteration) = move.way {
-            return move.source?.name == oldTable && alteration.carriers[new] == old
-        }
-        guard let join = joins.first(where: { $0.destination.name == table }),
-            case .alter(let source, let renames, _) = join.way, source.name == oldTable
+        guard !plan.touched.contains(table),
+            let kept = plan.kept.first(where: { $0.name == oldTable && $0.newName == table })
         else { return false }
-        return (renames.first { $0.from == old }?.to ?? old) == new
+        return (kept.renames.first { $0.from == old }?.to ?? old) == new
     }
 }

@@ -10,11 +10,11 @@ struct InPlaceBuilder {
     let schema: InPlaceSchema
     let destination: StoreLayout
     let shape: InPlaceShape?
+    /// The store's numbers of the entities that are not in the new version.
+    let droppedNumbers: [(entity: String, number: Int64)]
     var plan = InPlacePlan()
 
-    var moves: [TableMove] = []
-    var joins: [JoinMove] = []
-    /// By the store's tables: what brings the rows of those that are altered to their new values.
+    /// By tables of the new version: what brings the rows of those that are altered to their new values.
     var updates: [String: InPlaceStatement] = [:]
     /// What each of the store's tables is called at the moment.
     var current: [String: String] = [:]
@@ -37,6 +37,7 @@ struct InPlaceBuilder {
         if let shape { destination.indexes = shape.indexes }
         self.destination = destination
         plan.touched = shape?.touched ?? []
+        droppedNumbers = step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
         occupied = Set(schema.tables.keys)
     }
 
@@ -69,11 +70,12 @@ struct InPlaceBuilder {
         deleteRemovedRows()
         moveAside()
         createTables()
-        try fillTables()
+        fillTables()
         dropTables()
-        try dropIndexes()
-        try alterTables()
-        numberOrders()
+        dropIndexes()
+        alterTables()
+        addWriting(plan.tables.map { ($0.destination.name, $0.numberings) })
+        addWriting(plan.joinTables.map { ($0.destination.name, $0.numberings) })
         mirrorKeys()
         writeEntityNumbers()
         translateHistory()
@@ -102,21 +104,16 @@ struct InPlaceBuilder {
             let root = sources[table.root]?.first
             let old = root.flatMap { source.tables[$0] }
             let slots = try ColumnSlots(relationships, contents, table: table)
-            moves.append(
+            plan.tables.append(
                 TableMove(
                     slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
                     mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
-            if let old { plan.continued[table.name] = old.name }
-            if let old, case .alter? = moves.last?.way { plan.altered[old.name] = table.name }
         }
-        for table in destination.joinTables { joins.append(try move(of: table, relationships)) }
-    }
-
-    private func move(
-        of table: JoinTable, _ relationships: RelationshipSources
-    ) throws(InPlaceObstacle) -> JoinMove {
-        try JoinMove(
-            table, relationships, keys: schema.joinKeys, mustRebuild: otherForm(of: table.name) != nil)
+        for table in destination.joinTables {
+            plan.joinTables.append(
+                try JoinMove(
+                    table, relationships, keys: schema.joinKeys, mustRebuild: otherForm(of: table.name) != nil))
+        }
     }
 
     /// Why a table that could be altered must be made anew.
@@ -129,17 +126,14 @@ struct InPlaceBuilder {
     private func heirs(_ sources: [String: String]) -> [String: String] {
         var heirs: [String: String] = [:]
         for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
-            let isSame = destination.tables[root]?.name.uppercased() == source.tables[old]?.name.uppercased()
+            let name = source.tables[old]?.name.uppercased()
+            let isSame = { (root: String?) in root.flatMap { destination.tables[$0]?.name.uppercased() } == name }
             let holdsRoot = step.entityMappings.contains {
                 $0.source == old && destination.model.root(of: $0.destination) == root
             }
-            if isSame || heirs[old] == nil || (holdsRoot && !isSameTable(heirs[old], old)) { heirs[old] = root }
+            if isSame(root) || heirs[old] == nil || (holdsRoot && !isSame(heirs[old])) { heirs[old] = root }
         }
         return heirs
-    }
-
-    private func isSameTable(_ root: String?, _ old: String) -> Bool {
-        root.flatMap { destination.tables[$0]?.name.uppercased() } == source.tables[old]?.name.uppercased()
     }
 
     /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
@@ -177,44 +171,44 @@ struct InPlaceBuilder {
         }
     }
 
-    /// A `Z_MAX` below a key in use is damage that would give a key twice.
     private mutating func raiseHighestKeys() {
-        let roots = Set(moves.compactMap(\.source?.root))
-        for root in roots.sorted() {
-            guard let table = source.tables[root], let number = source.number(of: root) else { continue }
-            add(
-                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table.name)), 0)) "
-                    + "WHERE Z_ENT = \(number)", "highest keys in use")
+        for root in Set(plan.tables.compactMap(\.source?.root)).sorted() {
+            source.raisedHighestKey(ofRoot: root).map { add($0, "highest keys in use") }
         }
     }
 
     private mutating func cutLinks() {
-        for cut in moves.flatMap(\.slots.cuts) {
-            plan.statements.append(cut.statement)
-            touchContinuations(of: cut.table)
+        for move in plan.tables where !move.cuts.isEmpty {
+            plan.statements += move.cuts
+            move.source.map { touchContinuations(of: $0.name) }
         }
-        for join in joins where !join.cuts.isEmpty {
-            plan.statements += join.cuts
-            plan.touched.insert(join.destination.name)
+        addWriting(plan.joinTables.map { ($0.destination.name, $0.cuts) })
+    }
+
+    /// Adds statements that write rows of tables of the new version.
+    private mutating func addWriting(_ found: [(table: String, statements: [InPlaceStatement])]) {
+        for (table, statements) in found where !statements.isEmpty {
+            plan.statements += statements
+            plan.touched.insert(table)
         }
     }
 
     private mutating func touchContinuations(of table: String) {
-        for (new, old) in plan.continued where old == table { plan.touched.insert(new) }
+        for move in plan.tables where move.source?.name == table { plan.touched.insert(move.destination.name) }
     }
 
     private mutating func deleteRemovedRows() {
-        let carried = Set(step.entityMappings.map(\.source))
-        for move in moves {
-            guard case .alter = move.way, let table = move.source else { continue }
-            let removed = source.entities(inTableOf: table.root)
-                .filter { !carried.contains($0) && source.model.entities[$0]?.isAbstract == false }
-            delete(removed, from: table, "their entities are not in the new version")
+        for move in plan.tables where move.kept != nil {
+            guard let table = move.source else { continue }
+            let entities = Set(source.entities(inTableOf: table.root))
+            let removed = droppedNumbers.filter {
+                entities.contains($0.entity) && source.model.entities[$0.entity]?.isAbstract == false
+            }
+            delete(removed.map(\.number), from: table, "their entities are not in the new version")
         }
     }
 
-    private mutating func delete(_ entities: [String], from table: EntityTable, _ reason: String) {
-        let numbers = entities.compactMap { source.number(of: $0) }
+    private mutating func delete(_ numbers: [Int64], from table: EntityTable, _ reason: String) {
         guard !numbers.isEmpty else { return }
         add(
             "DELETE FROM \(current[table.name] ?? table.name) WHERE \(numbers.sorted().rowCondition())", reason,
@@ -226,33 +220,14 @@ struct InPlaceBuilder {
 
     /// Frees the names that new tables need, then gives altered tables theirs.
     private mutating func moveAside() {
-        var renamed: [(from: String, to: String)] = []
-        var gone: [String] = []
-        var wanted: Set<String> = []
-        let inherited = Set(
-            moves.compactMap { move -> String? in
-                if case .alter = move.way { move.source?.name } else { nil }
-            })
-        for move in moves {
-            wanted.insert(move.destination.name.uppercased())
-            if case .alter = move.way, let old = move.source, old.name != move.destination.name {
-                renamed.append((old.name, move.destination.name))
-            }
-        }
-        gone += source.tables.values.map(\.name).filter { !inherited.contains($0) }
-        var inheritedJoins: Set<String> = []
-        for join in joins {
-            wanted.insert(join.destination.name.uppercased())
-            guard case .alter(let old, _, _) = join.way else { continue }
-            inheritedJoins.insert(old.name)
-            if old.name != join.destination.name { renamed.append((old.name, join.destination.name)) }
-        }
-        gone += source.joinTables.map(\.name).filter { !inheritedJoins.contains($0) }
+        let tables = plan.tables.map(\.destination.name) + plan.joinTables.map(\.destination.name)
+        let wanted = Set(tables.map { $0.uppercased() })
+        let renamed = plan.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
         for table in schema.leftoverTables.sorted() where wanted.contains(table.uppercased()) {
             add("DROP TABLE \(quoted(table))", "a leftover of an earlier version stands in the way")
             occupied.remove(table.uppercased())
         }
-        for table in gone.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
+        for table in goneTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
         let taken = occupied
         for (from, to) in renamed where taken.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
             setAside(from)
@@ -279,62 +254,35 @@ struct InPlaceBuilder {
     // MARK: Rows
 
     private mutating func createTables() {
-        for move in moves {
-            if case .alter = move.way { continue }
-            add(shape?.sql(of: move.destination.name) ?? move.destination.sql, "table of \(move.destination.root)")
-            plan.touched.insert(move.destination.name)
-        }
-        for join in joins {
-            if case .alter = join.way { continue }
-            let key = join.destination.relationship
-            add(shape?.sql(of: join.destination.name) ?? join.destination.sql, "links of \(key.title)")
-            plan.touched.insert(join.destination.name)
+        let tables = plan.tables.filter { $0.kept == nil }.map(\.destination)
+        let joins = plan.joinTables.filter { $0.kept == nil }.map(\.destination)
+        for (name, sql, reason) in tables.map({ ($0.name, $0.sql, "table of \($0.root)") })
+            + joins.map({ ($0.name, $0.sql, "links of \($0.relationship.title)") })
+        {
+            add(shape?.sql(of: name) ?? sql, reason)
+            plan.touched.insert(name)
         }
     }
 
-    private mutating func fillTables() throws(InPlaceObstacle) {
-        for move in moves {
-            switch move.way {
-            case .rebuild, .split:
-                guard let old = move.source else { continue }
-                guard let fill = try move.fill(from: current[old.name] ?? old.name) else { continue }
-                plan.statements.append(fill)
-            case .alter, .create: break
-            }
-        }
-        for join in joins {
-            switch join.way {
-            case .rebuild(let old, let columns):
-                plan.statements.append(join.fill(from: current[old.name] ?? old.name, columns))
-            case .keys(let rows):
-                for rows in rows {
-                    plan.statements.append(
-                        join.fill(
-                            rows, from: current[rows.table] ?? rows.table,
-                            targets: current[rows.targetTable] ?? rows.targetTable))
-                }
-            case .alter, .create: break
-            }
-        }
+    private mutating func fillTables() {
+        plan.statements += plan.tables.compactMap { $0.fill(current) } + plan.joinTables.flatMap { $0.fills(current) }
         // What a split table has taken over goes from the one that it came from.
-        for move in moves {
-            guard case .split = move.way, let old = move.source else { continue }
-            delete(move.slots.mappings.map(\.source), from: old, "their entities have a table of their own now")
+        for move in plan.tables where move.way == .split {
+            guard let old = move.source else { continue }
+            delete(move.rows.map(\.numbers.old), from: old, "their entities have a table of their own now")
         }
     }
 
     private mutating func dropTables() {
-        var kept: Set<String> = []
-        for move in moves {
-            if case .alter = move.way, let name = move.source?.name { kept.insert(name) }
-        }
-        for join in joins {
-            if case .alter(let old, _, _) = join.way { kept.insert(old.name) }
-        }
-        let all = source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)
-        for table in all where !kept.contains(table) {
+        for table in goneTables {
             add("DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over")
         }
+    }
+
+    /// The store's tables that become none of the new version's.
+    private var goneTables: [String] {
+        let kept = Set(plan.kept.map(\.name))
+        return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !kept.contains($0) }
     }
 
     func quoted(_ name: String) -> String {

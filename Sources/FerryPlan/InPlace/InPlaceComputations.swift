@@ -1,6 +1,4 @@
-package import FerryMapping
-internal import FerryModel
-package import FerryStore
+internal import FerryStore
 
 /// What a step in place computes of the rows of one entity, as SQL over the table that they stand in before it.
 package struct InPlaceComputations: Sendable {
@@ -10,29 +8,28 @@ package struct InPlaceComputations: Sendable {
     /// `Z_ENT` of its rows.
     package let number: Int64
     /// Attributes of the newer version with their values.
-    package private(set) var columns: [(property: String, sql: String)] = []
-    package private(set) var values: [InPlaceValues.Named] = []
+    package let columns: [(property: String, sql: String)]
+    package let values: [InPlaceValues.Named]
 
-    /// Those of all entities that have any, in the order of the entity mappings.
-    package static func all(of step: ResolvedStep, _ source: StoreLayout) throws -> [InPlaceComputations] {
-        try step.entityMappings.compactMap { mapping in
-            guard let table = source.table(of: mapping.source)?.name, let number = source.number(of: mapping.source)
-            else { return nil }
-            var found = InPlaceComputations(entity: mapping.source, table: table, number: number)
-            var values = InPlaceValues()
-            for rule in mapping.attributes {
-                guard let attribute = step.destination.model.attribute(rule.name, of: mapping.destination),
-                    let value = ColumnSource(rule, for: attribute, of: mapping, in: source), case .expression = value
-                else { continue }
-                found.columns.append(
-                    (rule.name, try SlotValue.source(value).sql(names: [:], source, &values)))
-            }
-            found.values = values.named
-            return found.columns.isEmpty ? nil : found
+    /// Nil where nothing is computed.
+    fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
+        let computed = move.slots.filter { slot in
+            if case .computed? = slot.values[rows.position] { true } else { false }
         }
+        guard let source = move.source, !computed.isEmpty else { return nil }
+        var values = InPlaceValues()
+        columns = computed.map { ($0.property.property, $0.values[rows.position]?.sql(&values) ?? "NULL") }
+            .sorted { $0.property < $1.property }
+        self.values = values.named
+        (entity, table, number) = (rows.source, source.name, rows.numbers.old)
     }
+}
 
-    private init(entity: String, table: String, number: Int64) {
-        (self.entity, self.table, self.number) = (entity, table, number)
+extension InPlacePlan {
+    /// What it computes, in the order of the entity mappings.
+    package var computations: [InPlaceComputations] {
+        tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }
+            .sorted { $0.rows.position < $1.rows.position }
+            .compactMap { InPlaceComputations($0.rows, in: $0.move) }
     }
 }

@@ -7,17 +7,24 @@ package import FerryStore
 ///
 /// Does no I/O: given the names that the store has and those that the new version wants, the same statements follow.
 /// Metadata and the cached model are not among them: the engine writes them before ``closing``.
-package struct InPlacePlan: Sendable {
+package struct InPlacePlan: Sendable, Equatable {
+    /// How the tables of the new version come to be, and what fills each of their columns.
+    var tables: [TableMove] = []
+    var joinTables: [JoinMove] = []
     /// Everything up to the indexes of the new version.
     package internal(set) var statements: [InPlaceStatement] = []
     /// Triggers and the app's views and triggers, when nothing is written any more.
     package internal(set) var closing: [InPlaceStatement] = []
     /// Tables of the new version whose rows were written, as they are called then.
     package internal(set) var touched: Set<String> = []
-    /// Tables of the new version to those of the store that they continue.
-    package internal(set) var continued: [String: String] = [:]
-    /// Tables of the store that stay as they are but for their columns, to what they are called then.
-    package internal(set) var altered: [String: String] = [:]
+    /// Changes of history that go with their entities, to be counted before the statements.
+    package internal(set) var droppedHistory: [CountedRows] = []
+
+    /// Rows of an entity that a query counts.
+    package struct CountedRows: Sendable, Equatable {
+        package let entity: String
+        package let sql: String
+    }
 
     /// - Parameters:
     ///   - step: A step whose mappings were inferred.
@@ -37,6 +44,45 @@ package struct InPlacePlan: Sendable {
     }
 
     init() {}
+
+    /// The names of what earlier versions had left and what is not there any more: it stood in the way, or in a table
+    /// that was made anew.
+    ///
+    /// - Parameters:
+    ///   - leftovers: What was there before.
+    ///   - catalog: What the store has afterwards.
+    ///   - destination: The layout of a new store of the destination version.
+    /// - Returns: The names.
+    package func leftBehind(
+        of leftovers: [Leftover], in catalog: StoreCatalog, _ destination: StoreLayout
+    ) -> [String] {
+        let known = Set(tables.map(\.destination.name) + joinTables.map(\.destination.name))
+        let altered = altered
+        let indexes = Set(catalog.indexes.map(\.name)).subtracting(destination.indexes.map(\.name))
+        let lost = leftovers.filter { leftover in
+            switch leftover.kind {
+            case .table: known.contains(leftover.table) || catalog.table(leftover.table) == nil
+            case .column: altered[leftover.table].flatMap { catalog.table($0)?.column(leftover.part ?? "") } == nil
+            case .index: !indexes.contains(leftover.name)
+            case .entityName: true
+            }
+        }
+        return lost.map(\.name)
+    }
+
+    /// Tables of the new version to those of the store that they continue.
+    package var continued: [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
+    }
+
+    /// Tables of the store that stay as they are but for their columns, to what they are called then.
+    package var altered: [String: String] {
+        Dictionary(uniqueKeysWithValues: tables.compactMap(\.kept).map { ($0.name, $0.newName) })
+    }
+
+    /// The tables of the store that stay, for objects and for links.
+    var kept: [KeptTable] { tables.compactMap(\.kept) + joinTables.compactMap(\.kept) }
 
     /// Makes what ANALYZE once found say what it is to say in the end.
     ///
@@ -81,7 +127,7 @@ package struct InPlaceStatement: Sendable, Hashable {
     ///
     /// It does not number them anew, and they alone belong into their table. So the rows that it changes need not be
     /// counted again.
-    package internal(set) var countedEntity: String?
+    package let countedEntity: String?
     /// What an ALTER TABLE is about; nil for every other statement.
     package var alteration: Alteration?
 
@@ -96,14 +142,41 @@ package struct InPlaceStatement: Sendable, Hashable {
 
     init(
         _ sql: String, values: InPlaceValues = InPlaceValues(), writesObjects: Bool, reason: String,
-        alteration: Alteration? = nil
+        alteration: Alteration? = nil, countedEntity: String? = nil
     ) {
         self.sql = sql
+        self.countedEntity = countedEntity
         self.writesObjects = writesObjects
         self.values = values.named
         self.reason = reason
         self.alteration = alteration
     }
+
+    /// Gives the rows of a relationship that becomes ordered their positions, in the order of the keys.
+    static func numbering(
+        _ column: String, of table: String, key: String, group: String, by order: String
+    ) -> InPlaceStatement {
+        InPlaceStatement(
+            OrderPosition.numbering(column, of: table, key: key, group: group, by: order), writesObjects: true,
+            reason: "the relationship is ordered")
+    }
+}
+
+/// A table of the store that stays, under whatever name, with the changes of its columns.
+struct KeptTable: Sendable, Equatable {
+    let name: String
+    let newName: String
+    let columns: [String]
+    /// Why columns are added.
+    let reason: String
+    var renames: [Renaming] = []
+    var additions: [Column] = []
+}
+
+/// A column of the store and what the new version calls it.
+struct Renaming: Sendable, Hashable {
+    var from: String
+    var to: String
 }
 
 /// The values that a statement is bound to: values of a model never stand in SQL text, only entity numbers do.

@@ -1,13 +1,13 @@
-internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
 /// How the rows of one destination table come to be.
-struct TableMove {
-    enum Way {
-        /// The source's table itself, with columns renamed and added.
-        case alter(Alteration)
+struct TableMove: Sendable, Equatable {
+    enum Way: Sendable, Equatable {
+        /// The source's table itself, with columns renamed and added; destination column to the source column that becomes
+        /// it.
+        case alter(KeptTable, carriers: [String: String])
         /// A new table that takes rows of the source's one, which goes when all is done; why.
         case rebuild(String)
         /// A new table beside the source's one, which another table continues.
@@ -16,28 +16,44 @@ struct TableMove {
         case create
     }
 
-    struct Alteration {
-        var renames: [(from: String, to: String)] = []
-        var additions: [Column] = []
-        /// Destination column to the source column that becomes it.
-        var carriers: [String: String] = [:]
+    /// The rows of one entity mapping.
+    struct Rows: Sendable, Equatable {
+        let position: Int
+        /// Entities of the older and of the newer version.
+        let source: String
+        let destination: String
+        let numbers: NumberPair
+        /// The source's columns that can hold something in them; of one entity alone it is not asked.
+        let columns: Set<String>
     }
 
     let source: EntityTable?
-    let slots: ColumnSlots
+    let destination: EntityTable
     let way: Way
-    var destination: EntityTable { slots.table }
-    private var sourceLayout: StoreLayout { slots.source }
-    /// Source entity to the columns that can hold something in its rows; of one entity alone it is not asked.
-    private let columnsOfRows: [String: Set<String>]
+    let rows: [Rows]
+    /// In the order of the table's columns.
+    let slots: [ColumnSlot]
+    /// Keys to objects that the new version does not relate any more.
+    let cuts: [InPlaceStatement]
+    /// Positions in relationships that become ordered.
+    let numberings: [InPlaceStatement]
+    /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
+    let mirrors: [PropertyKey]
 
-    init(_ slots: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?) {
+    init(_ found: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?) {
         self.source = source
-        self.slots = slots
-        let entities = slots.mappings.count > 1 ? Set(slots.mappings.map(\.source)) : []
-        columnsOfRows = Dictionary(
-            entities.map { ($0, Self.columns(ofRowsOf: $0, in: slots.source)) }, uniquingKeysWith: { first, _ in first }
-        )
+        (destination, slots) = (found.table, found.inOrder)
+        (cuts, numberings, mirrors) = (found.cuts, found.numberings, found.mirrors)
+        let isShared = found.mappings.count > 1
+        rows = found.mappings.compactMap { mapping in
+            guard let old = found.source.number(of: mapping.source),
+                let new = found.destination.number(of: mapping.destination)
+            else { return nil }
+            return Rows(
+                position: mapping.position, source: mapping.source, destination: mapping.destination,
+                numbers: NumberPair(old: old, new: new),
+                columns: source.map { isShared ? found.source.knownColumns(of: $0, in: mapping.source) : [] } ?? [])
+        }
         guard let source else {
             way = .create
             return
@@ -47,28 +63,35 @@ struct TableMove {
         } else if let mustRebuild {
             way = .rebuild(mustRebuild)
         } else {
-            way = Self.alteration(of: source, to: slots, in: slots.source)
+            way = Self.alteration(of: source, to: destination, slots, rows, in: found.source)
         }
     }
+
+    /// The store's table where it becomes this one.
+    var kept: KeptTable? { if case .alter(let kept, _) = way { kept } else { nil } }
 
     // MARK: Carriers
 
     /// Which source column becomes which destination column; a rebuild when one is left over.
-    private static func alteration(of source: EntityTable, to slots: ColumnSlots, in layout: StoreLayout) -> Way {
+    private static func alteration(
+        of source: EntityTable, to destination: EntityTable, _ slots: [ColumnSlot], _ rows: [Rows],
+        in layout: StoreLayout
+    ) -> Way {
         let declared = Dictionary(
             source.columns.map { ($0.name, $0.type.uppercased()) }, uniquingKeysWith: { first, _ in first })
-        var alteration = Alteration()
+        var kept = KeptTable(
+            name: source.name, newName: destination.name, columns: source.columns.map(\.name), reason: "a new property")
+        var carriers: [String: String] = [:]
         var taken: Set<String> = []
-        let ordered = slots.inOrder
         for keepsName in [true, false] {
-            for slot in ordered where alteration.carriers[slot.column.name] == nil {
-                let candidates = slots.mappings.compactMap { slot.values[$0.position]?.base }
+            for slot in slots where carriers[slot.column.name] == nil {
+                let candidates = rows.compactMap { slot.values[$0.position]?.base }
                 let carrier = candidates.first {
                     !taken.contains($0) && declared[$0] == slot.column.type.uppercased()
                         && (!keepsName || $0 == slot.column.name)
                 }
                 guard let carrier else { continue }
-                alteration.carriers[slot.column.name] = carrier
+                carriers[slot.column.name] = carrier
                 taken.insert(carrier)
             }
         }
@@ -77,92 +100,59 @@ struct TableMove {
             return .rebuild("column \(lost.name) is dropped or changes its type")
         }
         let dead = Set(source.columns.filter { !known.contains($0.name) }.map { $0.name.uppercased() })
-        for slot in ordered {
+        for slot in slots {
             let name = slot.column.name
             if dead.contains(name.uppercased()) { return .rebuild("a dead column stands in the way of \(name)") }
-            if let carrier = alteration.carriers[name] {
-                if carrier != name { alteration.renames.append((carrier, name)) }
+            if let carrier = carriers[name] {
+                if carrier != name { kept.renames.append(Renaming(from: carrier, to: name)) }
             } else {
-                alteration.additions.append(slot.column)
+                kept.additions.append(slot.column)
             }
         }
-        return .alter(alteration)
-    }
-
-    /// The columns that can hold something in the rows of an entity.
-    private static func columns(ofRowsOf entity: String, in sourceLayout: StoreLayout) -> Set<String> {
-        let lineage = Set(sourceLayout.model.lineageNames(of: entity))
-        var columns: Set<String> = []
-        for (key, column) in sourceLayout.attributeColumns where lineage.contains(key.entity) {
-            columns.insert(column.name)
-        }
-        for (key, storage) in sourceLayout.relationshipStorage {
-            switch storage {
-            case .foreignKey(_, let column, let entityColumn, let orderColumn)
-            where lineage.contains(key.entity):
-                columns.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
-            case .inverseless(_, let column):
-                let target = sourceLayout.model.relationship(key.property, of: key.entity)?.destinationEntity ?? ""
-                if sourceLayout.model.isKind(entity, of: target) { columns.insert(column) }
-            default: break
-            }
-        }
-        return columns
+        return .alter(kept, carriers: carriers)
     }
 
     // MARK: Rows
 
-    var numbers: [NumberPair] {
-        slots.mappings.compactMap { mapping in
-            guard let old = sourceLayout.number(of: mapping.source),
-                let new = slots.destination.number(of: mapping.destination)
-            else { return nil }
-            return NumberPair(old: old, new: new)
-        }
-    }
-
-    /// Fills the table from rows that stand under another name.
-    func fill(from table: String) throws(InPlaceObstacle) -> InPlaceStatement? {
-        let numbers = numbers
-        guard !numbers.isEmpty else { return nil }
+    /// Fills a new table, where there is anything for it; `names` says what the store's tables are called then, where that is
+    /// another name.
+    func fill(_ names: [String: String]) -> InPlaceStatement? {
+        guard kept == nil, let source, !rows.isEmpty else { return nil }
         var values = InPlaceValues()
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
-        var selected = ["Z_PK", Self.translation(numbers), "Z_OPT"]
-        for slot in slots.inOrder {
-            guard let sql = try selection(slot, &values) else { continue }
+        let isMoved = rows.contains { $0.numbers.old != $0.numbers.new }
+        var selected = ["Z_PK", isMoved ? "CASE Z_ENT \(rows.map(\.numbers).cases) END" : "Z_ENT", "Z_OPT"]
+        for slot in slots {
+            guard let sql = selection(slot, &values) else { continue }
             columns.append(slot.column.name)
             selected.append(sql)
         }
         let reason: String
         if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
-        var statement = InPlaceStatement(
+        return InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
-                + "SELECT \(selected.joined(separator: ", ")) FROM \(table) WHERE \(numbers.map(\.old).sorted().rowCondition("+"))",
-            values: values, writesObjects: true, reason: reason)
-        statement.countedEntity = onlyEntity
-        return statement
+                + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "
+                + "WHERE \(rows.map(\.numbers.old).sorted().rowCondition("+"))",
+            values: values, writesObjects: true, reason: reason, countedEntity: onlyEntity)
     }
 
     /// The entity of the table, where it is one and keeps its number.
     private var onlyEntity: String? {
-        guard slots.mappings.count == 1, let number = numbers.first, number.old == number.new else { return nil }
-        return slots.mappings[0].destination
+        rows.count == 1 && rows[0].numbers.old == rows[0].numbers.new ? rows[0].destination : nil
     }
 
-    private func selection(_ slot: ColumnSlot, _ values: inout InPlaceValues) throws(InPlaceObstacle) -> String? {
+    private func selection(_ slot: ColumnSlot, _ values: inout InPlaceValues) -> String? {
         var groups: [(sql: String, numbers: [Int64])] = []
         var isWhole = true
-        for mapping in slots.mappings {
-            guard let number = sourceLayout.number(of: mapping.source) else { continue }
-            guard let value = slot.values[mapping.position] else {
+        for rows in rows {
+            guard let value = slot.values[rows.position] else {
                 // A column that is empty in these rows anyway may be taken over with the others.
-                let bases = slots.mappings.compactMap { slot.values[$0.position]?.base }
-                let own = columnsOfRows[mapping.source, default: []]
-                let isPlain = slots.mappings.allSatisfy { slot.values[$0.position].map { $0.column != nil } ?? true }
-                if !isPlain || !Set(bases).isDisjoint(with: own) { isWhole = false }
+                let others = self.rows.compactMap { slot.values[$0.position] }
+                let isPlain = others.allSatisfy { $0.column != nil }
+                if !isPlain || !rows.columns.isDisjoint(with: others.compactMap(\.base)) { isWhole = false }
                 continue
             }
-            Self.add(number, to: &groups, try sql(value, [:], &values))
+            Self.add(rows.numbers.old, to: &groups, value.sql(&values))
         }
         guard !groups.isEmpty else { return nil }
         if groups.count == 1, isWhole { return groups[0].sql }
@@ -170,27 +160,25 @@ struct TableMove {
     }
 
     /// Brings the rows of an altered table to their new values in one pass; nil when they have them.
-    func update() throws(InPlaceObstacle) -> (statement: InPlaceStatement, columns: Set<String>)? {
-        guard case .alter(let alteration) = way else { return nil }
-        let names = Dictionary(
-            alteration.carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    func update() -> (statement: InPlaceStatement, columns: Set<String>)? {
+        guard case .alter(_, let carriers) = way else { return nil }
+        let names = Dictionary(carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         var values = InPlaceValues()
         var assignments: [(column: String, groups: [(sql: String, numbers: [Int64])])] = []
-        for slot in slots.inOrder {
+        for slot in slots {
             var groups: [(sql: String, numbers: [Int64])] = []
-            for mapping in slots.mappings {
-                guard let number = sourceLayout.number(of: mapping.source) else { continue }
-                let carrier = alteration.carriers[slot.column.name]
-                if let value = slot.values[mapping.position] {
+            let carrier = carriers[slot.column.name]
+            for rows in rows {
+                if let value = slot.values[rows.position] {
                     if let column = value.column, column == carrier { continue }
-                    Self.add(number, to: &groups, try sql(value, names, &values))
-                } else if let carrier, columnsOfRows[mapping.source, default: []].contains(carrier) {
-                    Self.add(number, to: &groups, "NULL")
+                    Self.add(rows.numbers.old, to: &groups, value.sql(names: names, &values))
+                } else if let carrier, rows.columns.contains(carrier) {
+                    Self.add(rows.numbers.old, to: &groups, "NULL")
                 }
             }
             if !groups.isEmpty { assignments.append((slot.column.name, groups)) }
         }
-        let moved = numbers.filter { $0.old != $0.new }
+        let moved = rows.map(\.numbers).filter { $0.old != $0.new }
         if !moved.isEmpty {
             assignments.insert(("Z_ENT", moved.map { ("\($0.new)", [$0.old]) }), at: 0)
         }
@@ -203,22 +191,12 @@ struct TableMove {
             return "\(assignment.column) = \(value)"
         }
         let columns = Set(assignments.map(\.column))
-        var statement = InPlaceStatement(
-            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
-            values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))")
         // With one entity nothing is assigned that is not assigned to all of its rows.
-        statement.countedEntity = onlyEntity
+        let statement = InPlaceStatement(
+            "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
+            values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))",
+            countedEntity: onlyEntity)
         return (statement, columns)
-    }
-
-    private func sql(
-        _ value: SlotValue, _ names: [String: String], _ values: inout InPlaceValues
-    ) throws(InPlaceObstacle) -> String {
-        do throws(FerryError) {
-            return try value.sql(names: names, sourceLayout, &values)
-        } catch {
-            throw .needsCopy(error.message)
-        }
     }
 
     private static func add(_ number: Int64, to groups: inout [(sql: String, numbers: [Int64])], _ sql: String) {
@@ -231,10 +209,5 @@ struct TableMove {
 
     private static func cases(_ groups: [(sql: String, numbers: [Int64])]) -> String {
         groups.map { "WHEN \($0.numbers.sorted().rowCondition()) THEN \($0.sql)" }.joined(separator: " ")
-    }
-
-    static func translation(_ numbers: [NumberPair]) -> String {
-        guard numbers.contains(where: { $0.old != $0.new }) else { return "Z_ENT" }
-        return "CASE Z_ENT \(numbers.map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ")) END"
     }
 }

@@ -263,3 +263,39 @@ package enum OrderPosition {
         return isTooHigh ? nil : position
     }
 }
+
+extension StoreLayout {
+    /// SQL that settles a one-to-one, of which both sides hold a key.
+    ///
+    /// The side that was filled decides: of several objects that lead to one the first stays related, and one that was
+    /// not chosen lets go.
+    ///
+    /// - Parameters:
+    ///   - relationship: The side that was filled.
+    ///   - storage: Where it is stored.
+    ///   - schema: The database that it is in, with the dot, where there are several.
+    ///   - keepsDangling: Whether a key that leads nowhere stays.
+    /// - Returns: The statements and the tables that they write; nil where the other side has no key of its own.
+    package func mirroring(
+        _ relationship: Relationship, in storage: RelationshipStorage, of schema: String = "",
+        keepsDangling: Bool = false
+    ) -> (statements: [String], tables: [String])? {
+        guard case .foreignKey(let table, let column, let entityColumn, _) = storage,
+            let inverse = relationship.inverseName,
+            case .foreignKey(let other, let otherColumn, let otherEntity, _)? = self.storage(
+                of: inverse, in: relationship.destinationEntity),
+            other != table || otherColumn != column
+        else { return nil }
+        let number = otherEntity.map { ", \($0) = p.number" } ?? ""
+        let isHeld = keepsDangling ? "IN (SELECT Z_PK FROM \(schema)\(other))" : "IS NOT NULL"
+        return (
+            [
+                "UPDATE \(schema)\(other) SET \(otherColumn) = p.k\(number) FROM (SELECT \(column) AS target, min(Z_PK) AS k, "
+                    + "Z_ENT AS number FROM \(schema)\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p "
+                    + "WHERE \(other).Z_PK = p.target",
+                "UPDATE \(schema)\(table) SET \([column, entityColumn].emptied) WHERE \(column) \(isHeld) AND Z_PK IS NOT "
+                    + "(SELECT o.\(otherColumn) FROM \(schema)\(other) AS o WHERE o.Z_PK = \(table).\(column))",
+            ], [other, table]
+        )
+    }
+}

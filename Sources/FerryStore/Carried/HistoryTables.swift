@@ -38,7 +38,6 @@ package struct HistoryTables: Sendable {
 
     /// The changes of one entity in the new store.
     package struct Translation: Sendable, Hashable {
-        package var source: String
         /// `Z_ENT` in the old store and in the new one.
         package var from: Int64
         package var to: Int64
@@ -49,19 +48,31 @@ package struct HistoryTables: Sendable {
     }
 
     /// How the changes of an entity read in the new store, when its rows keep their keys there.
+    ///
+    /// What a version on the way would have lost is lost, too.
+    ///
+    /// - Parameters:
+    ///   - names: What the entity is called in each version, from the source's on.
+    ///   - models: The versions.
+    ///   - source: The source's layout.
+    ///   - destination: The layout of the new store.
+    /// - Returns: Nil where it has no number in one of them.
     package static func translation(
-        of entity: String, into destinationEntity: String, _ source: StoreLayout, _ destination: StoreLayout
+        of names: [String], in models: [ManagedObjectModel], _ source: StoreLayout, _ destination: StoreLayout
     ) -> Translation? {
-        guard let from = source.number(of: entity), let to = destination.number(of: destinationEntity) else {
-            return nil
-        }
-        let keeps = keeps(entity, of: source.model, as: destinationEntity, of: destination.model)
+        guard let first = names.first, let last = names.last, let from = source.number(of: first),
+            let to = destination.number(of: last)
+        else { return nil }
+        let places = Array(zip(names, models))
+        var keeps = zip(places, places.dropFirst()).map { Self.keeps($0.0, of: $0.1, as: $1.0, of: $1.1) }
+        keeps.append(Self.keeps(first, of: source.model, as: last, of: destination.model))
         return Translation(
-            source: entity, from: from, to: to, keepsColumns: keeps.columns, keepsTombstones: keeps.tombstones)
+            from: from, to: to, keepsColumns: keeps.allSatisfy(\.columns),
+            keepsTombstones: keeps.allSatisfy(\.tombstones))
     }
 
     /// Whether sets of changed properties, and the values kept of deleted rows, mean the same of an entity in two models.
-    package static func keeps(
+    private static func keeps(
         _ entity: String, of model: ManagedObjectModel, as newEntity: String, of newModel: ManagedObjectModel
     ) -> (columns: Bool, tombstones: Bool) {
         (

@@ -42,17 +42,18 @@ extension StoreLayout {
             .map { (key: $0.key, storage: $0.value) }
     }
 
-    /// The columns of a table that properties of the model have; others are dead.
-    package func knownColumns(of table: EntityTable) -> Set<String> {
-        var known: Set<String> = []
-        for (key, column) in attributeColumns where model.root(of: key.entity) == table.root {
-            known.insert(column.name)
-        }
-        for storage in relationshipStorage.values {
+    /// The columns of a table that properties of the model have, or of one of its entities; others are dead.
+    package func knownColumns(of table: EntityTable, in entity: String? = nil) -> Set<String> {
+        let lineage = Set(entity.map(model.lineageNames(of:)) ?? model.family(of: table.root))
+        var known = Set(attributeColumns.filter { lineage.contains($0.key.entity) }.map(\.value.name))
+        for (key, storage) in relationshipStorage {
             switch storage {
-            case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
+            case .foreignKey(table.name, let column, let entityColumn, let orderColumn)
+            where lineage.contains(key.entity):
                 known.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
-            case .inverseless(table.name, let column): known.insert(column)
+            case .inverseless(table.name, let column):
+                let target = model.relationship(key.property, of: key.entity)?.destinationEntity
+                if entity == nil || target.map(lineage.contains) == true { known.insert(column) }
             default: break
             }
         }
