@@ -178,6 +178,16 @@ struct DamageTests {
         #expect(try store.rows("SELECT Z_2BOOKS FROM Z_2TAGS") == [[.integer(2)]])
     }
 
+    @Test(
+        "Rows that are dropped are counted also where the step writes no other",
+        arguments: [DamagedStore.Way.inPlace, .inPlaceOutput])
+    func countsDropped(_ way: DamagedStore.Way) throws {
+        let store = try DamagedStore(way, damage: Self.empty, later: DamagedStore.withNote)
+        let report = try store.migrate(.drop)
+        let book = try #require(report.entityMappings.first { $0.destination == "Book" })
+        #expect(book.read == 3 && book.written == 2 && book.dropped == 1 && book.isEstimated != true)
+    }
+
     @Test("A row of an unknown entity stays in place, and cannot be kept in a copy")
     func keepsStrangers() throws {
         let store = try DamagedStore(.inPlace, damage: Self.stranger)
@@ -234,6 +244,9 @@ struct DamageTests {
 }
 
 extension DamagedStore {
+    /// A later version with a new attribute, and everything else as it was.
+    static let withNote = entities(book: #"<attribute name="note" optional="YES" attributeType="String"/>"#)
+
     /// A later version in which a column goes, so that its table is made anew.
     static let withoutName = later.replacingOccurrences(
         of: #"<entity name="Person"><attribute name="name" optional="YES" attributeType="String"/>"#,

@@ -10,7 +10,8 @@ struct InPlaceCounts {
     let source: StoreLayout
     let plan: InPlacePlan
     let connection: Connection
-    /// Whether the numbers of rows are those of the plan: where no row is written, none is counted.
+    /// Whether the numbers of rows are the plan's estimates: where no row is written, none is counted. What only the run
+    /// of an earlier step could tell the plan has no estimate of.
     private let isEstimated: Bool
     /// Rows of exactly each source entity.
     private let rows: [String: Int64]
@@ -18,7 +19,7 @@ struct InPlaceCounts {
     /// Looks at the old version; what was counted by others is not counted again.
     init(_ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan, on connection: Connection) throws {
         (self.step, self.source, self.plan, self.connection) = (step, source, plan, connection)
-        isEstimated = plan.touched.isEmpty && step.sourceRows == nil
+        isEstimated = plan.touched.isEmpty && step.sourceRows == nil && step.areRowsEstimated
         rows = try step.sourceRows ?? (isEstimated ? step.estimatedRows : Self.rows(of: source, on: connection))
     }
 
@@ -89,6 +90,10 @@ struct InPlaceCounts {
 }
 
 extension StepPlan {
+    fileprivate var areRowsEstimated: Bool {
+        partitions.flatMap(\.entityMappings).allSatisfy { $0.isKnown && $0.isEstimated }
+    }
+
     /// Rows of exactly each source entity, as the plan says.
     fileprivate var estimatedRows: [String: Int64] {
         let mappings = partitions.flatMap(\.entityMappings)
