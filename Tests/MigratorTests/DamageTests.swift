@@ -188,9 +188,11 @@ struct DamageTests {
         #expect(book.read == 3 && book.written == 2 && book.dropped == 1 && book.isEstimated != true)
     }
 
-    @Test("A row of an unknown entity stays in place, and cannot be kept in a copy")
-    func keepsStrangers() throws {
-        let store = try DamagedStore(.inPlace, damage: Self.stranger)
+    @Test(
+        "A row of an unknown entity stays in place, and cannot be kept in a copy",
+        arguments: [DamagedStore.Way.inPlace, .inPlaceOutput])
+    func keepsStrangers(_ way: DamagedStore.Way) throws {
+        let store = try DamagedStore(way, damage: Self.stranger)
         let report = try store.migrate(.keep)
         #expect(report.kept.contains { $0.kind == .unknownEntity && $0.entity == "Person" && $0.rows == 1 })
         #expect(

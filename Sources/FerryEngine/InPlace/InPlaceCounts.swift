@@ -10,8 +10,9 @@ struct InPlaceCounts {
     let source: StoreLayout
     let plan: InPlacePlan
     let connection: Connection
-    /// Whether the numbers of rows are the plan's estimates: where no row is written, none is counted. What only the run
-    /// of an earlier step could tell the plan has no estimate of.
+    /// Whether the numbers of rows are the plan's estimates: where no row is written, none is counted.
+    ///
+    /// What only the run of an earlier step could tell the plan has no estimate of.
     private let isEstimated: Bool
     /// Rows of exactly each source entity.
     private let rows: [String: Int64]
