@@ -1,4 +1,5 @@
 import FerryBase
+import FerryExpression
 import FerryMapping
 import FerryModel
 import FerrySQLite
@@ -79,5 +80,29 @@ struct ExternalStorageTests {
         let (new, _) = try CodedStep.run(
             store.path, store.version, to: model(isExternal: true, adding: added), in: TemporaryFolder())
         #expect(try photos(new) == values)
+    }
+
+    @Test(
+        "A value that a condition chooses passes as it is, from a file into a row, and back", arguments: [true, false])
+    func chosen(isExternal: Bool) throws {
+        let store = try store(
+            isExternal: true,
+            values: [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null, .blob([1, 8])])
+        let files = FileLayer()
+        try files.createDirectory(ExternalData.folder(forStore: store.path))
+        try files.replace(ExternalData.folder(forStore: store.path) + "/" + Self.name, with: Array("large".utf8))
+        let rule = AttributeRule.value(
+            try Expression.parse("TERNARY(1 > 2, nil, TERNARY(2 > 1, $source.photo, nil))"))
+        let added = Attribute(name: "text", type: .string, isOptional: true)
+        let folder = try TemporaryFolder()
+        let run = try CodedStep.prepare(
+            store.path, store.version, to: model(isExternal: isExternal, adding: added), in: folder,
+            attributes: ["photo": rule])
+        let (new, _) = try CodedStep.complete(run)
+        #expect(
+            try photos(new)
+                == (isExternal
+                    ? [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null, .blob([1, 8])]
+                    : [.blob(Array("large".utf8)), .blob([9]), .null, .blob([8])]))
     }
 }

@@ -108,7 +108,7 @@ extension RowWalk {
                         && isAsComputed(place, expected, scope, row)
             case .notCompared: isEqual = true
             case .constant(let value): isEqual = try actual.isEqual(place + ExpectedRow.firstColumn, to: value)
-            case .copyUnlessNull, .carry, .restore, .compute:
+            case .copyUnlessNull, .carry, .restore, .choose, .compute:
                 isEqual = try isAsComputed(place, expected, scope, row)
             }
             if !isEqual { return expected.columns[place].name }
