@@ -167,6 +167,15 @@ package enum RelationshipRule: Sendable, Hashable {
     case destinationsOfAnyMapping(from: Expression)
 }
 
+extension Dictionary where Key == String, Value: Equatable {
+    /// Adds a property's rule; false where there is another one already.
+    mutating func add(_ rule: Value, of property: String) -> Bool {
+        if let known = self[property] { return known == rule }
+        self[property] = rule
+        return true
+    }
+}
+
 extension MappingModel {
     /// The mapping models without those whose content is that of an earlier one, wherever the copy lies.
     package static func distinct(_ mappingModels: [MappingModel]) -> [MappingModel] {
@@ -212,6 +221,16 @@ extension EntityMapping {
 }
 
 extension RelationshipRule {
+    /// The rule with other expressions in the places of some (``Expression/replacing(_:)``).
+    func replacing(_ replacement: (Expression) -> Expression?) -> RelationshipRule {
+        switch self {
+        case .automatic, .empty: self
+        case .destinations(let mapping, let from):
+            .destinations(ofMapping: mapping, from: from.replacing(replacement))
+        case .destinationsOfAnyMapping(let from): .destinationsOfAnyMapping(from: from.replacing(replacement))
+        }
+    }
+
     /// What a rule that is neither automatic nor empty looks up, in words.
     package var lookedUp: String? {
         switch self {

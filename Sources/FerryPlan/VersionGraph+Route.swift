@@ -10,14 +10,19 @@ extension VersionGraph {
         var passed = [source.hashes]
         while current.hashes != target.hashes {
             // Without a choice here the search finds the rest of the way.
-            guard let (next, origin) = try next(after: current) else { return path + (try searchedPath(from: current)) }
+            guard let (chosen, origin) = try next(after: current) else {
+                return path + (try searchedPath(from: current))
+            }
+            let next = named(chosen)
             let (from, to) = (catalog.displayName(of: current), catalog.displayName(of: next))
             guard !passed.contains(next.hashes) else {
                 throw FerryError(
                     .unreachable, "\(to) cannot follow \(from), as \(origin) says: the chain has passed it already.",
                     remedy: "Name each version once.")
             }
-            path.append(try chosenEdge(from: current, to: next, saidBy: origin))
+            // What is inferred goes by the identifiers of the version that was chosen, whatever the target calls itself.
+            let end = chosen.hashes == target.hashes ? chosen : next
+            path.append(try chosenEdge(from: current, to: end, saidBy: origin))
             passed.append(next.hashes)
             current = next
         }
@@ -53,7 +58,7 @@ extension VersionGraph {
                         remedy: "See the cause.", cause: error)
             }
             guard let name else { return nil }
-            return (named(try version(name, saidBy: origin)), origin)
+            return (try version(name, saidBy: origin), origin)
         }
     }
 
@@ -62,8 +67,8 @@ extension VersionGraph {
     {
         var versions: [ModelVersion] = []
         for name in names {
-            let version = named(try version(name, saidBy: origin))
-            // Versions with equal hashes are one, however many names they have.
+            let version = try version(name, saidBy: origin)
+            // Versions with equal hashes are one, however many names they have: that of the first is passed.
             if versions.last?.hashes != version.hashes { versions.append(version) }
         }
         let from = catalog.displayName(of: current)

@@ -203,7 +203,8 @@ enum FileRoom {
     private static var headerSize: Int {
         rounded(
             max(
-                MemoryLayout<FaultFile>.size, MemoryLayout<ferry_ahead_file>.size, MemoryLayout<ferry_behind_file>.size))
+                MemoryLayout<FaultFile>.size, MemoryLayout<ferry_ahead_file>.size, MemoryLayout<ferry_behind_file>.size)
+        )
     }
 
     /// Where the name of a temporary file begins.

@@ -1,4 +1,5 @@
 import FerryBase
+import FerryExpression
 import FerryMapping
 import FerryModel
 import FerrySQLite
@@ -79,5 +80,66 @@ struct ExternalStorageTests {
         let (new, _) = try CodedStep.run(
             store.path, store.version, to: model(isExternal: true, adding: added), in: TemporaryFolder())
         #expect(try photos(new) == values)
+    }
+
+    @Test(
+        "A value that a condition chooses passes as it is, from a file into a row, and back", arguments: [true, false])
+    func chosen(isExternal: Bool) throws {
+        let store = try store(
+            isExternal: true,
+            values: [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null, .blob([1, 8])])
+        let files = FileLayer()
+        try files.createDirectory(ExternalData.folder(forStore: store.path))
+        try files.replace(ExternalData.folder(forStore: store.path) + "/" + Self.name, with: Array("large".utf8))
+        let rule = AttributeRule.value(
+            try Expression.parse("TERNARY(1 > 2, nil, TERNARY(2 > 1, $source.photo, nil))"))
+        let added = Attribute(name: "text", type: .string, isOptional: true)
+        let folder = try TemporaryFolder()
+        let run = try CodedStep.prepare(
+            store.path, store.version, to: model(isExternal: isExternal, adding: added), in: folder,
+            attributes: ["photo": rule])
+        let (new, _) = try CodedStep.complete(run)
+        #expect(
+            try photos(new)
+                == (isExternal
+                    ? [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null, .blob([1, 8])]
+                    : [.blob(Array("large".utf8)), .blob([9]), .null, .blob([8])]))
+    }
+
+    @Test("Whether there is a value is asked without its file")
+    func nilTests() throws {
+        let store = try store(
+            isExternal: true, values: [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null])
+        let added = Attribute(name: "text", type: .string, isOptional: true)
+        let rule = AttributeRule.value(
+            try Expression.parse("TERNARY($source.photo == nil OR NOT nil != photo, 'no', 'yes')"))
+        let folder = try TemporaryFolder()
+        let run = try CodedStep.prepare(
+            store.path, store.version, to: model(isExternal: true, adding: added), in: folder,
+            attributes: ["text": rule])
+        let (new, _) = try CodedStep.complete(run)
+        #expect(
+            try new.rows("SELECT ZTEXT FROM ZITEM ORDER BY Z_PK").map { $0[0] }
+                == [.text("yes"), .text("yes"), .text("no")])
+    }
+
+    @Test("What reads contents, or looks for equal ones, is refused: a column has a file's name")
+    func refusesContents() throws {
+        let store = try store(isExternal: true, values: [.blob([1, 9])])
+        let added = Attribute(name: "size", type: .integer32, isOptional: true)
+        let target = model(isExternal: true, adding: added)
+        for text in ["$source.photo.length", "FUNCTION($source.photo, 'length')"] {
+            let error = #expect(throws: FerryError.self) {
+                try CodedStep.prepare(
+                    store.path, store.version, to: target, in: TemporaryFolder(),
+                    attributes: ["size": .value(try Expression.parse(text))])
+            }
+            #expect(error?.code == .unsupported && error?.message.contains("outside of the database") == true)
+        }
+        let error = #expect(throws: FerryError.self) {
+            try CodedStep.prepare(
+                store.path, store.version, to: target, merging: ["Item": ["photo"]], in: TemporaryFolder())
+        }
+        #expect(error?.code == .unsupported && error?.message.contains("Item.photo") == true)
     }
 }

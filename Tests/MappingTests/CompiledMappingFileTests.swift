@@ -62,6 +62,15 @@ struct CompiledMappingFileTests {
         return try folder.load("V2toV3.cdm")
     }
 
+    @Test("A property that is mapped twice, in two ways, is refused")
+    func mappedTwice() throws {
+        var bytes = try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters))
+        let maker = try #require(bytes.range(of: Data("maker".utf8)))
+        bytes.replaceSubrange(maker, with: Data("owner".utf8))
+        let error = #expect(throws: FerryError.self) { try load(bytes) }
+        #expect(error?.code == .badMapping && error?.message.contains("maps the relationship \"owner\" twice") == true)
+    }
+
     @Test("A compiled mapping model is read as it stands, without automatic parts")
     func reading() throws {
         let bytes = try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters))

@@ -5,6 +5,33 @@ import Testing
 
 @Suite("Ferry's mapping file")
 struct JSONMappingFileTests {
+    @Test(
+        "A table's name stands for its content wherever an expression may stand, and one that is not there is refused")
+    func tables() throws {
+        let folder = try MappingFolder()
+        func text(_ table: String) -> String {
+            """
+            { "source": "Model1", "destination": "Model2", "tables": { "state": { "0": "open" } }, "entityMappings": [
+                { "source": "Shop", "destination": "Shop", "relationships": { "open": { "mapping": null,
+                    "from": "SUBQUERY($source.books, $b, table:key:('\(table)', $b.state) == 'open')" } } },
+                { "source": "Shop", "destination": "Sale", "forEach": {
+                    "book": "SUBQUERY($source.books, $b, table:key:('state', $b.state) == 'open')" } } ] }
+            """
+        }
+        try folder.write(text("state"), to: "Step.json")
+        let mappings = try folder.load("Step.json").entityMappings
+        let content = #"{"0":"open"}"#
+        let filled = Expression.predefined(
+            Expression.tableSelector, [.constant(.string(content)), try Expression.parse("$b.state")])
+        let books = Expression.subquery(
+            try Expression.parse("$source.books"), variable: "b",
+            .comparison(.init(left: filled, comparator: .equal, right: .constant(.string("open")))))
+        #expect(mappings[0].relationships["open"] == .destinationsOfAnyMapping(from: books))
+        #expect(mappings[1].iteration?.elements == books)
+        try folder.write(text("stat"), to: "Step.json")
+        #expect(folder.error(of: "Step.json")?.message.contains("names the table \"stat\"") == true)
+    }
+
     @Test("Every key of the format is read")
     func everyKey() throws {
         let folder = try MappingFolder()

@@ -58,6 +58,23 @@ struct XcodeMappingFileTests {
         #expect(model.entityMappings[0].attributes == ["title": .automatic])
     }
 
+    @Test("A property that is mapped twice, in two ways, is refused: the order in the file means nothing")
+    func mappedTwice() throws {
+        var same = MappingXML()
+        same.entityMapping("z2", number: 1, source: "Book", destination: "Book", attributeMappings: ["z3", "z4"])
+        for identifier in ["z3", "z4"] { same.attributeMapping(identifier, [("name", "title")]) }
+        #expect(try load(same).entityMappings[0].attributes == ["title": .automatic])
+        var other = MappingXML()
+        other.entityMapping("z2", number: 1, source: "Book", destination: "Book", relationshipMappings: ["z3", "z4"])
+        other.relationshipMapping("z3", [("name", "owner")])
+        other.relationshipMapping(
+            "z4", [("name", "owner"), ("sourcekeypath", "$source.writer"), ("sourcemappingname", "P")])
+        let refusal = try error(other.text)
+        #expect(refusal?.code == .badMapping)
+        #expect(
+            refusal?.message.contains("entity mapping \"BookToBook\" maps the relationship \"owner\" twice") == true)
+    }
+
     @Test("Names are derived where the author gave none")
     func names() throws {
         var xml = MappingXML()

@@ -178,9 +178,21 @@ struct DamageTests {
         #expect(try store.rows("SELECT Z_2BOOKS FROM Z_2TAGS") == [[.integer(2)]])
     }
 
-    @Test("A row of an unknown entity stays in place, and cannot be kept in a copy")
-    func keepsStrangers() throws {
-        let store = try DamagedStore(.inPlace, damage: Self.stranger)
+    @Test(
+        "Rows that are dropped are counted also where the step writes no other",
+        arguments: [DamagedStore.Way.inPlace, .inPlaceOutput])
+    func countsDropped(_ way: DamagedStore.Way) throws {
+        let store = try DamagedStore(way, damage: Self.empty, later: DamagedStore.withNote)
+        let report = try store.migrate(.drop)
+        let book = try #require(report.entityMappings.first { $0.destination == "Book" })
+        #expect(book.read == 3 && book.written == 2 && book.dropped == 1 && book.isEstimated != true)
+    }
+
+    @Test(
+        "A row of an unknown entity stays in place, and cannot be kept in a copy",
+        arguments: [DamagedStore.Way.inPlace, .inPlaceOutput])
+    func keepsStrangers(_ way: DamagedStore.Way) throws {
+        let store = try DamagedStore(way, damage: Self.stranger)
         let report = try store.migrate(.keep)
         #expect(report.kept.contains { $0.kind == .unknownEntity && $0.entity == "Person" && $0.rows == 1 })
         #expect(
@@ -234,6 +246,9 @@ struct DamageTests {
 }
 
 extension DamagedStore {
+    /// A later version with a new attribute, and everything else as it was.
+    static let withNote = entities(book: #"<attribute name="note" optional="YES" attributeType="String"/>"#)
+
     /// A later version in which a column goes, so that its table is made anew.
     static let withoutName = later.replacingOccurrences(
         of: #"<entity name="Person"><attribute name="name" optional="YES" attributeType="String"/>"#,

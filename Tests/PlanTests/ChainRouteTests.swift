@@ -111,6 +111,30 @@ struct ChainRouteTests {
         #expect(other.refusals.first?.message.contains("V3 cannot follow V1") == true)
     }
 
+    @Test("Of two versions with equal hashes a list, or an answer, passes the one that it names first")
+    func equalHashesOnTheWay() throws {
+        func version(_ name: String, _ attribute: Attribute) -> ModelVersion {
+            PlanFixture.version(name, [Entity(name: "Book", attributes: [attribute])])
+        }
+        // As versions go on that drop the renaming identifier once it has done its work.
+        let all = [
+            version("V1", Attribute(name: "title", type: .string)),
+            version("V2", Attribute(name: "heading", type: .string, renamingIdentifier: "title")),
+            version("V3", Attribute(name: "heading", type: .string)),
+        ]
+        let asked = ChainRoute(choice: .ask { $0.version == "V1" ? "V2" : "V3" })
+        for route in [Self.list("V1", "V2", "V3"), Self.list("V1", "V2"), asked] {
+            let plan = try PlanFixture.plan(all, [], from: "V1", to: "V3", route: route)
+            #expect(plan.refusals.isEmpty && plan.chain == ["V1", "V3"] && plan.losses.isEmpty)
+            #expect(plan.steps.last?.resolved.destination.model.versionIdentifiers == ["V3"])
+            let book = try #require(plan.steps.last?.resolved.entityMappings.first)
+            #expect(book.attributes.first { $0.name == "heading" }?.expression != nil)
+        }
+        // The one that is named is the one that is asked for, and Core Data would lose the same.
+        let straight = try PlanFixture.plan(all, [], from: "V1", to: "V3", route: Self.list("V1", "V3"))
+        #expect(straight.losses.map(\.name) == ["Book.title"])
+    }
+
     // MARK: Backwards
 
     private static let shelves = [

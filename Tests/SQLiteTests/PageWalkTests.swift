@@ -131,7 +131,8 @@ struct PageWalkTests {
         var found = try tally()
         #expect(found.rows == [0: 3] && found.empty("more", of: 0) == 1)
         #expect(found.holds("one", within: -7...9_000_000_000_000) && found.holds("other", within: 0...1))
-        #expect(!found.holds("one", within: -6...9_000_000_000_000) && !found.holds("one", within: -7...8_999_999_999_999))
+        #expect(
+            !found.holds("one", within: -6...9_000_000_000_000) && !found.holds("one", within: -7...8_999_999_999_999))
         #expect(!found.holds("more", within: 5...6) && !found.holds("none", within: 5...6))
         try connection.execute("UPDATE link SET other = NULL")
         #expect(try tally().holds("other", within: 5...6))

@@ -24,7 +24,8 @@ struct WriteBehindTests {
     private func open(_ path: String, _ vfs: VFS?, journal: String = "TRUNCATE") throws -> Connection {
         let connection = try Connection(path: path, mode: .create, vfs: vfs)
         try connection.execute(
-            "PRAGMA journal_mode = \(journal); PRAGMA synchronous = FULL; PRAGMA cache_size = 8; PRAGMA temp_store = FILE")
+            "PRAGMA journal_mode = \(journal); PRAGMA synchronous = FULL; PRAGMA cache_size = 8; PRAGMA temp_store = FILE"
+        )
         return connection
     }
 
@@ -38,7 +39,8 @@ struct WriteBehindTests {
             let connection = try open(path, vfs, journal: journal)
             for statement in Self.statements {
                 try connection.execute(statement)
-                try connection.execute("BEGIN; UPDATE book SET title = 'gone'; DELETE FROM book WHERE key % 2; ROLLBACK")
+                try connection.execute(
+                    "BEGIN; UPDATE book SET title = 'gone'; DELETE FROM book WHERE key % 2; ROLLBACK")
             }
             _ = try connection.checkpoint("TRUNCATE")
         }

@@ -155,6 +155,8 @@ package struct RunRecord: Codable, Sendable {
         var dropUnknown: [String]
         /// The SHA-256 of what is known of the new store's schema; absent where all of it follows from the model.
         var schema: String?
+        /// What was said of the names of join tables; absent where nothing was.
+        var joinTables: [String]?
         /// Whether the app's hooks look between steps; absent where they do not.
         var hasStages: Bool?
 

@@ -18,6 +18,7 @@ extension MigrationRun {
             takesSnapshot: takesSnapshot, damaged: configuration.damaged,
             dropUnknown: configuration.dropUnknown.sorted(),
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest)
+        if !configuration.joinTables.isEmpty { options.joinTables = configuration.joinTables.sorted() }
         if plan.isStaged { options.hasStages = true }
         return options
     }
@@ -122,6 +123,7 @@ extension MigrationRun {
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
             ("choice of whether hooks look between steps", migration.options.hasStages == wanted.hasStages),
             ("store that the new one is to be like", migration.options.schema == wanted.schema),
+            ("choice of names of join tables", migration.options.joinTables == wanted.joinTables),
         ].first { !$0.1 }?.0
         if let different {
             throw FerryError(

@@ -7,7 +7,9 @@ internal import FerryStore
 /// What a step in place says of itself: what its mappings carry over, and what does not go along.
 struct InPlaceCounts {
     private let step: StepPlan
-    /// Whether the numbers of rows are those of the plan: where no row is written, none is counted.
+    /// Whether the numbers of rows are the plan's estimates: where no row is written, none is counted.
+    ///
+    /// What only the run of an earlier step could tell the plan has no estimate of.
     private let isEstimated: Bool
     /// Rows of exactly each source entity.
     private var rows: [String: Int64]
@@ -17,7 +19,7 @@ struct InPlaceCounts {
     /// Looks at the old version; what was counted by others is not counted again.
     init(_ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan?, on connection: Connection) throws {
         self.step = step
-        isEstimated = plan?.touched.isEmpty == true && step.sourceRows == nil
+        isEstimated = plan?.touched.isEmpty == true && step.sourceRows == nil && step.areRowsEstimated
         rows = try step.sourceRows ?? (isEstimated ? step.estimatedRows : Self.rows(of: source, on: connection))
     }
 
@@ -61,6 +63,10 @@ struct InPlaceCounts {
 }
 
 extension StepPlan {
+    fileprivate var areRowsEstimated: Bool {
+        partitions.flatMap(\.entityMappings).allSatisfy { $0.isKnown && $0.isEstimated }
+    }
+
     /// Rows of exactly each source entity, as the plan says.
     fileprivate var estimatedRows: [String: Int64] {
         let mappings = partitions.flatMap(\.entityMappings)

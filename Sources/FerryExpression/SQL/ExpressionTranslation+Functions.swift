@@ -13,11 +13,7 @@ extension ExpressionTranslation {
             guard
                 isText || operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted
             else { throw mismatch("\(wanted)", operand, expression).at(.expression(argument)) }
-            if wanted == .data, try isExternal(argument) {
-                throw FerryError(
-                    .unsupported, "`\(expression)` reads data that may be kept outside of the database.",
-                    remedy: "Compute the value in a migration policy.")
-            }
+            if wanted == .data, try isExternal(argument) { throw readsFile(expression) }
             operands.append(operand.computation)
         }
         if ["ferry_date", "ferry_date_text"].contains(function.function) {
@@ -25,6 +21,12 @@ extension ExpressionTranslation {
             if operands.count == 2 { operands.append(.parameter(.constant(.string("GMT")))) }
         }
         return Typed(computation: .call(function.function, operands), type: .attribute(function.result))
+    }
+
+    func readsFile(_ expression: Expression) -> FerryError {
+        FerryError(
+            .unsupported, "`\(expression)` reads data that may be kept outside of the database.",
+            remedy: "Compute the value in a migration policy.")
     }
 
     func isExternal(_ expression: Expression) throws(FerryError) -> Bool {

@@ -122,6 +122,7 @@ package struct ExpressionTranslation {
                 throw FerryError(
                     .badExpression, "`\(expression)` yields a whole composite.", remedy: "Name one of its elements.")
             }
+            if attribute.allowsExternalStorage, !path.valueKeys.isEmpty { throw readsFile(expression) }
             var sourcePath = path
             sourcePath.valueKeys = []
             var fragment = Typed(computation: .column(sourcePath), type: .attribute(attribute.type))
@@ -333,6 +334,7 @@ package struct ExpressionTranslation {
                 .unsupported, "`\(expression)` calls \(selector) of $\(name), which gives no value of an attribute.",
                 remedy: "Compute the value in a migration policy, or by a predefined function.")
         }
+        if try isExternal(receiver) { throw readsFile(expression) }
         return try method(selector, of: try value(receiver), arguments, expression)
     }
 }

@@ -62,19 +62,21 @@ struct CompiledMappingFile {
         }
         for property in try object.elements("NSAttributeMappings") ?? [] {
             let name = try self.name(of: property)
-            mapping.attributes[name] =
+            let rule =
                 try value(of: property, "attribute", name, in: &mapping) {
-                    (archive) throws(FerryError) in
+                    (archive) throws(FerryError) -> AttributeRule in
                     .value(try ArchivedExpression.decode(archive))
                 } ?? .empty
+            guard mapping.attributes.add(rule, of: name) else { throw mappedTwice("attribute", name, mapping) }
         }
         for property in try object.elements("NSRelationshipMappings") ?? [] {
             let name = try self.name(of: property)
-            mapping.relationships[name] =
+            let rule =
                 try value(of: property, "relationship", name, in: &mapping) {
                     (archive) throws(FerryError) in
                     try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
                 } ?? .empty
+            guard mapping.relationships.add(rule, of: name) else { throw mappedTwice("relationship", name, mapping) }
         }
         return mapping
     }
@@ -98,6 +100,10 @@ struct CompiledMappingFile {
             throw damaged("a property mapping names no property.")
         }
         return name
+    }
+
+    private func mappedTwice(_ kind: String, _ name: String, _ mapping: EntityMapping) -> FerryError {
+        damaged("entity mapping \"\(mapping.name)\" maps the \(kind) \"\(name)\" twice, in two ways.")
     }
 
     private func damaged(_ what: String, cause: (any Error)? = nil) -> FerryError {

@@ -123,7 +123,11 @@ struct JSONMappingFile {
         for (name, rule) in mapping.attributes {
             if case .value(let expression) = rule { mapping.attributes[name] = .value(expression.replacing(fill)) }
         }
+        for (name, rule) in mapping.relationships { mapping.relationships[name] = rule.replacing(fill) }
         mapping.filter = mapping.filter?.replacing(fill)
+        if let iteration = mapping.iteration {
+            mapping.iteration?.elements = iteration.elements.replacing(fill)
+        }
         if let unknown {
             throw cursor.error(
                 "entity mapping \"\(mapping.name)\" names the table \"\(unknown)\", which \"tables\" does not have"

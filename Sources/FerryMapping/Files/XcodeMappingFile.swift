@@ -82,13 +82,20 @@ struct XcodeMappingFile {
         for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
             // The editor leaves nameless ones behind; they set nothing.
             guard let name = text("name", of: attribute) else { continue }
-            mapping.attributes[name] = attributeRule(attribute, named: name, in: &mapping)
+            let rule = attributeRule(attribute, named: name, in: &mapping)
+            guard mapping.attributes.add(rule, of: name) else { throw mappedTwice("attribute", name, mapping) }
         }
         for relationship in try referred("relationshipmappings", by: object, type: "XDDEVRELATIONSHIPMAPPING") {
             guard let name = text("name", of: relationship) else { continue }
-            mapping.relationships[name] = relationshipRule(relationship, named: name, in: &mapping)
+            let rule = relationshipRule(relationship, named: name, in: &mapping)
+            guard mapping.relationships.add(rule, of: name) else { throw mappedTwice("relationship", name, mapping) }
         }
         return mapping
+    }
+
+    /// As a merge of two people's changes leaves it; the order in the file means nothing, so that neither goes before.
+    private func mappedTwice(_ kind: String, _ name: String, _ mapping: EntityMapping) -> FerryError {
+        damaged("entity mapping \"\(mapping.name)\" maps the \(kind) \"\(name)\" twice, in two ways")
     }
 
     private func number(of object: MappingXMLObject) -> Int {

@@ -167,6 +167,14 @@ extension StepResolver {
                 "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(near.isEmpty ? "." : near)",
                 mapping, property: name, remedy: "Name attributes whose values tell the objects apart.")
         }
+        for name in mapping.mapping.unique
+        where destination.model.attribute(name, of: mapping.destination)?.allowsExternalStorage == true {
+            report(
+                .unsupported,
+                "unique: \(mapping.destination).\(name) may be kept outside of the database, where equal values are not "
+                    + "found.",
+                mapping, property: name, remedy: "Name attributes that are stored in the row.")
+        }
         return mapping.mapping.unique
     }
 }

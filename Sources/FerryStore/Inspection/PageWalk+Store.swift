@@ -26,7 +26,10 @@ extension PageWalk {
             connection,
             counting: layout.tablesInOrder.map { table in
                 Counted(table: table.name, column: "Z_ENT", keys: keys[table.name] ?? [])
-            } + layout.joinTables.map { Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn]) },
+            }
+                + layout.joinTables.map {
+                    Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn])
+                },
             stop: stop)
     }
 

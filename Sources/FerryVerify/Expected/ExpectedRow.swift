@@ -6,7 +6,7 @@ internal import FerryStore
 
 /// What stands in each column of the rows that one entity mapping makes, relationships aside.
 final class ExpectedRow {
-    enum Cell {
+    indirect enum Cell {
         /// The source row's column, as it is.
         case copy(Int)
         /// The source row's column, as it is; where it is NULL, a constant.
@@ -15,6 +15,8 @@ final class ExpectedRow {
         case carry(Expression, attribute: String)
         /// The same, where only one of the two attributes may keep its values in files.
         case restore(Expression, attribute: String, toExternal: Bool)
+        /// One of two, where one is the value of an attribute that may keep it in a file, and is not to be read.
+        case choose(Predicate, Cell, Cell)
         case compute(Expression, AttributeType)
         case constant(PlainValue)
         /// A relationship's column, or one that only the store or a policy can fill.
@@ -135,7 +137,7 @@ final class ExpectedRow {
                 } else {
                     computed.append(place)
                 }
-            case .copyUnlessNull, .carry, .restore: computed.append(place)
+            case .copyUnlessNull, .carry, .restore, .choose: computed.append(place)
             case .notCompared: break
             }
         }
@@ -181,7 +183,23 @@ final class ExpectedRow {
         {
             return .copyUnlessNull(place, substitute)
         }
+        if case .ternary(let condition, let first, let second) = expression,
+            [first, second].contains(where: { mayBeInFile($0, mapping, context.sourceModel) })
+        {
+            return .choose(
+                condition, try cell(attribute, first, mapping, column, rows, context, defaultValue: nil),
+                try cell(attribute, second, mapping, column, rows, context, defaultValue: nil))
+        }
         return .compute(expression, attribute.type)
+    }
+
+    private static func mayBeInFile(
+        _ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel
+    ) -> Bool {
+        if case .ternary(_, let first, let second) = expression {
+            return mayBeInFile(first, mapping, model) || mayBeInFile(second, mapping, model)
+        }
+        return SourceAttribute(expression, mapping, model)?.attribute.allowsExternalStorage == true
     }
 
     private static func value(of defaultValue: DefaultValue?) -> PlainValue {
@@ -257,7 +275,7 @@ final class ExpectedRow {
     func largeContent(
         at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
     ) throws -> LargeContent? {
-        switch cells[place] {
+        switch try chosen(cells[place], in: scope, evaluator) {
         case .copy(let column), .copyUnlessNull(let column, _): return row.content(column)
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return nil }
@@ -268,15 +286,21 @@ final class ExpectedRow {
             else { return nil }
             if toExternal { content.prefix = [1] } else { content.skipped = 1 }
             return content
-        case .compute, .constant, .notCompared: return nil
+        case .choose, .compute, .constant, .notCompared: return nil
         }
+    }
+
+    private func chosen(_ cell: Cell, in scope: PlainScope, _ evaluator: PlainEvaluator) throws -> Cell {
+        guard case .choose(let condition, let first, let second) = cell else { return cell }
+        return try chosen(evaluator.holds(condition, in: scope) ? first : second, in: scope, evaluator)
     }
 
     /// The value of a cell, or nil when it is not compared.
     func value(
         at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
     ) throws -> PlainValue? {
-        switch cells[place] {
+        switch try chosen(cells[place], in: scope, evaluator) {
+        case .choose: preconditionFailure("One was chosen.")
         case .copy(let column): return try stored(try row.raw(column), at: place)
         case .copyUnlessNull(let column, let substitute):
             let raw = try row.raw(column)

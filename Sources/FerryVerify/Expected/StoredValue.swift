@@ -31,7 +31,7 @@ enum StoredValue {
             let bytes = row.blob(column)
             guard attribute.allowsExternalStorage, let first = bytes.first else { return .blob(bytes) }
             // 01 stands before data kept in the column; anything else names a file.
-            guard first == 1 else { throw PlainFailure("the value is kept in a file") }
+            guard first == 1 else { throw PlainFailure.valueInFile }
             return .blob(Array(bytes.dropFirst()))
         }
     }

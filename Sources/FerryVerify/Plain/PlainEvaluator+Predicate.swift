@@ -12,11 +12,24 @@ extension PlainEvaluator {
             return try holds(quantifier, collection, condition, in: scope)
         case .comparison(let comparison) where comparison.comparator == .isIn:
             return try isMember(comparison, in: scope)
+        case .comparison(let comparison)
+        where [.equal, .notEqual].contains(comparison.comparator)
+            && [comparison.left, comparison.right].contains(.constant(.null)):
+            let other = comparison.right == .constant(.null) ? comparison.left : comparison.right
+            return try isNil(other, in: scope) == (comparison.comparator == .equal)
         case .comparison(let comparison):
             let left = try value(of: comparison.left, in: scope).plain
             let right = try value(of: comparison.right, in: scope).plain
             return try PlainComparison(options: comparison.options, patterns: patterns)
                 .holds(left, comparison.comparator, right)
+        }
+    }
+
+    private func isNil(_ expression: Expression, in scope: PlainScope) throws -> Bool {
+        do {
+            return try value(of: expression, in: scope).plain.isNull
+        } catch let failure as PlainFailure where failure == .valueInFile {
+            return false
         }
     }
 }

@@ -2,10 +2,13 @@ package import FerryExpression
 internal import FerryModel
 
 /// Why the plain evaluator has no value for an expression; never says which values were involved.
-package struct PlainFailure: Error, Sendable, CustomStringConvertible {
+package struct PlainFailure: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String
 
     package init(_ description: String) { self.description = description }
+
+    /// What a file holds is read for no expression; that there is something is known.
+    static let valueInFile = PlainFailure("the value is kept in a file")
 }
 
 /// What the names in an expression stand for.
