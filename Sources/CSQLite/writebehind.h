@@ -1,9 +1,8 @@
 // A database or rollback journal whose pages are written in larger pieces where they come one behind another: of the time
 // of a statement that writes many rows, calls into the kernel for one page each take a quarter.
 //
-// Nothing is kept back beyond a sync, a change of size, a lock that is given up or any other call but reading, so the
-// order that SQLite relies on, in which what was written before a sync is on the disk before what is written after it,
-// stays. Between two syncs SQLite expects no order of writes. A process that is killed loses what is kept back, as a power
+// Nothing is kept back beyond a sync, a cut or a lock that is given up, so the order that SQLite relies on, in which what
+// was written before a sync is on the disk before what is written after it, stays. Between two syncs SQLite expects no order of writes. A process that is killed loses what is kept back, as a power
 // cut would lose it; the file must be one whose journal is synced (`synchronous` NORMAL or above), as all are that a run
 // writes.
 #ifndef FERRY_CSQLITE_WRITEBEHIND_H
@@ -58,18 +57,28 @@ static int ferry_behind_close(sqlite3_file *file) {
     return code == SQLITE_OK ? closed : code;
 }
 
+/// Where a run's kept bytes end.
+static inline sqlite3_int64 ferry_behind_end(const ferry_behind_run *run) { return run->start + run->count; }
+
+/// Reading writes nothing, so that SQLite can roll back where there is no room to write.
 static int ferry_behind_read(sqlite3_file *file, void *into, int count, sqlite3_int64 offset) {
+    ferry_behind_run *runs = ferry_behind_runs(file);
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
-        ferry_behind_run *run = &ferry_behind_runs(file)[place];
-        if (run->count == 0 || offset >= run->start + run->count || offset + count <= run->start) continue;
-        if (offset >= run->start && offset + count <= run->start + run->count) {
-            memcpy(into, run->bytes + (offset - run->start), (size_t)count);
-            return SQLITE_OK;
-        }
-        int code = ferry_behind_flush_run(file, run);
-        if (code != SQLITE_OK) return code;
+        if (offset < runs[place].start || offset + count > ferry_behind_end(&runs[place])) continue;
+        memcpy(into, runs[place].bytes + (offset - runs[place].start), (size_t)count);
+        return SQLITE_OK;
     }
-    return ferry_pass_read(file, into, count, offset);
+    int code = ferry_pass_read(file, into, count, offset);
+    for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
+        ferry_behind_run *run = &runs[place];
+        sqlite3_int64 from = offset > run->start ? offset : run->start;
+        sqlite3_int64 to = offset + count < ferry_behind_end(run) ? offset + count : ferry_behind_end(run);
+        if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
+        if (from < to) memcpy((char *)into + (from - offset), run->bytes + (from - run->start), (size_t)(to - from));
+        // What the file lacks is NUL by now, and the run's bytes are behind it.
+        if (run->count > 0 && ferry_behind_end(run) >= offset + count) code = SQLITE_OK;
+    }
+    return code;
 }
 
 static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
@@ -78,8 +87,8 @@ static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, 
         ferry_behind_run *run = &runs[place];
         if (run->used < oldest->used) oldest = run;
         if (run->next == offset) found = run;
-        if (run->count == 0 || offset >= run->start + run->count || offset + count <= run->start) continue;
-        if (offset >= run->start && offset + count <= run->start + run->count) {
+        if (run->count == 0 || offset >= ferry_behind_end(run) || offset + count <= run->start) continue;
+        if (offset >= run->start && offset + count <= ferry_behind_end(run)) {
             memcpy(run->bytes + (offset - run->start), bytes, (size_t)count);
             return SQLITE_OK;
         }
@@ -113,7 +122,8 @@ static int ferry_behind_truncate(sqlite3_file *file, sqlite3_int64 size) {
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
         ferry_behind_run *run = &ferry_behind_runs(file)[place];
         // What would be cut off is not written first: there may be no room for it.
-        if (run->count > 0 && run->start + run->count > size) run->count = run->start < size ? (int)(size - run->start) : 0;
+        if (run->count > 0 && ferry_behind_end(run) > size)
+            run->count = run->start < size ? (int)(size - run->start) : 0;
         run->next = -1;
     }
     int code = ferry_behind_flush(file);
@@ -126,24 +136,29 @@ static int ferry_behind_sync(sqlite3_file *file, int flags) {
 }
 
 static int ferry_behind_size(sqlite3_file *file, sqlite3_int64 *size) {
-    int code = ferry_behind_flush(file);
-    return code == SQLITE_OK ? ferry_pass_size(file, size) : code;
+    int code = ferry_pass_size(file, size);
+    for (int place = 0; code == SQLITE_OK && place < FERRY_BEHIND_RUNS; place++) {
+        ferry_behind_run *run = &ferry_behind_runs(file)[place];
+        if (run->count > 0 && ferry_behind_end(run) > *size) *size = ferry_behind_end(run);
+    }
+    return code;
 }
 
-/// Another connection may write as soon as the lock is given up: what could not be written by then never is.
+/// Another connection may write as soon as the lock is given up: what could not be written by then never is. It is of a
+/// transaction that has failed, which the journal rolls back; the lock itself must go.
 static int ferry_behind_unlock(sqlite3_file *file, int level) {
-    int code = ferry_behind_flush(file);
+    (void)ferry_behind_flush(file);
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
         ferry_behind_runs(file)[place].count = 0;
         ferry_behind_runs(file)[place].next = -1;
     }
-    int unlocked = ferry_pass_unlock(file, level);
-    return code == SQLITE_OK ? unlocked : code;
+    return ferry_pass_unlock(file, level);
 }
 
 static int ferry_behind_control(sqlite3_file *file, int operation, void *argument) {
-    // How large the file will be is told before each page.
-    int code = operation == SQLITE_FCNTL_SIZE_HINT ? SQLITE_OK : ferry_behind_flush(file);
+    // These come where a sync comes, or would come without `synchronous` OFF; the others ask, or tell in advance.
+    int ends = operation == SQLITE_FCNTL_SYNC || operation == SQLITE_FCNTL_COMMIT_PHASETWO;
+    int code = ends ? ferry_behind_flush(file) : SQLITE_OK;
     return code == SQLITE_OK ? ferry_pass_control(file, operation, argument) : code;
 }
 
