@@ -242,6 +242,12 @@ extension Expression {
         return keys.joined(separator: ".")
     }
 
+    /// The same path from `$source`, where the expression is a path from SELF: a value's SELF is its source object.
+    package var fromSource: Expression {
+        guard case .keyPath(.evaluatedObject, let steps) = self else { return self }
+        return .keyPath(.variable("source"), steps)
+    }
+
     /// The only key after `$source`, when the expression is nothing else: a property of the source object's own.
     package var sourceKey: String? {
         guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1, case .key(let key) = steps[0]

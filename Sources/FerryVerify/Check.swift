@@ -125,6 +125,7 @@ let allChecks: [any Check.Type] = [
     RTreesCheck.self,
     ExternalFilesCheck.self,
     ExternalContentsCheck.self,
+    SharedFilesCheck.self,
     CarriedObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,

@@ -1,9 +1,12 @@
 import FerryBase
+import FerryEngine
 import FerryExpression
 import FerryMapping
 import FerryModel
+import FerryPlan
 import FerrySQLite
 import FerryStore
+import FerryVerify
 import Foundation
 import TestSupport
 import Testing
@@ -104,6 +107,109 @@ struct ExternalStorageTests {
                 == (isExternal
                     ? [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null, .blob([1, 8])]
                     : [.blob(Array("large".utf8)), .blob([9]), .null, .blob([8])]))
+    }
+
+    private static let icon = Attribute(
+        name: "icon", type: .binary, isOptional: true, allowsExternalStorage: true)
+
+    @Test("A value that stands in for a missing one passes as it is")
+    func standsIn() throws {
+        let store = try StoreBuilder(model(isExternal: true, adding: Self.icon))
+        let reference = Value.blob(ExternalData.reference(to: Self.name))
+        for (photo, icon) in [(Value.null, reference), (.blob([1, 7]), .null), (.null, .blob([1, 9])), (.null, .null)] {
+            try store.connection.run(
+                "INSERT INTO ZITEM (Z_ENT, Z_OPT, ZPHOTO, ZICON) VALUES (1, 1, ?, ?)", [photo, icon])
+        }
+        try store.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 9")
+        let folder = try TemporaryFolder()
+        let run = try CodedStep.prepare(
+            store.path, store.version, to: model(isExternal: true), in: folder,
+            attributes: ["photo": .value(try Expression.parse("ifnil:then:($source.photo, $source.icon)"))])
+        let (new, _) = try CodedStep.complete(run)
+        #expect(try photos(new) == [reference, .blob([1, 7]), .blob([1, 9]), .null])
+    }
+
+    // MARK: One file, one value
+
+    /// A step from items into items and, by a second mapping, into prints, each with a filter.
+    private func split(
+        of store: StoreBuilder, _ items: String?, _ prints: String?, isExternal: Bool = true, in folder: TemporaryFolder
+    ) throws -> StepRun {
+        let files = FileLayer()
+        try files.createDirectory(ExternalData.folder(forStore: store.path))
+        try files.replace(ExternalData.folder(forStore: store.path) + "/" + Self.name, with: Array("large".utf8))
+        let print = Attribute(name: "picture", type: .binary, isOptional: true, allowsExternalStorage: isExternal)
+        let photo = Attribute(name: "photo", type: .binary, isOptional: true, allowsExternalStorage: true)
+        let target = ManagedObjectModel(
+            versionIdentifiers: [],
+            entities: [Entity(name: "Item", attributes: [photo]), Entity(name: "Print", attributes: [print])])
+        let new = ModelVersion(of: target, name: "New")
+        var mapping = MappingModel(
+            name: "Step", path: "", sourceVersion: store.version.name, destinationVersion: new.name,
+            entityMappings: [])
+        for (entity, filter, attributes) in [
+            ("Item", items, [:]), ("Print", prints, ["picture": AttributeRule.value(.init(sourceKeys: "photo"))]),
+        ] {
+            mapping.entityMappings.append(
+                EntityMapping(
+                    name: entity, source: "Item", destination: entity, filter: try filter.map { try Predicate.parse($0) },
+                    attributes: attributes))
+        }
+        let plan = Planner(catalog: ModelCatalog(versions: [store.version, new]), mappingModels: [mapping])
+            .plan(from: store.version, to: new, rows: [:], areRowsEstimated: true)
+        if let refusal = plan.refusals.first { throw refusal }
+        return StepRun(
+            step: plan.steps[0], sourcePath: store.path, isSourcePrivate: true, folder: folder.path,
+            options: EngineOptions(chunkSize: .rows(7), now: 0))
+    }
+
+    private func threeItems() throws -> StoreBuilder {
+        try store(isExternal: true, values: [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null])
+    }
+
+    @Test("Two attributes, or two mappings, that take one value are refused: both would name its file")
+    func refusesSharedFiles() throws {
+        let store = try threeItems()
+        let within = #expect(throws: FerryError.self) {
+            try CodedStep.prepare(
+                store.path, store.version, to: model(isExternal: true, adding: Self.icon), in: TemporaryFolder(),
+                attributes: ["icon": .value(try Expression.parse("SELF.photo"))])
+        }
+        #expect(within?.code == .unsupported && within?.message.contains("Item.icon and Item.photo") == true)
+        for filter in [nil, "photo != nil"] {
+            let between = #expect(throws: FerryError.self) {
+                try split(of: store, filter, filter, in: TemporaryFolder())
+            }
+            #expect(between?.code == .unsupported && between?.message.contains("Item.photo and Print.picture") == true)
+        }
+    }
+
+    @Test("Where external storage is taken from one of two takers, its data goes into the row")
+    func remedyForSharedFiles() throws {
+        let (store, folder) = (try threeItems(), try TemporaryFolder())
+        let (new, _) = try CodedStep.complete(try split(of: store, nil, nil, isExternal: false, in: folder))
+        #expect(
+            try photos(new) == [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null])
+        #expect(
+            try new.rows("SELECT ZPICTURE FROM ZPRINT ORDER BY Z_PK").map { $0[0] }
+                == [.blob(Array("large".utf8)), .blob([9]), .null])
+    }
+
+    @Test("Mappings of different objects pass; where their filters overlap, verification finds the file with two values")
+    func sharedFilesFound() throws {
+        let (store, folder) = (try threeItems(), try TemporaryFolder())
+        let (new, _) = try CodedStep.complete(try split(of: store, "photo != nil", "photo == nil", in: folder))
+        #expect(try new.integer("SELECT count(*) FROM ZPRINT") == 1)
+        let second = try TemporaryFolder()
+        let run = try split(of: store, nil, "photo != nil", in: second)
+        let report = try run.run()
+        for mode in [Verification.Mode.quick, .full] {
+            let found = try Verification(
+                mode: mode, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
+                destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: 0
+            ).run().differences
+            #expect(found.map(\.check) == ["sharedFiles"] && found.first?.count == 1, "\(found)")
+        }
     }
 
     @Test("Whether there is a value is asked without its file")

@@ -273,6 +273,8 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
     public static let externalFiles = Self(rawValue: "externalFiles")
     /// Files of values outside the database are, byte for byte, those of before.
     public static let externalContents = Self(rawValue: "externalContents")
+    /// No two values name one file that were not two before.
+    public static let sharedFiles = Self(rawValue: "sharedFiles")
     /// An app's own tables and objects, and persistent history, are carried over.
     public static let carriedObjects = Self(rawValue: "carriedObjects")
     /// Every value is the one that the mapping models yield.
@@ -283,6 +285,6 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
     /// Every check of this version.
     public static let all: [Self] = [
         schema, metadata, header, integrity, indexes, keys, counts, entityNumbers, references, constraints,
-        derivedAttributes, rTrees, externalFiles, externalContents, carriedObjects, rows, relationships,
+        derivedAttributes, rTrees, externalFiles, externalContents, sharedFiles, carriedObjects, rows, relationships,
     ]
 }

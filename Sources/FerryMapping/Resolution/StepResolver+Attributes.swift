@@ -64,7 +64,7 @@ extension StepResolver {
             let expression = given.binding(Self.names(of: mapping, attribute))
                 .drawing(at: "\(mapping.name).\(attribute.name)")
             check(expression, for: attribute, in: mapping)
-            return expression
+            return expression.fromSource
         }
     }
 

@@ -49,6 +49,7 @@ struct StepResolver {
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
             warnings: warnings.filter { told.insert($0).inserted })
         step.overruled = overruled
+        reportSharedFiles(in: step)
         return MappingResolution(
             step: step, problems: problems, needsRowCheck: needsRowCheck, needsEmptySource: needsEmptySource,
             needsUniqueValues: uniquenessChecks(of: resolved))

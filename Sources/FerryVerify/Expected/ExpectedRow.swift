@@ -183,7 +183,7 @@ final class ExpectedRow {
         {
             return .copyUnlessNull(place, substitute)
         }
-        if case .ternary(let condition, let first, let second) = expression,
+        if let (condition, first, second) = choice(expression),
             [first, second].contains(where: { mayBeInFile($0, mapping, context.sourceModel) })
         {
             return .choose(
@@ -193,10 +193,21 @@ final class ExpectedRow {
         return .compute(expression, attribute.type)
     }
 
+    /// An expression that hands over one of two values, with the condition of the first one.
+    private static func choice(_ expression: Expression) -> (condition: Predicate, Expression, Expression)? {
+        switch expression {
+        case .ternary(let condition, let first, let second): return (condition, first, second)
+        case .predefined("ifnil:then:", let operands) where operands.count == 2:
+            let isThere = Predicate.Comparison(left: operands[0], comparator: .notEqual, right: .constant(.null))
+            return (.comparison(isThere), operands[0], operands[1])
+        default: return nil
+        }
+    }
+
     private static func mayBeInFile(
         _ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel
     ) -> Bool {
-        if case .ternary(_, let first, let second) = expression {
+        if let (_, first, second) = choice(expression) {
             return mayBeInFile(first, mapping, model) || mayBeInFile(second, mapping, model)
         }
         return SourceAttribute(expression, mapping, model)?.attribute.allowsExternalStorage == true

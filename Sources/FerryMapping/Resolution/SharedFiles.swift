@@ -1,0 +1,96 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
+
+/// Where values of external storage are taken over so that two of them could name one file.
+///
+/// A file belongs to the one value that names it: with that value Core Data may remove it, and with it the data of any
+/// other value that names it.
+struct FileTakers {
+    /// One attribute that takes over values of external storage as they are.
+    struct Taker: Hashable {
+        /// The place of its entity mapping.
+        var mapping: Int
+        var attribute: String
+    }
+
+    /// An attribute of the objects of an entity.
+    private struct Origin: Hashable {
+        var entity: String
+        var attribute: String
+    }
+
+    private let step: ResolvedStep
+    private var takers: [Origin: [Taker]] = [:]
+    /// What two objects may share, or a condition, a merge or code decides on.
+    private(set) var haveUnclear = false
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        for mapping in step.entityMappings {
+            for rule in mapping.attributes where isExternal(rule.name, mapping) { add(rule, of: mapping) }
+        }
+    }
+
+    private func isExternal(_ name: String, _ mapping: ResolvedEntityMapping) -> Bool {
+        step.destination.model.attribute(name, of: mapping.destination)?.allowsExternalStorage == true
+    }
+
+    private mutating func add(_ rule: ResolvedAttribute, of mapping: ResolvedEntityMapping) {
+        if mapping.policy != nil { haveUnclear = true }
+        guard let expression = rule.expression else { return }
+        if case .constant = expression { return }
+        guard let name = expression.sourceKeys, mapping.policy == nil, mapping.unique.isEmpty,
+            let attribute = step.source.model.attribute(name, of: mapping.source)
+        else {
+            haveUnclear = true
+            return
+        }
+        guard attribute.allowsExternalStorage else { return }
+        if mapping.iteration != nil { haveUnclear = true }
+        takers[Origin(entity: mapping.source, attribute: name), default: []]
+            .append(Taker(mapping: mapping.position, attribute: rule.name))
+    }
+
+    /// Whether two values could name one file.
+    var mayShare: Bool { haveUnclear || takers.values.contains { $0.count > 1 } }
+
+    /// The first two that take the same values of the same objects.
+    var twice: (first: Taker, second: Taker)? {
+        var found: [(first: Taker, second: Taker)] = []
+        for takers in takers.values {
+            for (place, second) in takers.enumerated() {
+                guard let first = takers[..<place].first(where: { readSameObjects($0, second) }) else { continue }
+                found.append((first, second))
+            }
+        }
+        return found.min { ($0.second.mapping, $0.second.attribute) < ($1.second.mapping, $1.second.attribute) }
+    }
+
+    private func readSameObjects(_ first: Taker, _ second: Taker) -> Bool {
+        let (first, second) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])
+        return first.filter == second.filter && first.iteration == second.iteration
+    }
+}
+
+extension ResolvedStep {
+    /// Whether two values of the step's destination could name one external file.
+    package var mayShareFiles: Bool { FileTakers(self).mayShare }
+}
+
+extension StepResolver {
+    /// Reports values that would name one file.
+    mutating func reportSharedFiles(in step: ResolvedStep) {
+        guard let (first, second) = FileTakers(step).twice else { return }
+        let (one, other) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])
+        report(
+            .unsupported,
+            "\(one.destination).\(first.attribute) and \(other.destination).\(second.attribute) take the same values, "
+                + "which may stand in external files: a file belongs to one value.",
+            live[second.mapping], property: second.attribute,
+            remedy: """
+                Take "Allows External Storage" from one of them in \(destination.name), so that its data goes into the \
+                rows, or map one of them only.
+                """)
+    }
+}
