@@ -116,7 +116,9 @@ struct ExternalStorageTests {
     func standsIn() throws {
         let store = try StoreBuilder(model(isExternal: true, adding: Self.icon))
         let reference = Value.blob(ExternalData.reference(to: Self.name))
-        for (photo, icon) in [(Value.null, reference), (.blob([1, 7]), .null), (.null, .blob([1, 9])), (.null, .null)] {
+        for (photo, icon) in [
+            (Value.null, reference), (.blob([1, 7]), .null), (.null, .blob([1, 9])), (.null, .null),
+        ] {
             try store.connection.run(
                 "INSERT INTO ZITEM (Z_ENT, Z_OPT, ZPHOTO, ZICON) VALUES (1, 1, ?, ?)", [photo, icon])
         }
@@ -152,7 +154,8 @@ struct ExternalStorageTests {
         ] {
             mapping.entityMappings.append(
                 EntityMapping(
-                    name: entity, source: "Item", destination: entity, filter: try filter.map { try Predicate.parse($0) },
+                    name: entity, source: "Item", destination: entity,
+                    filter: try filter.map { try Predicate.parse($0) },
                     attributes: attributes))
         }
         let plan = Planner(catalog: ModelCatalog(versions: [store.version, new]), mappingModels: [mapping])
@@ -195,7 +198,8 @@ struct ExternalStorageTests {
                 == [.blob(Array("large".utf8)), .blob([9]), .null])
     }
 
-    @Test("Mappings of different objects pass; where their filters overlap, verification finds the file with two values")
+    @Test(
+        "Mappings of different objects pass; where their filters overlap, verification finds the file with two values")
     func sharedFilesFound() throws {
         let (store, folder) = (try threeItems(), try TemporaryFolder())
         let (new, _) = try CodedStep.complete(try split(of: store, "photo != nil", "photo == nil", in: folder))
