@@ -126,7 +126,7 @@ let allChecks: [any Check.Type] = [
     ExternalFilesCheck.self,
     ExternalContentsCheck.self,
     SharedFilesCheck.self,
-    CarriedObjectsCheck.self,
+    AppObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,
 ]

@@ -23,7 +23,7 @@ final class VerificationContext {
     var isUnreadable = false
     /// What a migration in place may leave as it was.
     private(set) lazy var keptDamage = KeptDamage(self)
-    private(set) lazy var keptStrangers = KeptStrangers(self)
+    private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
     /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
     let associations: AssociationTables

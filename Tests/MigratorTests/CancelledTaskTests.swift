@@ -14,7 +14,6 @@ struct CancelledTaskTests {
     private struct Outcome {
         var report: MigrationReport?
         var error: FerryError?
-        var phase: Phase?
         /// Transactions that were committed, those of the record of progress included.
         var commits: Int
     }
@@ -23,8 +22,6 @@ struct CancelledTaskTests {
     private struct Told {
         var moments = 0
         var commitsAfter = 0
-        var phase: Phase?
-        var phaseAtCancel: Phase?
         var task: Task<MigrationReport, any Error>?
     }
 
@@ -35,11 +32,21 @@ struct CancelledTaskTests {
         return Array(stride(from: min(start, count), through: count, by: max(1, count / 4)))
     }
 
-    /// The statements and file operations of a whole run.
-    private func count(_ scenario: Scenario) throws -> Int {
-        let told = Locked(0)
-        try scenario.run { $0.trace = { _ in told.withLock { $0 += 1 } } }
-        return told.withLock { $0 }
+    /// What a run that nothing stops tells.
+    private struct WholeRun {
+        var moments: [Phase?] = []
+        var phase: Phase?
+    }
+
+    /// The phase of each statement and file operation of a whole run.
+    private func moments(of scenario: Scenario) throws -> [Phase?] {
+        let told = Locked(WholeRun())
+        var configuration = scenario.configuration()
+        configuration.trace = { _ in told.withLock { $0.moments.append($0.phase) } }
+        _ = try scenario.migrator().migrate(configuration) { event in
+            if case .phase(let phase, _) = event { told.withLock { $0.phase = phase } }
+        }
+        return told.withLock { $0.moments }
     }
 
     /// Migrates in a task that is cancelled at the n-th statement or file operation.
@@ -53,7 +60,6 @@ struct CancelledTaskTests {
                     told.commitsAfter += 1
                 }
                 guard told.moments == moment else { return nil }
-                told.phaseAtCancel = told.phase
                 return told.task
             }
             task?.cancel()
@@ -62,17 +68,15 @@ struct CancelledTaskTests {
         let work = Task {
             // Until the task can be cancelled.
             while told.withLock({ $0.task == nil }) { await Task.yield() }
-            return try await migrator.migrate(running) { event in
-                if case .phase(let phase, _) = event { told.withLock { $0.phase = phase } }
-            }
+            return try await migrator.migrate(running)
         }
         told.withLock { $0.task = work }
         let result = await work.result
         try await expectNothingAtWork(scenario, told)
-        let (commits, phase) = told.withLock { ($0.commitsAfter, $0.phaseAtCancel) }
+        let commits = told.withLock { $0.commitsAfter }
         switch result {
-        case .success(let report): return Outcome(report: report, phase: phase, commits: commits)
-        case .failure(let error): return Outcome(error: error as? FerryError, phase: phase, commits: commits)
+        case .success(let report): return Outcome(report: report, commits: commits)
+        case .failure(let error): return Outcome(error: error as? FerryError, commits: commits)
         }
     }
 
@@ -92,14 +96,16 @@ struct CancelledTaskTests {
     func cancels(_ kind: Scenario.Kind) async throws {
         let whole = try Scenario(kind, form: .plain)
         let original = try whole.content()
-        let count = try count(whole)
+        let phasesOfMoments = try moments(of: whole)
+        let count = phasesOfMoments.count
         let (expected, final) = (try whole.result(), try whole.content())
         var phases: Set<Phase?> = []
         for moment in Self.moments(count, kind) {
             let scenario = try Scenario(kind, form: .plain)
             let outcome = try await cancel(scenario, at: moment)
-            let place: Comment = "\(kind), moment \(moment) of \(count), \(outcome.phase?.rawValue ?? "before")"
-            phases.insert(outcome.phase)
+            let phase = phasesOfMoments[moment - 1]
+            let place: Comment = "\(kind), moment \(moment) of \(count), \(phase?.rawValue ?? "before")"
+            phases.insert(phase)
             if outcome.report == nil {
                 #expect(outcome.error?.code == .interrupted && outcome.error?.cause is CancellationError, place)
                 #expect(outcome.commits <= 2, place)

@@ -191,7 +191,7 @@ struct DamageTests {
     @Test(
         "A row of an unknown entity stays in place, and cannot be kept in a copy",
         arguments: [DamagedStore.Way.inPlace, .inPlaceOutput])
-    func keepsStrangers(_ way: DamagedStore.Way) throws {
+    func keepsUnknownRows(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.stranger)
         let report = try store.migrate(.keep)
         #expect(report.kept.contains { $0.kind == .unknownEntity && $0.entity == "Person" && $0.rows == 1 })
@@ -209,7 +209,7 @@ struct DamageTests {
         arguments: [
             ("UPDATE ZPERSON SET Z_ENT = 5 WHERE Z_PK = 3", DamagedStore.later), ("", DamagedStore.withoutName),
         ])
-    func refusesStrangers(_ damage: String, _ later: String) throws {
+    func refusesUnknownRows(_ damage: String, _ later: String) throws {
         let store = try DamagedStore(.inPlace, damage: Self.stranger + [damage], later: later)
         let before = try StoreBytes(store.store)
         let error = #expect(throws: FerryError.self) { try store.migrate(.keep) }
@@ -218,7 +218,7 @@ struct DamageTests {
     }
 
     @Test("A row of an unknown entity is dropped, with the links to it", arguments: DamagedStore.Way.allCases)
-    func dropsStrangers(_ way: DamagedStore.Way) throws {
+    func dropsUnknownRows(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.stranger)
         let report = try store.migrate(.drop)
         #expect(report.verification.differences.isEmpty)

@@ -116,7 +116,7 @@ struct RunFolderTests {
     }
 
     @Test("What is no run of Ferry's is refused, not removed", arguments: ["strange", "form", "broken"])
-    func refusesStrangers(_ what: String) throws {
+    func refusesUnknownRows(_ what: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite.ferry")
         try files.createDirectory(path)

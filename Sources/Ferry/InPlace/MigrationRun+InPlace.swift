@@ -11,8 +11,7 @@ extension MigrationRun {
     ///
     /// COMMIT is the only point at which anything changes; a kill before it leaves the old store.
     func runInPlace(
-        _ plan: MigrationPlan, writesRows: Bool, _ sourceGuard: SourceGuard, _ record: inout RunRecord,
-        _ folder: RunFolder
+        _ planned: Planned, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
         if configuration.holdsSwap { throw transactionHeld }
@@ -22,23 +21,21 @@ extension MigrationRun {
         // The guard only reads; the writer must have the store before any other program gets in between, or see that.
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
-        if try seen.store.usesWriteAheadLog && writesRows
-            && writesMuch(
-                plan.steps, on: sourceGuard.connection, dropping: Set(configuration.dropUnknown),
-                found: statementsInPlace)
+        if try seen.store.usesWriteAheadLog && planned.writesRows
+            && writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements)
         {
             // Both want to be the only one.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
             if !isAlone { warn(stayingInLog, &record) }
-            try migrateStore(plan, leavesLog: isAlone, &record, folder)
+            try migrateStore(planned, leavesLog: isAlone, &record, folder)
             // As a guard that stayed open would at its end.
             if !isAlone {
                 try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles).close()
             }
         } else {
             try sourceGuard.endTransaction()
-            try migrateStore(plan, leavesLog: false, &record, folder)
+            try migrateStore(planned, leavesLog: false, &record, folder)
             // The writer is closed by now, so that side files which were not there before can go.
             try sourceGuard.close()
         }
@@ -57,21 +54,20 @@ extension MigrationRun {
         relay.send(.warning(warning))
     }
 
-    /// Whether steps write more than a few pages of a store that is not small; their statements are planned if they were not
-    /// found before.
+    /// Whether steps write more than a few pages of a store that is not small.
     func writesMuch(
-        _ steps: [StepPlan], on connection: Connection, dropping: Set<String>, found: InPlacePlan? = nil
+        _ steps: [StepPlan], on connection: Connection, _ statements: StatementsInPlace?
     ) throws -> Bool {
         guard try connection.contentBytes() > configuration.largestLoggedStore else { return false }
         // What several steps, or a step for several, do is not worth planning twice.
-        guard steps.count == 1, steps[0].parts.isEmpty else { return true }
-        let statements = try found ?? InPlacePlanning(steps[0], on: connection, dropping: dropping).plan()
-        return !statements.touched.isEmpty
+        guard steps.count == 1, steps[0].parts.isEmpty, let statements else { return true }
+        return try !statements.plan().touched.isEmpty
     }
 
     private func migrateStore(
-        _ plan: MigrationPlan, leavesLog: Bool, _ record: inout RunRecord, _ folder: RunFolder
+        _ planned: Planned, leavesLog: Bool, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
+        let plan = planned.plan
         let connection = try Connection(
             inPlace: place.store, memory: configuration.memory, vfs: vfs(folder.path), trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
@@ -92,7 +88,8 @@ extension MigrationRun {
         var current = record
         do {
             try InPlaceRun.run(
-                plan.steps, on: connection, options: options, checks: options.checksInPlace, found: statementsInPlace
+                plan.steps, on: connection, options: options, checks: options.checksInPlace,
+                found: planned.statements?.whole
             ) { reports in
                 relay.begin(.swap)
                 addSteps(plan, reports, to: &current)
@@ -194,24 +191,26 @@ extension RunRecord {
 
 /// The statements of the step that begins at the store, found once: of a step that stands for many versions that takes
 /// longest of all that a plan looks up.
+///
+/// It keeps no connection open: only where something is looked up it asks for one.
 final class StatementsInPlace {
-    private let step: StepPlan
-    private let connection: Connection
-    private let dropping: Set<String>
-    private var found: Result<(planned: InPlacePlanning, statements: InPlacePlan, isWhole: Bool), any Error>?
+    private let planning: () throws -> InPlacePlanning
+    private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?
 
     /// - Parameters:
     ///   - step: A step in place.
-    ///   - connection: The store, whose schema no other connection changes meanwhile.
     ///   - dropping: Names of objects that are to be left out.
-    init(_ step: StepPlan, on connection: Connection, dropping: Set<String>) {
-        self.step = step
-        self.connection = connection
-        self.dropping = dropping
+    ///   - connection: Gives the store, whose schema no other connection changes meanwhile.
+    init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
+        planning = { try InPlacePlanning(step, on: connection(), dropping: dropping) }
     }
 
     /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
-    func plan() throws -> InPlacePlan { try find().statements }
+    func plan() throws -> InPlacePlan {
+        let result = found ?? Result { try planning().find() }
+        found = result
+        return try result.get().statements
+    }
 
     /// What was found, if the run takes it as it is; nil where nothing was looked for.
     var whole: InPlacePlan? {
@@ -221,19 +220,6 @@ final class StatementsInPlace {
 
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
     func refusalToKeepUnknownEntities() throws -> FerryError? {
-        let found = try find()
-        return try found.planned.refusalToKeepUnknownEntities(by: found.statements)
-    }
-
-    private func find() throws -> (planned: InPlacePlanning, statements: InPlacePlan, isWhole: Bool) {
-        let result =
-            found
-            ?? Result {
-                let planned = try InPlacePlanning(step, on: connection, dropping: dropping)
-                let (statements, isWhole) = try planned.find()
-                return (planned, statements, isWhole)
-            }
-        found = result
-        return try result.get()
+        try planning().refusalToKeepUnknownEntities(by: plan())
     }
 }

@@ -31,22 +31,21 @@ struct Preflight {
     /// Nil when there is nothing to do.
     init?(
         _ plan: MigrationPlan, store: OpenedStore, layout: StoreLayout, rows: [String: Int64],
-        configuration: Configuration
+        statements: StatementsInPlace?, configuration: Configuration
     ) {
-        guard let first = plan.steps.first else { return nil }
+        guard let first = plan.steps.first, let statements else { return nil }
         self.store = store
         self.layout = layout
         self.rows = rows
         self.configuration = configuration
         step = first
         isCopiedLater = first.mode == .inPlace && !plan.isInPlace
-        statements = StatementsInPlace(
-            first, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
+        self.statements = statements
     }
 
     /// What becomes of the things that the store's model does not explain.
-    var carried: CarriedCheck {
-        CarriedCheck(
+    var appObjects: AppObjectsPreflight {
+        AppObjectsPreflight(
             store: store, layout: layout, step: step, dropping: Set(configuration.dropUnknown),
             isCopiedLater: isCopiedLater, statements: statements)
     }
@@ -65,7 +64,7 @@ struct Preflight {
             outcome.findings.warnings += values.warnings
             try findEmptyMandatoryValues(checks, &outcome)
             outcome.refusals += try checks.valuesMissingOnTheWay()
-            try carried.check(&outcome)
+            try appObjects.check(&outcome)
             outcome.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates()
             outcome.findings.warnings += try emptyMandatoryRelationships()
             if writesRows { try findDamage(&outcome) }

@@ -42,11 +42,13 @@ extension MigrationRun {
                     .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
                     about: .init(path: place.store)))
         }
-        let preflight = Preflight(plan, store: store, layout: layout, rows: rows, configuration: configuration)
+        let statements = statements(of: plan, store)
+        let preflight = Preflight(
+            plan, store: store, layout: layout, rows: rows, statements: statements, configuration: configuration)
         report.longestUnit = LongestUnit(
             plan: plan, programs: steps.map(\.program), configuration: configuration, store: store,
             inspection: inspection,
-            statements: preflight?.statements
+            statements: statements
         ).find()
         guard var preflight else { return report }
         preflight.soundTables = inspection.soundTables
@@ -59,7 +61,7 @@ extension MigrationRun {
             report.warnings += findings.warnings
             report.losses += findings.losses ?? []
         } else {
-            report.refusals += try preflight.carried.refusals()
+            report.refusals += try preflight.appObjects.refusals()
         }
         return report
     }
@@ -182,7 +184,7 @@ extension MigrationRun {
         beyondFirstStepOf plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?,
         scratch: [Int64]
     ) throws -> [FerryError] {
-        try LaterSteps(
+        try LaterStepsPreflight(
             plan: plan, layout: layout, connection: store.sourceGuard.connection,
             dropping: Set(configuration.dropUnknown), walk: walk
         ).refusals() + diskNeed(plan, store, scratch: scratch).refusals()

@@ -12,6 +12,8 @@ extension MigrationRun {
         var layout: StoreLayout
         /// Rows of exactly each entity; estimated for a plan that writes none.
         var rows: [String: Int64]
+        /// Nil for a plan without steps.
+        var statements: StatementsInPlace?
         var writesRows = true
         /// Tables that were seen to hold no row of an unknown entity.
         var soundTables: Set<String> = []
@@ -43,12 +45,12 @@ extension MigrationRun {
         if let counted {
             let layout = try store.inspect(version, counting: .estimated).1
             let plan = try makePlan(from: version, to: target, store, layout, rows: counted, areRowsEstimated: false)
-            return Planned(plan: plan, layout: layout, rows: counted)
+            return Planned(plan: plan, layout: layout, rows: counted, statements: statements(of: plan, store))
         }
         let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
             var planned = try planned(store, from: version, to: target, .estimated, countsLosses: false)
-            if try writesNoRow(planned.plan, store) {
+            if try writesNoRow(planned) {
                 planned.writesRows = false
                 planned.plan.losses = try losses(of: planned.plan, store, planned.layout, rows: planned.rows)
                 return planned
@@ -72,18 +74,28 @@ extension MigrationRun {
         let plan = try makePlan(
             from: version, to: target, store, layout, rows: rows, areRowsEstimated: counting == .estimated,
             countsLosses: countsLosses, walk: walk)
-        return Planned(plan: plan, layout: layout, rows: rows, soundTables: inspection.soundTables, walk: walk)
+        return Planned(
+            plan: plan, layout: layout, rows: rows, statements: statements(of: plan, store),
+            soundTables: inspection.soundTables, walk: walk)
+    }
+
+    /// What a plan's first step does where it is one in place.
+    func statements(of plan: MigrationPlan, _ store: OpenedStore) -> StatementsInPlace? {
+        plan.steps.first.map { step in
+            StatementsInPlace(step, dropping: Set(configuration.dropUnknown)) { store.sourceGuard.connection }
+        }
     }
 
     /// Whether a plan is one step in place that writes no row and requires nothing of any.
-    private func writesNoRow(_ plan: MigrationPlan, _ store: OpenedStore) throws -> Bool {
+    private func writesNoRow(_ planned: Planned) throws -> Bool {
+        let plan = planned.plan
         guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let step = plan.steps.first,
-            step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty, step.needsUniqueValues.isEmpty,
+            let statements = planned.statements, step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty,
+            step.needsUniqueValues.isEmpty,
             step.needsValues.isEmpty
         else { return false }
         do {
-            return try InPlacePlanning(step, on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown))
-                .plan().touched.isEmpty
+            return try statements.plan().touched.isEmpty
         } catch is FerryError {
             // What stands in the way is said when the plan is made of counted rows.
             return false

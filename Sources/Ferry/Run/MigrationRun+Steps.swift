@@ -133,7 +133,8 @@ extension MigrationRun {
     /// Whether a step writes much of what the step before made; not when that is its own file by now.
     private func writesMuch(_ step: StepPlan, at previous: String) throws -> Bool {
         guard try files.exists(previous) else { return false }
-        return try writesMuch([step], on: Connection(path: previous, mode: .immutable), dropping: [])
+        let connection = try Connection(path: previous, mode: .immutable)
+        return try writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
     }
 
     /// The file that the last step made.

@@ -62,14 +62,11 @@ extension MigrationRun {
     /// The rows that a single step in place writes anew; nil where that is not worth a look, or cannot be known.
     private func rowsWritten(_ planned: Planned, _ store: OpenedStore) throws -> Double? {
         let plan = planned.plan
-        guard plan.steps.count == 1, plan.steps[0].parts.isEmpty, try store.contentBytes() > Self.smallStoreBytes
+        guard plan.steps.count == 1, plan.steps[0].parts.isEmpty, let statements = planned.statements,
+            try store.contentBytes() > Self.smallStoreBytes
         else { return nil }
         do {
-            let inPlace =
-                try statementsInPlace
-                ?? InPlacePlanning(
-                    plan.steps[0], on: store.sourceGuard.connection, dropping: Set(configuration.dropUnknown)
-                ).plan()
+            let inPlace = try statements.plan()
             let tables = Set(inPlace.touched.map { (inPlace.continued[$0] ?? $0).uppercased() })
             return planned.rows.reduce(0) { sum, rows in
                 let table = planned.layout.table(of: rows.key)?.name.uppercased() ?? ""

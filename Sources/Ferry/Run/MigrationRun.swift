@@ -24,8 +24,6 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// What keeps the target from being laid out, since no rule tells its names.
     var nameRefusals: [FerryError] = []
-    /// The statements of a run in place, where preflight has found them.
-    var statementsInPlace: InPlacePlan?
     /// What the walk over the store's pages took; see ``walkPages(of:_:_:)``.
     var walkSeconds = 0.0
     /// Whether an earlier call had done a part of the work.
@@ -161,7 +159,7 @@ final class MigrationRun {
         configuration.memory.releaseUnused(before: bytes)
         if plan.isInPlace, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
-                try runInPlace(plan, writesRows: planned.writesRows, sourceGuard, &$0, folder)
+                try runInPlace(planned, sourceGuard, &$0, folder)
             }
         }
         var steps = plan
@@ -213,14 +211,14 @@ final class MigrationRun {
         let plan = planned.plan
         guard
             var preflight = Preflight(
-                plan, store: store, layout: planned.layout, rows: planned.rows, configuration: configuration)
+                plan, store: store, layout: planned.layout, rows: planned.rows, statements: planned.statements,
+                configuration: configuration)
         else { return Findings() }
         preflight.writesRows = planned.writesRows
         preflight.soundTables = planned.soundTables
         preflight.walk = planned.walk
         if planned.writesRows { preflight.damagedPages = try checkPages(store, after: planned.walk, &folder) }
         var (refusals, findings) = try preflight.check()
-        statementsInPlace = preflight.statements.whole
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
         if !planned.writesRows {

@@ -11,15 +11,15 @@ internal import FerryStore
 /// what they name.
 struct AppObjectsPhase {
     let context: StepContext
-    let carried: CarriedObjects
+    let appObjects: AppObjects
 
     init(context: StepContext) throws {
         self.context = context
-        carried = try CarriedObjects(
+        appObjects = try AppObjects(
             of: context.source, into: context.destination, on: context.connection, schema: "source",
             dropping: context.options.dropping)
-        if let refusal = carried.refusals.first { throw refusal }
-        if let mirroring = carried.mirroring,
+        if let refusal = appObjects.refusals.first { throw refusal }
+        if let mirroring = appObjects.mirroring,
             let refusal = try MirroringRefusal.find(
                 mirroring, context.step.resolved,
                 unknownEntities: {
@@ -31,21 +31,21 @@ struct AppObjectsPhase {
     }
 
     func run(report: inout StepReport) throws {
-        for table in carried.virtualTables { try make(table) }
-        for table in carried.tables { try carry(table) }
-        if let history = carried.history { try carry(history, report: &report) }
-        if let mirroring = carried.mirroring { try carry(mirroring) }
-        if carried.history != nil || carried.mirroring != nil { try carrySystemNumbers() }
-        for object in carried.objects { try make(object) }
-        if carried.hasStatistics { try carryStatistics() }
+        for table in appObjects.virtualTables { try make(table) }
+        for table in appObjects.tables { try carry(table) }
+        if let history = appObjects.history { try carry(history, report: &report) }
+        if let mirroring = appObjects.mirroring { try carry(mirroring) }
+        if appObjects.history != nil || appObjects.mirroring != nil { try carrySystemNumbers() }
+        for object in appObjects.objects { try make(object) }
+        if appObjects.hasStatistics { try carryStatistics() }
     }
 
     /// The app's triggers; to be made when no row is written any more.
     func makeTriggers() throws {
-        for trigger in carried.triggers { try make(trigger) }
+        for trigger in appObjects.triggers { try make(trigger) }
     }
 
-    private func make(_ object: CarriedObjects.Object) throws {
+    private func make(_ object: AppObjects.Object) throws {
         try context.once("carry:\(object.type):\(object.name)", phase: .indexes, subject: object.name) {
             try context.connection.execute(object.sql)
         }
@@ -61,7 +61,7 @@ struct AppObjectsPhase {
 
     // MARK: Tables
 
-    private func carry(_ table: CarriedTable, by statement: String? = nil) throws {
+    private func carry(_ table: AppTable, by statement: String? = nil) throws {
         let unit = "carry:rows:\(table.name)"
         // Also in a run that goes on behind the beginning: the tables of a virtual one are written directly.
         if table.sql == nil { context.connection.allowSchemaWrites() }
@@ -86,7 +86,7 @@ struct AppObjectsPhase {
     }
 
     /// The highest number that an AUTOINCREMENT column ever had.
-    private func carrySequence(of table: CarriedTable) throws {
+    private func carrySequence(of table: AppTable) throws {
         for schema in ["source", "main"] {
             let exists = try context.connection.integer(
                 "SELECT 1 FROM \(schema).sqlite_master WHERE name = 'sqlite_sequence'")
@@ -163,7 +163,7 @@ struct AppObjectsPhase {
     }
 
     private func reportDropped(
-        _ changes: CarriedTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
+        _ changes: AppTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
     ) throws {
         let kept = Set(translations.map(\.from))
         let names = Dictionary(
@@ -205,7 +205,7 @@ struct AppTableRows: ChunkWalk.Work {
     ///   - statement: Copies a range of rows with changes; nil where they are copied as they are.
     ///   - context: The step.
     /// - Throws: ``DatabaseError``.
-    init(_ table: CarriedTable, rowID: String, by statement: String?, context: StepContext) throws {
+    init(_ table: AppTable, rowID: String, by statement: String?, context: StepContext) throws {
         self.context = context
         ranges = try ChunkRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection)
         copy = try context.connection.prepare(statement ?? table.copy())

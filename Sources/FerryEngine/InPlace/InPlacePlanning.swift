@@ -94,10 +94,10 @@ extension InPlaceSchema {
         dropping: Set<String> = [], catalog: StoreCatalog
     ) throws {
         let objects = StoreObjects(catalog, layout: source)
-        let carried = try CarriedObjects(
+        let appObjects = try AppObjects(
             of: source, into: destination, on: connection, dropping: dropping, inPlace: true, catalog: catalog)
-        if let refusal = carried.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
-        if let mirroring = carried.mirroring,
+        if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
+        if let mirroring = appObjects.mirroring,
             let refusal = try MirroringRefusal.find(
                 mirroring, step, unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection) })
         {
@@ -110,7 +110,7 @@ extension InPlaceSchema {
                 remedy: "Let the app migrate this store.")
         }
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
-        let own = Set(carried.objects.map(\.name))
+        let own = Set(appObjects.objects.map(\.name))
         self.init(
             tables: Dictionary(tables, uniquingKeysWith: { first, _ in first }),
             indexes: source.indexes.filter { !own.contains($0.name) })
@@ -120,9 +120,9 @@ extension InPlaceSchema {
         triggers = objects.derivedTriggers
         rTrees = objects.rTrees
         leftoverTables = objects.leftoverTables
-        views = carried.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
-        appTriggers = carried.triggers.map { ($0.name, $0.sql) }
-        history = carried.history
+        views = appObjects.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
+        appTriggers = appObjects.triggers.map { ($0.name, $0.sql) }
+        history = appObjects.history
         numberedCloudKitTables = objects.cloudKitTables.filter {
             catalog.table($0)?.column("ZENTITYID") != nil
         }

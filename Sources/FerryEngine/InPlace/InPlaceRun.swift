@@ -191,10 +191,10 @@ package struct InPlaceRun {
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(
             for: step.resolved.destination.model, foundTriggers: .of(source))
-        let carried = try CarriedObjects(
+        let appObjects = try AppObjects(
             of: source, into: destination, on: connection, dropping: options.dropping, inPlace: true)
-        if let refusal = carried.refusals.first { throw refusal }
-        try carried.drop(on: connection)
+        if let refusal = appObjects.refusals.first { throw refusal }
+        try appObjects.drop(on: connection)
     }
 
     /// Rows of unknown entities, and rows that lack what they must have.

@@ -33,7 +33,7 @@ extension KnownSchema {
                     uniqueLists: (uniqueLists[table.name] ?? []).filter { $0.allSatisfy(own.contains) }))
         }
         let indexes = layout.indexes.filter { index in
-            guard CarriedObjects.isCoreDatas(index), let gone = dead[index.table] else { return false }
+            guard AppObjects.isCoreDatas(index), let gone = dead[index.table] else { return false }
             return gone.isDisjoint(with: SQLNames.names(in: index.sql))
         }
         let rTrees = catalog.others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }

@@ -74,7 +74,7 @@ struct CountsCheck: Check {
         for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
             let table = try context.destinationTable(of: root)
             let rows = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context) {
-                try $1 == context.keptStrangers.count($0, in: root)
+                try $1 == context.keptUnknownRows.count($0, in: root)
             }
             for entity in context.destinationModel.family(of: root) {
                 let difference = (rows[entity] ?? 0) - (written[entity] ?? 0)

@@ -17,7 +17,7 @@ extension RowWalk {
     func passExtra(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let entity = entityNames[actual.integer(1)]
-            if try entity != nil || !context.keptStrangers.holds(actualKey, in: root) {
+            if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
                 keys.passExtra(actualKey, actual)

@@ -142,7 +142,7 @@ struct InPlaceDamagedTests {
     // MARK: Damage of before
 
     @Test("Rows of no known entity that were there before stay as many")
-    func keepsStrangers() throws {
+    func keepsUnknownRows() throws {
         let stranger = "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT) VALUES (4, 77, 1)"
         let kept = try step()
         try kept.store.execute(stranger)

@@ -7,7 +7,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// What becomes of the things in a store that its model does not explain.
-struct CarriedCheck {
+struct AppObjectsPreflight {
     let store: OpenedStore
     let layout: StoreLayout
     let step: StepPlan
@@ -20,7 +20,7 @@ struct CarriedCheck {
     /// What cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] {
         do {
-            return try judged(carried()).refusals
+            return try judged(appObjects()).refusals
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
@@ -28,21 +28,21 @@ struct CarriedCheck {
 
     /// Refusals, and what is left behind.
     func check(_ outcome: inout PreflightOutcome) throws {
-        let carried = try carried()
-        let (refusals, plan) = try judged(carried)
+        let appObjects = try appObjects()
+        let (refusals, plan) = try judged(appObjects)
         outcome.refusals += refusals
-        guard let carried else { return }
+        guard let appObjects else { return }
         // Only tables that stay as they are keep what no model explains.
         let kept = refusals.isEmpty ? Set((plan?.altered ?? [:]).keys) : []
-        try findLeftovers(carried.leftovers, keptIn: kept, &outcome)
-        for object in carried.dropped {
+        try findLeftovers(appObjects.leftovers, keptIn: kept, &outcome)
+        for object in appObjects.dropped {
             outcome.findings.droppedObjects.append(object.name)
             outcome.findings.warnings.append(
                 FerryWarning(
                     .droppedObject, "The \(object.type) \(object.name) is left out, as was asked.",
                     about: .init(object: object.name)))
         }
-        outcome.findings.warnings += try droppedHistory(carried)
+        outcome.findings.warnings += try droppedHistory(appObjects)
     }
 
     private var isInPlace: Bool { step.mode == .inPlace }
@@ -51,7 +51,7 @@ struct CarriedCheck {
     private func refusalsOfLaterCopy() throws -> [FerryError] {
         guard isCopiedLater, unlaidOut.isEmpty else { return [] }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
-        return try CarriedObjects(
+        return try AppObjects(
             of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping
         ).refusals.filter { $0.code == .unsupported }
     }
@@ -62,18 +62,18 @@ struct CarriedCheck {
     }
 
     /// Nil when the new store cannot be laid out.
-    private func carried() throws -> CarriedObjects? {
+    private func appObjects() throws -> AppObjects? {
         guard step.mode != .none, unlaidOut.isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
-        return try CarriedObjects(
+        return try AppObjects(
             of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping, inPlace: isInPlace)
     }
 
     /// What stands in the way of a step; of a step in place also its plan, which for many versions in one takes long.
-    private func judged(_ carried: CarriedObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
-        guard let carried else { return (step.mode == .none ? [] : unlaidOut, nil) }
+    private func judged(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
+        guard let appObjects else { return (step.mode == .none ? [] : unlaidOut, nil) }
         if isInPlace {
-            let unknown = carried.refusals.filter { $0.code == .unknownObject }
+            let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
             do {
                 let plan = try statements.plan()
@@ -82,12 +82,12 @@ struct CarriedCheck {
                 return ([error], nil)
             }
         }
-        let mirroring = try carried.mirroring.flatMap { mirroring in
+        let mirroring = try appObjects.mirroring.flatMap { mirroring in
             try MirroringRefusal.find(
                 mirroring, step.resolved,
                 unknownEntities: { try mirroring.rowsOfUnknownEntities(to: layout, on: store.sourceGuard.connection) })
         }
-        return (carried.refusals + [mirroring].compactMap { $0 }, nil)
+        return (appObjects.refusals + [mirroring].compactMap { $0 }, nil)
     }
 
     /// Tables and columns of earlier versions, with what is in them.
@@ -110,8 +110,8 @@ struct CarriedCheck {
         }
     }
 
-    private func droppedHistory(_ carried: CarriedObjects) throws -> [FerryWarning] {
-        guard let changes = carried.history?.changes else { return [] }
+    private func droppedHistory(_ appObjects: AppObjects) throws -> [FerryWarning] {
+        guard let changes = appObjects.history?.changes else { return [] }
         let kept = Set(step.resolved.entityMappings.filter(\.keepsPrimaryKey).map(\.source))
         var warnings: [FerryWarning] = []
         for (entity, number) in layout.entityNumbers.sorted(by: { $0.key < $1.key }) where !kept.contains(entity) {

@@ -4,8 +4,8 @@ package import FerrySQLite
 /// Persistent history: which rows were inserted, updated and deleted in which transaction.
 package struct HistoryTables: Sendable {
     /// Transactions and their texts go along as they are.
-    package private(set) var plain: [CarriedTable] = []
-    package let changes: CarriedTable
+    package private(set) var plain: [AppTable] = []
+    package let changes: AppTable
     package private(set) var indexes: [IndexDefinition] = []
 
     /// Where the first of history's own numbers in `Z_PRIMARYKEY` is.
@@ -18,9 +18,9 @@ package struct HistoryTables: Sendable {
             // Without changes there is no history; what there is of it says nothing.
             return nil
         }
-        changes = try CarriedTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)
+        changes = try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)
         for other in names where other != name {
-            plain.append(try CarriedTable(other, sql: catalog.table(other)?.sql, on: connection, schema: schema))
+            plain.append(try AppTable(other, sql: catalog.table(other)?.sql, on: connection, schema: schema))
         }
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
@@ -135,7 +135,7 @@ package struct HistoryTables: Sendable {
 /// server and means the same in every version.
 package struct MirroringTables: Sendable {
     package struct Table: Sendable {
-        package var carried: CarriedTable
+        package var carried: AppTable
         /// Whether its rows name entities by number (`ZENTITYID`).
         package var isNumbered: Bool
     }
@@ -155,7 +155,7 @@ package struct MirroringTables: Sendable {
             let table = catalog.table(name)
             tables.append(
                 Table(
-                    carried: try CarriedTable(name, sql: table?.sql, on: connection, schema: schema),
+                    carried: try AppTable(name, sql: table?.sql, on: connection, schema: schema),
                     isNumbered: table?.column(Self.numberColumn) != nil))
         }
         indexes = catalog.indexes.filter { names.contains($0.table) }

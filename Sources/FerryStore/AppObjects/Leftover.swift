@@ -57,7 +57,7 @@ package struct Leftover: Sendable, Hashable {
         let expected =
             source.computedIndexNames
             ?? Set(LayoutBuilder(source.model, numbers: source.entityNumbers).layout.indexes.map(\.name))
-        found += source.indexes.filter { CarriedObjects.isCoreDatas($0) && !expected.contains($0.name) }
+        found += source.indexes.filter { AppObjects.isCoreDatas($0) && !expected.contains($0.name) }
             .map { Leftover(.index, table: $0.table, part: $0.name) }
         let names = Dictionary(source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         let rows = try connection.rows(

@@ -11,7 +11,7 @@ internal import FerryStore
 ///
 /// Rows that every earlier step takes over one by one are known beforehand, and so are attributes that are taken over as
 /// they are. What only an expression, a filter or a found object can tell is asked when the step begins.
-struct LaterSteps {
+struct LaterStepsPreflight {
     let plan: MigrationPlan
     /// The store's actual layout.
     let layout: StoreLayout
@@ -60,15 +60,15 @@ struct LaterSteps {
                 StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .assumed).isEmpty
             })
         else { return [] }
-        let carried = try CarriedObjects(
+        let appObjects = try AppObjects(
             of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
             on: connection,
             dropping: dropping, inPlace: first.mode == .inPlace)
-        guard carried.refusals.isEmpty else { return [] }
+        guard appObjects.refusals.isEmpty else { return [] }
         return try plan.steps.dropFirst().flatMap { step in
-            let mirroring = carried.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
+            let mirroring = appObjects.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
             return [mirroring].compactMap { $0 }
-                + carried.refusals(
+                + appObjects.refusals(
                     from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
                     into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
         }

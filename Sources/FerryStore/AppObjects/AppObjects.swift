@@ -7,7 +7,7 @@ package import FerrySQLite
 /// Core Data's own leftovers of earlier versions are dropped. Everything else goes along with its definition and its
 /// rows, unless it names a table of Core Data that changes: what it would mean then is not known. Such an object is
 /// refused, or dropped where the caller names it.
-package struct CarriedObjects: Sendable {
+package struct AppObjects: Sendable {
     /// An index, view, trigger or virtual table that is made by its own statement.
     package struct Object: Sendable, Hashable {
         package var type: String
@@ -16,7 +16,7 @@ package struct CarriedObjects: Sendable {
     }
 
     /// The app's tables and the shadow tables of its virtual tables.
-    package private(set) var tables: [CarriedTable] = []
+    package private(set) var tables: [AppTable] = []
     /// The app's virtual tables; their shadow tables are among ``tables``.
     package private(set) var virtualTables: [Object] = []
     /// Indexes and views, in the order in which they were made.
@@ -180,13 +180,13 @@ package struct CarriedObjects: Sendable {
                 continue
             }
             virtualTables.append(object)
-            for name in own { tables.append(try CarriedTable(name, sql: nil, on: connection, schema: schema)) }
+            for name in own { tables.append(try AppTable(name, sql: nil, on: connection, schema: schema)) }
         }
         for table in catalog.tables where unknown.contains(table.name) && !shadows.contains(table.name) {
             let object = Object(type: "table", name: table.name, sql: table.sql)
             if isUnwanted(object) { continue }
             guard isCarried(object) else { continue }
-            tables.append(try CarriedTable(table.name, sql: table.sql, on: connection, schema: schema))
+            tables.append(try AppTable(table.name, sql: table.sql, on: connection, schema: schema))
         }
     }
 
@@ -273,7 +273,7 @@ package struct CarriedObjects: Sendable {
 }
 
 /// A table that goes into a new store with its definition and its rows, as it is.
-package struct CarriedTable: Sendable, Hashable {
+package struct AppTable: Sendable, Hashable {
     package var name: String
     /// The statement that makes it; nil where another table's does (shadow tables of a virtual table).
     package var sql: String?
@@ -325,7 +325,7 @@ package struct CarriedTable: Sendable, Hashable {
     }
 }
 
-extension CarriedObjects {
+extension AppObjects {
     /// Drops from a store what was asked to be dropped.
     ///
     /// - Throws: ``DatabaseError``.

@@ -7,7 +7,7 @@ import Testing
 
 /// What a real store was given beside its entities, over two steps with the whole of Ferry.
 @Suite("A store with objects of its app", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
-struct CarriedObjectsTests {
+struct AppObjectsTests {
     private let mappings = ["Books1to2.json", "Books2to3.json"]
 
     private func family(_ statements: String...) throws -> Family {

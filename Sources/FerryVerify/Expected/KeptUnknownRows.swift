@@ -6,7 +6,7 @@ internal import FerryStore
 /// Rows of no entity that a migration in place leaves where they were: under the same key, with the same number.
 ///
 /// No model says what stands in their columns, so that nothing else of them is looked at.
-final class KeptStrangers {
+final class KeptUnknownRows {
     private unowned let context: VerificationContext
     /// By destination root.
     private var statements: [String: [Statement]] = [:]

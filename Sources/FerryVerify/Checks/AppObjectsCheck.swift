@@ -5,28 +5,28 @@ internal import FerryStore
 
 /// What is carried over beside the entities: every row of the app's tables as it was, its other objects with their
 /// definitions, and the history with the same objects under their new numbers.
-struct CarriedObjectsCheck: Check {
+struct AppObjectsCheck: Check {
     static let name = "carriedObjects"
     static let isQuick = false
     static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
-        let carried = try CarriedObjects(
+        let appObjects = try AppObjects(
             of: context.source, into: context.destination, on: context.connection, schema: "source",
             dropping: context.verification.dropping)
-        for table in carried.tables { try compare(table, in: context) }
-        for object in carried.objects + carried.triggers + carried.virtualTables {
+        for table in appObjects.tables { try compare(table, in: context) }
+        for object in appObjects.objects + appObjects.triggers + appObjects.virtualTables {
             try compareDefinition(of: object.name, object.sql, in: context)
         }
-        for object in carried.dropped {
+        for object in appObjects.dropped {
             let left = try context.connection.value(
                 "SELECT 1 FROM destination.sqlite_master WHERE name = ?", [.text(object.name)])
-            if left != nil { context.report(CarriedObjectsCheck.self, entity: nil, example: object.name) }
+            if left != nil { context.report(AppObjectsCheck.self, entity: nil, example: object.name) }
         }
-        if let mirroring = carried.mirroring {
+        if let mirroring = appObjects.mirroring {
             for table in mirroring.tables { try compare(table, in: context) }
         }
-        guard let history = carried.history else { return }
+        guard let history = appObjects.history else { return }
         for table in history.plain { try compare(table, in: context) }
         try compare(history, in: context)
     }
@@ -34,11 +34,11 @@ struct CarriedObjectsCheck: Check {
     private func compareDefinition(of name: String, _ sql: String, in context: VerificationContext) throws {
         let found = try context.connection.value(
             "SELECT sql FROM destination.sqlite_master WHERE name = ?", [.text(name)])
-        if found?.text != sql { context.report(CarriedObjectsCheck.self, entity: nil, example: name) }
+        if found?.text != sql { context.report(AppObjectsCheck.self, entity: nil, example: name) }
     }
 
     /// Row by row, in the order of the rows' numbers where there are any, else in the order of all columns.
-    private func compare(_ table: CarriedTable, in context: VerificationContext) throws {
+    private func compare(_ table: AppTable, in context: VerificationContext) throws {
         try context.announce(table.name)
         if let sql = table.sql { try compareDefinition(of: table.name, sql, in: context) }
         if let rowID = table.rowID { return try compare(table, numberedBy: rowID, in: context) }
@@ -53,7 +53,7 @@ struct CarriedObjectsCheck: Check {
     }
 
     private func compare(
-        _ table: CarriedTable, numberedBy rowID: String, in context: VerificationContext
+        _ table: AppTable, numberedBy rowID: String, in context: VerificationContext
     ) throws {
         let columns = [rowID] + table.columnNames
         let old = try StoredRows(of: table.name, schema: "source", columns: columns, in: context)
@@ -66,17 +66,17 @@ struct CarriedObjectsCheck: Check {
 
     /// Goes through the rows of both sides at one pace, up to where one of them ends.
     private func compareRows(
-        of table: CarriedTable, in context: VerificationContext, old: () throws -> Bool, new: () throws -> Bool,
+        of table: AppTable, in context: VerificationContext, old: () throws -> Bool, new: () throws -> Bool,
         areEqual: () throws -> Bool
     ) throws {
         var done: Int64 = 0
         while true {
             let (isOld, isNew) = (try old(), try new())
             guard isOld, isNew else {
-                if isOld != isNew { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
+                if isOld != isNew { context.report(AppObjectsCheck.self, entity: nil, example: table.name) }
                 return
             }
-            if try !areEqual() { context.report(CarriedObjectsCheck.self, entity: nil, example: table.name) }
+            if try !areEqual() { context.report(AppObjectsCheck.self, entity: nil, example: table.name) }
             done += 1
             context.report.checked += 1
             try context.advance(table.name, done: done, total: nil)
@@ -100,7 +100,7 @@ struct CarriedObjectsCheck: Check {
                     LEFT JOIN \(new).Z_PRIMARYKEY AS nz ON nz.Z_ENT = n.ZENTITYID
                     WHERE n.rowid IS NULL OR \(differs.joined(separator: " OR "))
                     """) ?? 0
-            context.report(CarriedObjectsCheck.self, entity: nil, count: wrong, example: table.carried.name)
+            context.report(AppObjectsCheck.self, entity: nil, count: wrong, example: table.carried.name)
         }
         context.report.checked += try context.connection.integer("SELECT count(*) FROM source.\(name)") ?? 0
     }
@@ -124,11 +124,11 @@ struct CarriedObjectsCheck: Check {
                 """, [.integer(from), .integer(to)])
             expected += counts.first?[0].integer ?? 0
             context.report(
-                CarriedObjectsCheck.self, entity: mapping.destination, count: counts.first?[1].integer ?? 0,
+                AppObjectsCheck.self, entity: mapping.destination, count: counts.first?[1].integer ?? 0,
                 example: "ACHANGE ZENTITY \(to)")
         }
         let found = try context.connection.integer("SELECT count(*) FROM destination.\(table)") ?? 0
         context.report(
-            CarriedObjectsCheck.self, entity: nil, count: abs(found - expected), example: "ACHANGE")
+            AppObjectsCheck.self, entity: nil, count: abs(found - expected), example: "ACHANGE")
     }
 }

@@ -5,7 +5,7 @@ internal import FerryModel
 ///
 /// Their text is not understood, only searched: every table, column and entity number that it can name must be in the
 /// new layout what it is in the store.
-struct CarriedTriggers {
+struct TriggersAsFound {
     struct Obstacle: Error {
         var reason: String
 
@@ -174,7 +174,7 @@ extension LayoutBuilder {
         case .of(let source) where model.knownSchema != nil:
             // The text is there; the values that stand in the store must be right under it.
             for key in foundOnly.map(\.key) {
-                let isThere = layout.triggers.contains { CarriedTriggers.owner(of: $0, in: model) == key }
+                let isThere = layout.triggers.contains { TriggersAsFound.owner(of: $0, in: model) == key }
                 let change = source.model.changeOfDerivation(entity: key.entity, attribute: key.property, in: model)
                 if let obstacle = isThere ? change : "the store that it is to be like has no triggers for it" {
                     refuse(key, obstacle: obstacle)
@@ -182,8 +182,8 @@ extension LayoutBuilder {
             }
         case .of(let source):
             for key in foundOnly.map(\.key) {
-                do throws(CarriedTriggers.Obstacle) {
-                    layout.triggers += try CarriedTriggers(key, from: source, into: layout).triggers()
+                do throws(TriggersAsFound.Obstacle) {
+                    layout.triggers += try TriggersAsFound(key, from: source, into: layout).triggers()
                 } catch {
                     refuse(key, obstacle: error.reason)
                 }
