@@ -66,12 +66,19 @@ extension MigrationRun {
             "\(difference.check)\(difference.entity.map { " of \($0)" } ?? "") (\(difference.count))"
         }
         let more = summary.differences.count > 5 ? " and \(summary.differences.count - 5) more" : ""
+        let version = verification.step.destination.name
+        let sharing =
+            summary.differences.contains { $0.check == .sharedFiles }
+            ? """
+            Where two values name one external file, take "Allows External Storage" from one of their attributes in \
+            \(version), or let no two rules take one value.
+            """ + " " : ""
         return FerryError(
             .verificationFailed,
-            "The new store of version \(verification.step.destination.name) is not what the mapping models say: "
+            "The new store of version \(version) is not what the mapping models say: "
                 + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
             remedy: """
-                The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) to be looked at; \
+                \(sharing)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) to be looked at; \
                 \(on: .restart) makes it anew.
                 """,
             cause: VerificationDifferences(summary: summary))
