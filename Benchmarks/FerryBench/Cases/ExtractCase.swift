@@ -9,7 +9,8 @@ struct ExtractCase: MigrationBesideSQL {
         Side("statements", "three INSERT … SELECT and the indexes by hand in one durable transaction"),
     ]
     let measures: [Measure] = [
-        .speed(against: "statements", budget: 0.85), .work(against: "statements"), .written(against: "statements"), .peak(),
+        .speed(against: "statements", budget: 0.85), .work(against: "statements"), .written(against: "statements"),
+        .peak(),
         .statements(), .allocationsPerRow(),
     ]
 
