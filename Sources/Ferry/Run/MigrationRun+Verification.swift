@@ -67,18 +67,18 @@ extension MigrationRun {
         }
         let more = summary.differences.count > 5 ? " and \(summary.differences.count - 5) more" : ""
         let version = verification.step.destination.name
-        let sharing =
+        // What the rules themselves lead to is made right in them.
+        let ways =
             summary.differences.contains { $0.check == .sharedFiles }
-            ? """
-            Where two values name one external file, take "Allows External Storage" from one of their attributes in \
-            \(version), or let no two rules take one value.
-            """ + " " : ""
+            ? "Where two values name one external file, take \"Allows External Storage\" from one of their attributes in "
+                + "\(version), or let no two rules take one value. "
+            : ""
         return FerryError(
             .verificationFailed,
             "The new store of version \(version) is not what the mapping models say: "
                 + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
             remedy: """
-                \(sharing)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) to be looked at; \
+                \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) to be looked at; \
                 \(on: .restart) makes it anew.
                 """,
             cause: VerificationDifferences(summary: summary))

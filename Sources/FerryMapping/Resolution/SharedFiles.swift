@@ -2,14 +2,14 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
-/// Where values of external storage are taken over so that two of them could name one file.
+/// Rules of a step that take over one value of external storage, so that both results would name its file.
 ///
 /// A file belongs to the one value that names it: with that value Core Data may remove it, and with it the data of any
 /// other value that names it.
-struct FileTakers {
-    /// One attribute that takes over values of external storage as they are.
-    struct Taker: Hashable {
-        /// The place of its entity mapping.
+struct SharedFiles {
+    /// The rule of an attribute that takes over values of external storage as they are.
+    struct Rule {
+        /// The position of its entity mapping.
         var mapping: Int
         var attribute: String
     }
@@ -21,9 +21,9 @@ struct FileTakers {
     }
 
     private let step: ResolvedStep
-    private var takers: [Origin: [Taker]] = [:]
-    /// What two objects may share, or a condition, a merge or code decides on.
-    private(set) var haveUnclear = false
+    private var rules: [Origin: [Rule]] = [:]
+    /// Whether some rule takes what two objects may share, or what a condition, a merge or code chooses.
+    private var dependsOnRows = false
 
     init(_ step: ResolvedStep) {
         self.step = step
@@ -37,37 +37,37 @@ struct FileTakers {
     }
 
     private mutating func add(_ rule: ResolvedAttribute, of mapping: ResolvedEntityMapping) {
-        if mapping.policy != nil { haveUnclear = true }
+        if mapping.policy != nil { dependsOnRows = true }
         guard let expression = rule.expression else { return }
         if case .constant = expression { return }
         guard let name = expression.sourceKeys, mapping.policy == nil, mapping.unique.isEmpty,
             let attribute = step.source.model.attribute(name, of: mapping.source)
         else {
-            haveUnclear = true
+            dependsOnRows = true
             return
         }
         guard attribute.allowsExternalStorage else { return }
-        if mapping.iteration != nil { haveUnclear = true }
-        takers[Origin(entity: mapping.source, attribute: name), default: []]
-            .append(Taker(mapping: mapping.position, attribute: rule.name))
+        if mapping.iteration != nil { dependsOnRows = true }
+        rules[Origin(entity: mapping.source, attribute: name), default: []]
+            .append(Rule(mapping: mapping.position, attribute: rule.name))
     }
 
     /// Whether two values could name one file.
-    var mayShare: Bool { haveUnclear || takers.values.contains { $0.count > 1 } }
+    var arePossible: Bool { dependsOnRows || rules.values.contains { $0.count > 1 } }
 
-    /// The first two that take the same values of the same objects.
-    var twice: (first: Taker, second: Taker)? {
-        var found: [(first: Taker, second: Taker)] = []
-        for takers in takers.values {
-            for (place, second) in takers.enumerated() {
-                guard let first = takers[..<place].first(where: { readSameObjects($0, second) }) else { continue }
+    /// The first two rules that take the same values of the same objects.
+    var certain: (first: Rule, second: Rule)? {
+        var found: [(first: Rule, second: Rule)] = []
+        for rules in rules.values {
+            for (place, second) in rules.enumerated() {
+                guard let first = rules[..<place].first(where: { readSameObjects($0, second) }) else { continue }
                 found.append((first, second))
             }
         }
         return found.min { ($0.second.mapping, $0.second.attribute) < ($1.second.mapping, $1.second.attribute) }
     }
 
-    private func readSameObjects(_ first: Taker, _ second: Taker) -> Bool {
+    private func readSameObjects(_ first: Rule, _ second: Rule) -> Bool {
         let (first, second) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])
         return first.filter == second.filter && first.iteration == second.iteration
     }
@@ -75,13 +75,13 @@ struct FileTakers {
 
 extension ResolvedStep {
     /// Whether two values of the step's destination could name one external file.
-    package var mayShareFiles: Bool { FileTakers(self).mayShare }
+    package var mayShareFiles: Bool { SharedFiles(self).arePossible }
 }
 
 extension StepResolver {
     /// Reports values that would name one file.
     mutating func reportSharedFiles(in step: ResolvedStep) {
-        guard let (first, second) = FileTakers(step).twice else { return }
+        guard let (first, second) = SharedFiles(step).certain else { return }
         let (one, other) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])
         report(
             .unsupported,
