@@ -47,6 +47,8 @@ extension FerryWarning.Code {
     public static let damagedPages = Self(rawValue: "damagedPages")
     /// The migration writes no row, and looks at none.
     public static let rowsNotChecked = Self(rawValue: "rowsNotChecked")
+    /// Two values may come to name one external file, which only verification finds, and none was asked for.
+    public static let sharedFilesNotChecked = Self(rawValue: "sharedFilesNotChecked")
     /// An object of the database that is not Core Data's is left out, as was asked.
     public static let droppedObject = Self(rawValue: "droppedObject")
     /// Persistent history of objects that do not keep their keys is left out.
@@ -75,7 +77,7 @@ extension FerryWarning.Code {
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, mandatoryValue,
         bothSidesMapped, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
-        droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere, unfinishedRun,
-        permissionsNotSet, logReplaced, cleanUpFailed, unnamed,
+        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere,
+        unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, unnamed,
     ]
 }

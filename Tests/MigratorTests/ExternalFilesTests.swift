@@ -56,6 +56,28 @@ struct ExternalFilesTests {
                 == [[.blob([1, 7])], [.blob(ExternalData.reference(to: Self.named))], [.null]])
     }
 
+    @Test("Two values that name one file are found, with ways out, before the swap; without verification that is said")
+    func sharedFiles() throws {
+        let later = DamagedStore.later.replacingOccurrences(
+            of: #"<entity name="Cover">"#,
+            with: #"<entity name="Cover"><attribute name="back" optional="YES" attributeType="Binary" "#
+                + #"allowsExternalBinaryDataStorage="YES"/>"#)
+        let store = try store(.copy, later: later)
+        let map = store.folder.file("Mappings/Map.json")
+        let text = try String(contentsOfFile: map, encoding: .utf8).replacingOccurrences(
+            of: #""destination": "Cover""#,
+            with: #""destination": "Cover", "attributes": { "back": "TERNARY(book != nil, photo, nil)" }"#)
+        try FileLayer().replace(map, with: Array(text.utf8))
+        let error = #expect(throws: FerryError.self) { try store.migrate() }
+        #expect(error?.code == .verificationFailed && error?.message.contains("sharedFiles of Cover (1)") == true)
+        #expect(error.map { "\($0)" }?.contains("Allows External Storage") == true)
+        #expect(
+            try store.rows("SELECT count(*) FROM pragma_table_info('ZCOVER') WHERE name = 'ZBACK'") == [[.integer(0)]])
+        let report = try store.migrator().migrate(
+            Configuration(target: "App 2", verify: .none, takesSnapshot: false, restart: true))
+        #expect(report.warnings.map(\.code).contains(.sharedFilesNotChecked))
+    }
+
     @Test("With an output the files go along, and the store keeps its own", arguments: DamagedStore.Way.allCases)
     func output(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)

@@ -228,6 +228,14 @@ final class MigrationRun {
                     "No row is written, so none was looked at: rows are estimated, damage stays as it is.",
                     about: .init(path: place.store)))
         }
+        if configuration.verify == .none, plan.steps.contains(where: \.resolved.mayShareFiles) {
+            findings.warnings.append(
+                FerryWarning(
+                    .sharedFilesNotChecked,
+                    "By these mapping models two values may come to name one external file, which Core Data may remove with "
+                        + "either; only verification finds that, and none is made.",
+                    about: .init(path: place.store)))
+        }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         refusals += try self.refusals(
             beyondFirstStepOf: plan, store, planned.layout, planned.walk, scratch: scratch)
