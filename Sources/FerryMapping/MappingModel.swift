@@ -167,12 +167,26 @@ package enum RelationshipRule: Sendable, Hashable {
     case destinationsOfAnyMapping(from: Expression)
 }
 
-extension Dictionary where Key == String, Value: Equatable {
-    /// Adds a property's rule; false where there is another one already.
-    mutating func add(_ rule: Value, of property: String) -> Bool {
-        if let known = self[property] { return known == rule }
-        self[property] = rule
-        return true
+extension EntityMapping {
+    /// Adds the rule that a file has for a property; one that cannot be read leaves the property empty, and is told.
+    ///
+    /// - Throws: What `damaged` makes of a second rule that says something else. The order in such files means nothing
+    ///   (a merge of two people's changes leaves them), so that neither goes before.
+    mutating func add<Rule: Equatable>(
+        _ kind: String, _ property: String, to rules: WritableKeyPath<EntityMapping, [String: Rule]>, orElse empty: Rule,
+        damaged: (String) -> FerryError, read: () throws(FerryError) -> Rule
+    ) throws(FerryError) {
+        var rule = empty
+        do {
+            rule = try read()
+        } catch {
+            unreadable.append(
+                .init(part: "the expression of \(kind) \"\(property)\"", property: property, reason: error.message))
+        }
+        guard self[keyPath: rules][property] ?? rule == rule else {
+            throw damaged("entity mapping \"\(name)\" maps the \(kind) \"\(property)\" twice, in two ways")
+        }
+        self[keyPath: rules][property] = rule
     }
 }
 

@@ -51,7 +51,7 @@ struct CompiledMappingFile {
         if let policy = try object.text("NSEntityMigrationPolicyClassName"), !policy.isEmpty {
             mapping.policyClassName = policy
         }
-        if let userInfo = try object.object("NSUserInfo") { mapping.userInfo = try UserInfoArchive.decode(userInfo) }
+        if let userInfo = try object.object("NSUserInfo") { mapping.userInfo = try userInfo.texts() }
         if let fetch = try object.object("NSSourceExpression") {
             do {
                 let predicate = try ArchivedExpression.decodeGeneratedFetch(fetch).predicate
@@ -61,38 +61,23 @@ struct CompiledMappingFile {
             }
         }
         for property in try object.elements("NSAttributeMappings") ?? [] {
-            let name = try self.name(of: property)
-            let rule =
-                try value(of: property, "attribute", name, in: &mapping) {
-                    (archive) throws(FerryError) -> AttributeRule in
-                    .value(try ArchivedExpression.decode(archive))
-                } ?? .empty
-            guard mapping.attributes.add(rule, of: name) else { throw mappedTwice("attribute", name, mapping) }
+            try mapping.add(
+                "attribute", try name(of: property), to: \.attributes, orElse: .empty, damaged: { damaged("\($0).") }
+            ) { () throws(FerryError) in
+                guard let expression = try property.object("NSValueExpression") else { return .empty }
+                return .value(try ArchivedExpression.decode(expression))
+            }
         }
         for property in try object.elements("NSRelationshipMappings") ?? [] {
-            let name = try self.name(of: property)
-            let rule =
-                try value(of: property, "relationship", name, in: &mapping) {
-                    (archive) throws(FerryError) in
-                    try RelationshipRule(lookup: try ArchivedExpression.decode(archive))
-                } ?? .empty
-            guard mapping.relationships.add(rule, of: name) else { throw mappedTwice("relationship", name, mapping) }
+            try mapping.add(
+                "relationship", try name(of: property), to: \.relationships, orElse: .empty,
+                damaged: { damaged("\($0).") }
+            ) { () throws(FerryError) in
+                guard let expression = try property.object("NSValueExpression") else { return .empty }
+                return try RelationshipRule(lookup: try ArchivedExpression.decode(expression))
+            }
         }
         return mapping
-    }
-
-    private func value<Rule>(
-        of property: ArchivedObject, _ kind: String, _ name: String, in mapping: inout EntityMapping,
-        _ rule: (ArchivedObject) throws(FerryError) -> Rule
-    ) throws(FerryError) -> Rule? {
-        guard let expression = try property.object("NSValueExpression") else { return nil }
-        do {
-            return try rule(expression)
-        } catch {
-            mapping.unreadable.append(
-                .init(part: "the expression of \(kind) \"\(name)\"", property: name, reason: error.message))
-            return nil
-        }
     }
 
     private func name(of property: ArchivedObject) throws(FerryError) -> String {
@@ -102,16 +87,27 @@ struct CompiledMappingFile {
         return name
     }
 
-    private func mappedTwice(_ kind: String, _ name: String, _ mapping: EntityMapping) -> FerryError {
-        damaged("entity mapping \"\(mapping.name)\" maps the \(kind) \"\(name)\" twice, in two ways.")
-    }
-
     private func damaged(_ what: String, cause: (any Error)? = nil) -> FerryError {
         FerryError(
             .badMapping, "\(file) is damaged or no compiled mapping model: \(what)",
             remedy: "Use an undamaged copy, or the .xcmappingmodel it was compiled from.", cause: cause)
     }
 }
+
+extension ArchivedObject {
+    /// The texts of an archived dictionary by their keys, as the user info of an entity mapping is kept.
+    ///
+    /// - Throws: `.badArchive` when it is no dictionary. Values that are no texts are left out.
+    func texts() throws(FerryError) -> [String: String] {
+        guard let entries = try entriesByText else {
+            throw FerryError(.badArchive, "The user info is no dictionary.")
+        }
+        var texts: [String: String] = [:]
+        for (key, value) in entries { texts[key] = try value.text }
+        return texts
+    }
+}
+
 extension RelationshipRule {
     private static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
     private static let byEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"

@@ -9,7 +9,6 @@ struct JSONMappingFile {
         "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
         "relationships", "policy", "note",
     ]
-    private static let relationshipKeys = ["mapping", "from"]
     /// What Core Data binds itself; an iteration cannot take these names.
     private static let boundVariables = [
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
@@ -197,61 +196,25 @@ struct JSONMappingFile {
         var mapping = EntityMapping(
             name: try members["name"]?.name()
                 ?? EntityMapping.derivedName(source: source, destination: destinationName),
-            source: source, destination: destinationName,
-            filter: try members["where"].flatMap { (cursor) throws(FerryError) in
-                cursor.openText == nil ? try predicate(cursor) : nil
-            },
-            iteration: iteration, unique: try members["unique"].map(unique) ?? [],
-            isAutomatic: try members["automatic"]?.boolean() ?? true,
-            attributes: try members["attributes"].map(attributes) ?? [:],
-            relationships: try members["relationships"].map(relationships) ?? [:], policyClassName: policy)
-        mapping.unreadable = try openParts(members)
-        mapping.texts = try texts(members)
+            source: source, destination: destinationName, iteration: iteration, policyClassName: policy)
+        if let elements = try members["forEach"]?.members().first?.value {
+            mapping.keepText(of: elements, as: "forEach")
+        }
+        _ = mapping.isOpen(members["source"], "the source entity")
+        if let cursor = members["where"], !mapping.isOpen(cursor, "the filter predicate") {
+            mapping.filter = try parsed(cursor, Predicate.parse)
+            mapping.keepText(of: cursor, as: "where")
+        }
+        mapping.unique = try members["unique"].map(unique) ?? []
+        mapping.isAutomatic = try members["automatic"]?.boolean() ?? true
+        for (name, cursor) in try members["attributes"]?.members() ?? [] {
+            mapping.attributes[name] = try attribute(cursor, name, of: &mapping)
+        }
+        for (name, cursor) in try members["relationships"]?.members() ?? [] {
+            mapping.relationships[name] = try relationship(cursor, name, of: &mapping)
+        }
+        _ = mapping.isOpen(members["policy"], "what the policy did")
         return mapping
-    }
-
-    /// The texts of all expressions, by the part of the mapping that errors name.
-    private static func texts(
-        _ members: [String: JSONCursor]
-    ) throws(FerryError) -> [String: EntityMapping.WrittenText] {
-        var texts: [String: EntityMapping.WrittenText] = [:]
-        func add(_ part: String, _ cursor: JSONCursor?) {
-            guard let cursor, case .string(let text) = cursor.node.value else { return }
-            texts[part] = .init(text: text, line: cursor.node.line)
-        }
-        add("where", members["where"])
-        add("forEach", try members["forEach"]?.members().first?.value)
-        for (name, value) in try members["attributes"]?.members() ?? [] { add("attribute \"\(name)\"", value) }
-        for (name, value) in try members["relationships"]?.members() ?? [] where !value.isNull {
-            add("relationship \"\(name)\"", try value.members().first { $0.key == "from" }?.value)
-        }
-        return texts
-    }
-
-    /// What the file leaves to be written: places whose text begins with `?`.
-    private static func openParts(
-        _ members: [String: JSONCursor]
-    ) throws(FerryError) -> [EntityMapping.UnreadablePart] {
-        var parts: [EntityMapping.UnreadablePart] = []
-        func add(_ part: String, _ cursor: JSONCursor?, property: String? = nil) {
-            guard let cursor, let text = cursor.openText else { return }
-            parts.append(
-                .init(part: part, property: property, reason: "\(text) (line \(cursor.node.line)).", isOpen: true))
-        }
-        add("the source entity", members["source"])
-        add("the filter predicate", members["where"])
-        for (name, value) in try members["attributes"]?.members() ?? [] {
-            add("attribute \"\(name)\"", value, property: name)
-        }
-        for (name, value) in try members["relationships"]?.members() ?? [] where !value.isNull {
-            for key in relationshipKeys {
-                if let member = try value.members().first(where: { $0.key == key })?.value {
-                    add("relationship \"\(name)\"", member, property: name)
-                }
-            }
-        }
-        add("what the policy did", members["policy"])
-        return parts
     }
 
     /// Checks a note, which is for readers of the file: a text, or several lines of it.
@@ -284,7 +247,7 @@ struct JSONMappingFile {
             throw member.value.error("the name \"\(variable)\" is taken; choose another")
         }
         return EntityMapping.Iteration(
-            variable: variable, elements: try expression(member.value), skipsInvalid: try skips(onInvalid))
+            variable: variable, elements: try parsed(member.value, Expression.parse), skipsInvalid: try skips(onInvalid))
     }
 
     private static func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {
@@ -298,13 +261,10 @@ struct JSONMappingFile {
 
     // MARK: Properties
 
-    private static func attributes(_ cursor: JSONCursor) throws(FerryError) -> [String: AttributeRule] {
-        var rules: [String: AttributeRule] = [:]
-        for (name, value) in try cursor.members() { rules[name] = try attribute(value) }
-        return rules
-    }
-
-    private static func attribute(_ cursor: JSONCursor) throws(FerryError) -> AttributeRule {
+    private static func attribute(
+        _ cursor: JSONCursor, _ name: String, of mapping: inout EntityMapping
+    ) throws(FerryError) -> AttributeRule {
+        let part = "attribute \"\(name)\""
         switch cursor.node.value {
         case .null: return .empty
         case .boolean(let value): return .value(.constant(.boolean(value)))
@@ -312,41 +272,35 @@ struct JSONMappingFile {
             if let integer = Int64(text) { return .value(.constant(.integer(integer))) }
             guard let double = Double(text), double.isFinite else { throw cursor.error("the number is out of range") }
             return .value(.constant(.double(double)))
-        case .string: return cursor.openText == nil ? .value(try expression(cursor)) : .empty
+        case .string:
+            if mapping.isOpen(cursor, part, property: name) { return .empty }
+            mapping.keepText(of: cursor, as: part)
+            return .value(try parsed(cursor, Expression.parse))
         case .array, .object:
             throw cursor.error("expected an expression in a string, a number, true, false or null")
         }
     }
 
-    private static func relationships(_ cursor: JSONCursor) throws(FerryError) -> [String: RelationshipRule] {
-        var rules: [String: RelationshipRule] = [:]
-        for (name, value) in try cursor.members() { rules[name] = try relationship(value) }
-        return rules
-    }
-
-    private static func relationship(_ cursor: JSONCursor) throws(FerryError) -> RelationshipRule {
+    private static func relationship(
+        _ cursor: JSONCursor, _ name: String, of mapping: inout EntityMapping
+    ) throws(FerryError) -> RelationshipRule {
         if cursor.isNull { return .empty }
-        let members = try cursor.members(allowing: relationshipKeys)
-        guard let mapping = members["mapping"], let from = members["from"] else {
+        let members = try cursor.members(allowing: ["mapping", "from"])
+        guard let target = members["mapping"], let from = members["from"] else {
             let missing = members["mapping"] == nil ? "mapping" : "from"
             throw cursor.error(
                 "the key \"\(missing)\" is missing",
                 remedy: "Write { \"mapping\": \"…\", \"from\": \"$source…\" }, or null to leave it empty.")
         }
-        if mapping.openText != nil || from.openText != nil { return .empty }
-        if mapping.isNull { return .destinationsOfAnyMapping(from: try expression(from)) }
-        return .destinations(ofMapping: try mapping.name(), from: try expression(from))
+        let part = "relationship \"\(name)\""
+        let areOpen = [target, from].map { mapping.isOpen($0, part, property: name) }
+        if areOpen.contains(true) { return .empty }
+        mapping.keepText(of: from, as: part)
+        if target.isNull { return .destinationsOfAnyMapping(from: try parsed(from, Expression.parse)) }
+        return .destinations(ofMapping: try target.name(), from: try parsed(from, Expression.parse))
     }
 
     // MARK: Core Data's language
-
-    private static func expression(_ cursor: JSONCursor) throws(FerryError) -> Expression {
-        try parsed(cursor, Expression.parse)
-    }
-
-    private static func predicate(_ cursor: JSONCursor) throws(FerryError) -> Predicate {
-        try parsed(cursor, Predicate.parse)
-    }
 
     private static func parsed<Parsed>(
         _ cursor: JSONCursor, _ parse: (String) throws(FerryError) -> Parsed
@@ -359,5 +313,21 @@ struct JSONMappingFile {
             error.message = cursor.error(error.message).message
             throw error
         }
+    }
+}
+
+extension EntityMapping {
+    /// Whether a place is left to be written, which begins with `?`; then the mapping keeps that.
+    fileprivate mutating func isOpen(_ cursor: JSONCursor?, _ part: String, property: String? = nil) -> Bool {
+        guard let cursor, let text = cursor.openText else { return false }
+        unreadable.append(
+            .init(part: part, property: property, reason: "\(text) (line \(cursor.node.line)).", isOpen: true))
+        return true
+    }
+
+    /// Keeps the text of an expression under the name that errors give it.
+    fileprivate mutating func keepText(of cursor: JSONCursor, as part: String) {
+        guard case .string(let text) = cursor.node.value else { return }
+        texts[part] = .init(text: text, line: cursor.node.line)
     }
 }

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
+internal import struct Foundation.Data
 
 /// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
 ///
@@ -71,7 +72,7 @@ struct XcodeMappingFile {
         }
         if let data = object.attributes["userinfodata"], !data.isBlank {
             do {
-                mapping.userInfo = try UserInfoArchive.decode(try bytes(data))
+                mapping.userInfo = try KeyedArchive(try bytes(data)).root.texts()
             } catch {
                 warn(
                     .leftOutOfMapping,
@@ -82,20 +83,21 @@ struct XcodeMappingFile {
         for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
             // The editor leaves nameless ones behind; they set nothing.
             guard let name = text("name", of: attribute) else { continue }
-            let rule = attributeRule(attribute, named: name, in: &mapping)
-            guard mapping.attributes.add(rule, of: name) else { throw mappedTwice("attribute", name, mapping) }
+            try mapping.add(
+                "attribute", name, to: \.attributes, orElse: .empty, damaged: damaged
+            ) { () throws(FerryError) in try expression(of: attribute).map { .value($0) } ?? .automatic }
         }
+        let fields = mapping
         for relationship in try referred("relationshipmappings", by: object, type: "XDDEVRELATIONSHIPMAPPING") {
             guard let name = text("name", of: relationship) else { continue }
-            let rule = relationshipRule(relationship, named: name, in: &mapping)
-            guard mapping.relationships.add(rule, of: name) else { throw mappedTwice("relationship", name, mapping) }
+            try mapping.add(
+                "relationship", name, to: \.relationships, orElse: .empty, damaged: damaged
+            ) { () throws(FerryError) in
+                if let expression = try expression(of: relationship) { return try RelationshipRule(lookup: expression) }
+                return try helperFields(of: relationship, named: name, in: fields) ?? .automatic
+            }
         }
         return mapping
-    }
-
-    /// As a merge of two people's changes leaves it; the order in the file means nothing, so that neither goes before.
-    private func mappedTwice(_ kind: String, _ name: String, _ mapping: EntityMapping) -> FerryError {
-        damaged("entity mapping \"\(mapping.name)\" maps the \(kind) \"\(name)\" twice, in two ways")
     }
 
     private func number(of object: MappingXMLObject) -> Int {
@@ -103,34 +105,6 @@ struct XcodeMappingFile {
     }
 
     // MARK: Properties
-
-    private func attributeRule(
-        _ object: MappingXMLObject, named name: String, in mapping: inout EntityMapping
-    ) -> AttributeRule {
-        do {
-            guard let expression = try expression(of: object) else { return .automatic }
-            return .value(expression)
-        } catch {
-            mapping.unreadable.append(
-                .init(part: "the expression of attribute \"\(name)\"", property: name, reason: error.message))
-            return .empty
-        }
-    }
-
-    private mutating func relationshipRule(
-        _ object: MappingXMLObject, named name: String, in mapping: inout EntityMapping
-    ) -> RelationshipRule {
-        do {
-            if let expression = try expression(of: object) {
-                return try RelationshipRule(lookup: expression)
-            }
-            return try helperFields(of: object, named: name, in: mapping) ?? .automatic
-        } catch {
-            mapping.unreadable.append(
-                .init(part: "the expression of relationship \"\(name)\"", property: name, reason: error.message))
-            return .empty
-        }
-    }
 
     /// What the editor's fields Key Path and Mapping Name say.
     private mutating func helperFields(
@@ -193,8 +167,11 @@ struct XcodeMappingFile {
     }
 
     private func bytes(_ base64: String) throws(FerryError) -> [UInt8] {
-        guard let bytes = base64Bytes(base64) else { throw FerryError(.badArchive, "its Base64 is damaged.") }
-        return bytes
+        // The text has line breaks in it.
+        guard let data = Data(base64Encoded: base64, options: .ignoreUnknownCharacters) else {
+            throw FerryError(.badArchive, "its Base64 is damaged.")
+        }
+        return [UInt8](data)
     }
 
     private func referred(
