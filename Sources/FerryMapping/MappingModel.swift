@@ -1,6 +1,6 @@
 package import FerryBase
 package import FerryExpression
-internal import FerryModel
+package import FerryModel
 
 /// A mapping model as its file says it, before its automatic parts are resolved against two models.
 package struct MappingModel: Sendable {
@@ -15,21 +15,20 @@ package struct MappingModel: Sendable {
     /// A given split by entity mapping names, or nil.
     package var partitions: [[String]]?
     /// SHA-256 of all bytes read for this mapping model, the extended file's included.
-    package var fingerprint: [UInt8]
+    package var fingerprint: [UInt8] = []
     /// Entity name to version hash, where the file names its models by nothing else (compiled mapping models); else empty.
     package var sourceHashes: [String: [UInt8]] = [:]
     package var destinationHashes: [String: [UInt8]] = [:]
     /// What was odd in the file but harmless (stale helper fields, junk mappings).
     package var warnings: [FerryWarning]
     /// Paths of the mapping models that this one extends, directly or through another.
-    package var extendedPaths: [String]
+    package var extendedPaths: [String] = []
     /// Whether it follows from the two models, and comes from no file.
     package var isInferred = false
 
     package init(
         name: String, path: String, sourceVersion: String, destinationVersion: String,
-        entityMappings: [EntityMapping], partitions: [[String]]? = nil, fingerprint: [UInt8] = [],
-        warnings: [FerryWarning] = [], extendedPaths: [String] = []
+        entityMappings: [EntityMapping], partitions: [[String]]? = nil, warnings: [FerryWarning] = []
     ) {
         self.name = name
         self.path = path
@@ -37,19 +36,13 @@ package struct MappingModel: Sendable {
         self.destinationVersion = destinationVersion
         self.entityMappings = entityMappings
         self.partitions = partitions
-        self.fingerprint = fingerprint
         self.warnings = warnings
-        self.extendedPaths = extendedPaths
     }
 }
 
 extension MappingModel {
-    /// Whether the hashes that the file holds are those of two versions; nil when it holds none.
-    ///
-    /// - Parameters:
-    ///   - source: Entity name to version hash of the source version.
-    ///   - destination: The same of the destination version.
-    /// - Returns: True when every entity of the file has in its version the hash that it had when it was compiled.
+    /// Whether every entity of the file has in its version the hash that it had when the file was compiled; nil when
+    /// the file holds no hashes.
     package func agrees(withSource source: [String: [UInt8]], destination: [String: [UInt8]]) -> Bool? {
         guard !sourceHashes.isEmpty || !destinationHashes.isEmpty else { return nil }
         return sourceHashes.allSatisfy { source[$0.key] == $0.value }
@@ -98,6 +91,14 @@ package struct EntityMapping: Sendable, Hashable {
         self.relationships = relationships
         self.policyClassName = policyClassName
         self.userInfo = userInfo
+    }
+
+    /// The name that Core Data gives the mapping that it infers from an entity of one version to one of another.
+    package static func inferredName(
+        from old: String, of source: ModelVersion, to new: String, of destination: ModelVersion
+    ) -> String {
+        let isCopy = old == new && source.hashes[old] != nil && source.hashes[old] == destination.hashes[new]
+        return "IEM_\(isCopy ? "Copy" : "Transform")_\(new)"
     }
 
     /// The name that Xcode gives an entity mapping without one: `SourceToDestination`, or the only entity's.
@@ -173,7 +174,8 @@ extension EntityMapping {
     /// - Throws: What `damaged` makes of a second rule that says something else. The order in such files means nothing
     ///   (a merge of two people's changes leaves them), so that neither goes before.
     mutating func add<Rule: Equatable>(
-        _ kind: String, _ property: String, to rules: WritableKeyPath<EntityMapping, [String: Rule]>, orElse empty: Rule,
+        _ kind: String, _ property: String, to rules: WritableKeyPath<EntityMapping, [String: Rule]>,
+        orElse empty: Rule,
         damaged: (String) -> FerryError, read: () throws(FerryError) -> Rule
     ) throws(FerryError) {
         var rule = empty

@@ -37,16 +37,6 @@ extension MappingResolution {
         /// Whether the source may have rows that the mapping leaves out.
         package var isConditional: Bool
 
-        package init(
-            entityMapping: String, source: String, entity: String, attribute: String, isConditional: Bool = false
-        ) {
-            self.entityMapping = entityMapping
-            self.source = source
-            self.entity = entity
-            self.attribute = attribute
-            self.isConditional = isConditional
-        }
-
         /// The refusal, once the source is known to have rows.
         package var problem: FerryError {
             FerryError(
@@ -58,50 +48,6 @@ extension MappingResolution {
         }
     }
 
-    /// A source attribute that fills a mandatory one; harmless while it has a value in every row.
-    package struct ValueCheck: Sendable, Hashable {
-        package var entityMapping: String
-        package var source: String
-        package var sourceAttribute: String
-        /// Whether the source's own version lets it be empty.
-        package var isOptional: Bool
-        /// The entity and the attribute that it fills, and the version that requires a value.
-        package var entity: String
-        package var attribute: String
-        package var version: String
-
-        package init(
-            entityMapping: String, source: String, sourceAttribute: String, isOptional: Bool, entity: String,
-            attribute: String, version: String
-        ) {
-            self.entityMapping = entityMapping
-            self.source = source
-            self.sourceAttribute = sourceAttribute
-            self.isOptional = isOptional
-            self.entity = entity
-            self.attribute = attribute
-            self.version = version
-        }
-
-        /// The refusal for rows without a value.
-        package func problem(rows: Int64) -> FerryError {
-            let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
-            guard isOptional else {
-                return FerryError(
-                    .damagedSource,
-                    "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in "
-                        + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version) is filled from it.",
-                    remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
-            }
-            return FerryError(
-                .mandatoryValue,
-                "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which is filled "
-                    + "from it, is mandatory in version \(version).",
-                remedy: "Give \(attribute) an expression that stands in, in a mapping model to version \(version).",
-                place: place)
-        }
-    }
-
     /// A source entity whose counterpart is abstract; harmless while it has no rows.
     package struct EmptyCheck: Sendable, Hashable {
         package var entityMapping: String
@@ -109,12 +55,6 @@ extension MappingResolution {
         package var source: String
         /// The abstract destination entity.
         package var destination: String
-
-        package init(entityMapping: String, source: String, destination: String) {
-            self.entityMapping = entityMapping
-            self.source = source
-            self.destination = destination
-        }
 
         /// The refusal, once the source is known to have rows.
         package func problem(rows: Int64) -> FerryError {
@@ -158,12 +98,7 @@ extension MappingResolution {
         /// One for each entity mapping whose objects the constraint ranges over.
         package var sources: [Source]
 
-        /// The refusal for duplicates that were found.
-        ///
-        /// - Parameters:
-        ///   - values: How many values occur more than once.
-        ///   - rows: How many rows have one of these values.
-        /// - Returns: The refusal, with both counts.
+        /// The refusal, once so many values are known to occur more than once, in so many rows.
         package func problem(values: Int64, rows: Int64) -> FerryError {
             let list = attributes.map { "\"\($0)\"" }.joined(separator: ", ")
             // What mappings of two entities make stays apart.

@@ -26,7 +26,8 @@ package struct ResolvedStep: Sendable {
         self.destination = destination
         self.mappingModels = mappingModels
         self.entityMappings = entityMappings
-        self.warnings = warnings
+        var told: Set<FerryWarning> = []
+        self.warnings = warnings.filter { told.insert($0).inserted }
     }
 
     /// Whether a part of the step is code.
@@ -123,11 +124,13 @@ package struct ResolvedAttribute: Sendable, Hashable {
         self.earlierDefault = earlierDefault
     }
 
-    /// What every row gets where there is no expression.
-    ///
-    /// - Parameter attribute: The destination attribute.
-    /// - Returns: Its value as the store holds it, or nil for none.
+    /// What every row gets of a destination attribute without an expression, as the store holds it.
     package func defaultValue(of attribute: Attribute) -> DefaultValue? { earlierDefault ?? attribute.defaultValue }
+
+    /// Whether a destination attribute gets no value in any row.
+    package func leavesEmpty(_ attribute: Attribute) -> Bool {
+        expression.map { $0 == .constant(.null) } ?? (defaultValue(of: attribute) == nil)
+    }
 }
 
 package struct ResolvedRelationship: Sendable, Hashable {
@@ -161,6 +164,21 @@ package struct OverruledRule: Sendable, Hashable {
 }
 
 extension ResolvedStep {
+    /// The mandatory attributes that entity mappings leave without any value, which is a matter of rows: an empty source
+    /// passes.
+    package var valuesWithoutSource: [MappingResolution.RowCheck] {
+        entityMappings.flatMap { mapping in
+            mapping.attributes.compactMap { rule -> MappingResolution.RowCheck? in
+                guard let attribute = destination.model.attribute(rule.name, of: mapping.destination),
+                    !attribute.isOptional, !attribute.isDerived, rule.leavesEmpty(attribute)
+                else { return nil }
+                return MappingResolution.RowCheck(
+                    entityMapping: mapping.name, source: mapping.source, entity: mapping.destination,
+                    attribute: rule.name, isConditional: !mapping.readsEveryObject)
+            }
+        }
+    }
+
     /// A mandatory attribute of the newer version that takes an attribute of the older one as it is.
     package struct MandatoryValue: Sendable, Hashable {
         package var destination: String

@@ -1,6 +1,7 @@
 package import FerryBase
 package import FerryMapping
 internal import FerryModel
+internal import FerryStore
 
 /// What a migration will do, before anything is touched.
 package struct MigrationPlan: Sendable {
@@ -58,7 +59,7 @@ package struct StepPlan: Sendable {
     /// New uniqueness constraints: harmless only while no rows break them.
     package var needsUniqueValues: [MappingResolution.UniquenessCheck] = []
     /// Attributes that a version on the way needs a value of.
-    package var needsValues: [MappingResolution.ValueCheck] = []
+    package var needsValues: [ValueCheck] = []
     /// The steps that this one does in one pass, in order; empty when it is one by itself.
     package var parts: [StepPlan] = []
     /// Names of the versions from the step's first to its last.
@@ -134,8 +135,7 @@ extension ResolvedStep {
         for entity in destination.model.sortedEntityNames {
             for relationship in destination.model.entities[entity]?.relationships ?? [] where !relationship.isToMany {
                 guard let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
-                    let other = destination.model.declaringEntity(
-                        of: inverse.name, in: relationship.destinationEntity),
+                    let other = destination.model.inverseKey(of: relationship)?.entity,
                     // Once for both sides.
                     (entity, relationship.name) <= (other, inverse.name),
                     isCarriedOver(relationship.name, of: entity) || isCarriedOver(inverse.name, of: other)

@@ -157,7 +157,7 @@ struct CarriedDerivations {
             guard source.isKind(mapping.source, of: entity),
                 let rule = mapping.attributes.first(where: { $0.name == name })
             else { return false }
-            return Substitution.ownAttribute(rule.expression) == name
+            return rule.expression?.ownProperty == name
         }
     }
 

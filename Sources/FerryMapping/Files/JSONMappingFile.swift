@@ -247,7 +247,8 @@ struct JSONMappingFile {
             throw member.value.error("the name \"\(variable)\" is taken; choose another")
         }
         return EntityMapping.Iteration(
-            variable: variable, elements: try parsed(member.value, Expression.parse), skipsInvalid: try skips(onInvalid))
+            variable: variable, elements: try parsed(member.value, Expression.parse), skipsInvalid: try skips(onInvalid)
+        )
     }
 
     private static func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {

@@ -113,11 +113,13 @@ struct XcodeMappingFile {
         let mappingName = text("sourcemappingname", of: object)
         let path = text("sourcekeypath", of: object)
         guard mappingName != nil || path != nil else { return nil }
-        let place = "\(file): relationship \"\(name)\" of entity mapping \"\(mapping.name)\""
-        guard mapping.source != nil else {
+        func tell(_ code: FerryWarning.Code, _ what: String) {
             warn(
-                .leftOutOfMapping, "\(place) looks for source objects, but the mapping has no source entity; left out.",
+                code, "\(file): relationship \"\(name)\" of entity mapping \"\(mapping.name)\" \(what)",
                 about: mapping.name, name)
+        }
+        guard mapping.source != nil else {
+            tell(.leftOutOfMapping, "looks for source objects, but the mapping has no source entity; left out.")
             return nil
         }
         let from: Expression
@@ -125,20 +127,14 @@ struct XcodeMappingFile {
             from = try Expression.parse(path)
         } else if mappingName == mapping.name {
             // The objects that a mapping itself made are hardly meant; for a tree, automatic comes to the same.
-            warn(
-                .leftOutOfMapping, "\(place) names its own mapping but no key path; left out.", about: mapping.name,
-                name)
+            tell(.leftOutOfMapping, "names its own mapping but no key path; left out.")
             return nil
         } else {
             from = .keyPath(.variable("source"), [.key(name)])
-            warn(
-                .completedMapping, "\(place) names a mapping but no key path; $source.\(name) is taken.",
-                about: mapping.name, name)
+            tell(.completedMapping, "names a mapping but no key path; $source.\(name) is taken.")
         }
         guard let mappingName else {
-            warn(
-                .completedMapping, "\(place) names a key path but no mapping; all mappings that fit are taken.",
-                about: mapping.name, name)
+            tell(.completedMapping, "names a key path but no mapping; all mappings that fit are taken.")
             return .destinationsOfAnyMapping(from: from)
         }
         return .destinations(ofMapping: mappingName, from: from)

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 package import FerryModel
+internal import class Foundation.NSUUID
 
 /// What follows from two model versions alone: Core Data's lightweight migration.
 package struct InferredMapping: Sendable {
@@ -115,16 +116,13 @@ struct InferredEntityMappings {
 
     private func mapping(of entity: String) -> EntityMapping? {
         let isAbstract = destination.model.entities[entity]?.isAbstract == true
-        guard let old = matching.sourceEntities[entity] else {
-            return isAbstract ? nil : EntityMapping(name: "IEM_Add_\(entity)", source: nil, destination: entity)
-        }
         // An abstract entity had no objects; what is now abstract must have had none.
-        if source.model.entities[old]?.isAbstract == true {
+        guard let old = matching.sourceEntities[entity], source.model.entities[old]?.isAbstract == false else {
             return isAbstract ? nil : EntityMapping(name: "IEM_Add_\(entity)", source: nil, destination: entity)
         }
-        let isCopy = old == entity && source.hashes[old] == destination.hashes[entity] && source.hashes[old] != nil
         var mapping = EntityMapping(
-            name: "IEM_\(isCopy ? "Copy" : "Transform")_\(entity)", source: old, destination: entity)
+            name: EntityMapping.inferredName(from: old, of: source, to: entity, of: destination), source: old,
+            destination: entity)
         guard !isAbstract else { return mapping }
         for attribute in destination.model.leaves(of: entity) {
             mapping.attributes[attribute.name] = rule(for: attribute, in: entity, old: old)
@@ -172,16 +170,63 @@ extension Expression.Constant {
         case .text(let text): self = .string(text)
         case .blob(let bytes):
             guard type == .uuid, bytes.count == 16 else { return nil }
-            self = .string(Self.text(ofUUID: bytes))
+            self = .string(NSUUID(uuidBytes: bytes).uuidString)
+        }
+    }
+}
+
+/// A mapping model to begin with: what is inferred is filled in, what cannot be is marked.
+package struct MappingSkeleton: Sendable {
+    /// A value that only its author can give, and why.
+    package struct Open: Sendable, Hashable {
+        package var entity: String
+        package var property: String?
+        package var reason: String
+    }
+
+    /// Without the properties that are open; what is automatic is not written down.
+    package private(set) var mappingModel: MappingModel
+    /// In the order of the changes.
+    package private(set) var open: [Open] = []
+
+    package init(source: ModelVersion, destination: ModelVersion) {
+        let difference = ModelDifference(from: source.model, to: destination.model)
+        let inferred = InferredEntityMappings(source: source, destination: destination, difference: difference)
+        mappingModel = MappingModel(
+            name: "skeleton", path: "", sourceVersion: source.name, destinationVersion: destination.name,
+            entityMappings: [])
+        for change in InferenceRules(difference).verdicts() {
+            guard let reason = change.reason, MappingSkeleton.needsValue(change) else { continue }
+            open.append(Open(entity: change.entity, property: change.property, reason: reason))
+        }
+        let marked = Set(open.map { PropertyName(entity: $0.entity, property: $0.property ?? "") })
+        // A mapping that adds an entity makes no objects, and is left out.
+        let all = inferred.all().filter { $0.source != nil }
+        mappingModel.entityMappings = all.map { mapping in
+            var mapping = mapping
+            let destinationEntity = mapping.destination
+            mapping.name = MappingSkeleton.name(of: mapping)
+            func isOpen(_ property: String) -> Bool {
+                destination.model.lineage(of: destinationEntity ?? "").contains {
+                    marked.contains(PropertyName(entity: $0.name, property: property))
+                }
+            }
+            mapping.attributes = mapping.attributes.filter { !isOpen($0.key) }
+            mapping.relationships = mapping.relationships.filter { !isOpen($0.key) }
+            return mapping
         }
     }
 
-    private static func text(ofUUID bytes: [UInt8]) -> String {
-        var text = ""
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text += "-" }
-            text += (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
-        return text
+    private static func name(of mapping: EntityMapping) -> String {
+        mapping.destination == nil
+            ? "Remove\(mapping.source ?? "")"
+            : EntityMapping.derivedName(source: mapping.source, destination: mapping.destination)
+    }
+
+    /// What has a condition only the rows can meet is a hint; what has no value at all must get one.
+    private static func needsValue(_ change: InferredMapping.Change) -> Bool {
+        !change.isInferable
+            || [.attributeAdded, .attributeMadePersistent, .relationshipAdded, .relationshipMadePersistent]
+                .contains(change.kind)
     }
 }

@@ -14,14 +14,8 @@ struct SharedFiles {
         var attribute: String
     }
 
-    /// An attribute of the objects of an entity.
-    private struct Origin: Hashable {
-        var entity: String
-        var attribute: String
-    }
-
     private let step: ResolvedStep
-    private var rules: [Origin: [Rule]] = [:]
+    private var rules: [PropertyName: [Rule]] = [:]
     /// Whether some rule takes what two objects may share, or what a condition, a merge or code chooses.
     private var dependsOnRows = false
 
@@ -48,7 +42,7 @@ struct SharedFiles {
         }
         guard attribute.allowsExternalStorage else { return }
         if mapping.iteration != nil { dependsOnRows = true }
-        rules[Origin(entity: mapping.source, attribute: name), default: []]
+        rules[PropertyName(entity: mapping.source, property: name), default: []]
             .append(Rule(mapping: mapping.position, attribute: rule.name))
     }
 

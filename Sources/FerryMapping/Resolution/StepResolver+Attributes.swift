@@ -6,7 +6,9 @@ extension StepResolver {
     /// A value for every stored attribute of the destination entity that is not computed by the store, in name order.
     mutating func attributes(of mapping: LiveMapping) -> [ResolvedAttribute] {
         let all = destination.model.attributes(of: mapping.destination)
-        reportUnknownAttributes(of: mapping, known: all)
+        reportUnknownProperties(
+            "attribute", mapping.mapping.attributes.mapValues { $0 != .automatic }, known: Set(all.map(\.name)), mapping
+        )
         var resolved: [ResolvedAttribute] = []
         for attribute in all {
             let rule = mapping.mapping.attributes[attribute.name]
@@ -23,9 +25,8 @@ extension StepResolver {
             }
             for leaf in destination.model.leaves(of: attribute) {
                 let rule = leaf.name == attribute.name ? rule : self.rule(for: leaf.name, in: mapping)
-                let expression = expression(for: leaf, rule: rule, in: mapping)
-                resolved.append(ResolvedAttribute(name: leaf.name, expression: expression))
-                checkMandatory(leaf, expression, in: mapping)
+                resolved.append(
+                    ResolvedAttribute(name: leaf.name, expression: expression(for: leaf, rule: rule, in: mapping)))
             }
         }
         return resolved
@@ -104,42 +105,34 @@ extension StepResolver {
         return path
     }
 
-    /// A mandatory attribute without any value is a matter of rows: an empty source passes.
-    private mutating func checkMandatory(
-        _ attribute: Attribute, _ expression: Expression?, in mapping: LiveMapping
+    /// Reports properties of the file, each with whether it is set, that the destination does not have: stale when they are
+    /// automatic, else a mistake.
+    mutating func reportUnknownProperties(
+        _ kind: String, _ properties: [String: Bool], known: Set<String>, _ mapping: LiveMapping
     ) {
-        guard !attribute.isOptional, !attribute.isDerived else { return }
-        switch expression {
-        case nil where attribute.defaultValue == nil, .constant(.null):
-            needsRowCheck.append(
-                .init(
-                    entityMapping: mapping.name, source: mapping.source, entity: mapping.destination,
-                    attribute: attribute.name,
-                    isConditional: mapping.mapping.filter != nil || mapping.mapping.iteration != nil))
-        default: break
-        }
-    }
-
-    private mutating func reportUnknownAttributes(of mapping: LiveMapping, known: [Attribute]) {
-        let names = Set(known.map(\.name))
-        for (name, rule) in mapping.mapping.attributes.sorted(by: { $0.key < $1.key })
-        where !names.contains(name) && destination.model.attribute(name, of: mapping.destination) == nil {
-            if destination.model.relationship(name, of: mapping.destination) != nil {
+        let model = destination.model
+        for (name, isSet) in properties.sorted(by: { $0.key < $1.key }) where !known.contains(name) {
+            let isAttribute = model.attribute(name, of: mapping.destination) != nil
+            let isRelationship = model.relationship(name, of: mapping.destination) != nil
+            let found = isAttribute ? "attribute" : isRelationship ? "relationship" : nil
+            // An element of a composite is one, too.
+            if found == kind { continue }
+            if let found {
                 report(
-                    .badMapping, "\(mapping.destination).\(name) is a relationship, not an attribute.", mapping,
-                    property: name, remedy: "Map it among the relationships.")
+                    .badMapping,
+                    "\(mapping.destination).\(name) is \(isAttribute ? "an" : "a") \(found), not "
+                        + "\(isAttribute ? "a" : "an") \(kind).", mapping, property: name,
+                    remedy: "Map it among the \(found)s.")
             } else {
-                reportUnknownProperty("attribute", name, isSet: rule != .automatic, known: names, in: mapping)
+                reportUnknownProperty(kind, name, isSet: isSet, known: known, in: mapping)
             }
         }
     }
 
-    /// A property of the file that the destination does not have: stale when it is automatic, else a mistake.
-    mutating func reportUnknownProperty(
+    private mutating func reportUnknownProperty(
         _ kind: String, _ name: String, isSet: Bool, known: Set<String>, in mapping: LiveMapping
     ) {
-        let near = nearNameHint(name, among: known)
-        let message = "\(mapping.destination) has no \(kind) \"\(name)\"\(near.isEmpty ? "." : near)"
+        let message = "\(mapping.destination) has no \(kind) \"\(name)\"\(nearNameEnd(name, among: known))"
         guard isSet else {
             let path = mappingModels[mapping.model].path
             warnings.append(
@@ -161,10 +154,9 @@ extension StepResolver {
         let known = destination.model.leaves(of: mapping.destination).filter { !$0.isTransient && !$0.isDerived }
             .map(\.name)
         for name in mapping.mapping.unique where !known.contains(name) {
-            let near = nearNameHint(name, among: known)
             report(
                 .badMapping,
-                "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(near.isEmpty ? "." : near)",
+                "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(nearNameEnd(name, among: known))",
                 mapping, property: name, remedy: "Name attributes whose values tell the objects apart.")
         }
         for name in mapping.mapping.unique

@@ -298,3 +298,9 @@ extension StepResolver {
 func nearNameHint(_ name: String, among candidates: some Sequence<String>) -> String {
     NearNames.near(to: name, among: candidates).first.map { "; did you mean \"\($0)\"?" } ?? ""
 }
+
+/// The same as the end of a sentence.
+func nearNameEnd(_ name: String, among candidates: some Sequence<String>) -> String {
+    let hint = nearNameHint(name, among: candidates)
+    return hint.isEmpty ? "." : hint
+}

@@ -20,21 +20,16 @@ extension StepResolver {
     /// Where both sides come to the same, the to-one side stays, since its key stands in the row; else the later one in
     /// Core Data's order wins, and a warning says so.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
-        var removals: [(mapping: Int, relationship: String, other: String)] = []
         let pairs = pairs(in: mappings)
-        let first = firstPositions(of: pairs)
+        let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
         for sides in pairs {
             let comeToTheSame =
                 sides.inverseValue.mappings.contains(mappings[sides.mapping].name) && mirror(sides)
             let isCode = (mappings[sides.mapping].policy != nil, mappings[sides.inverseMapping].policy != nil)
             if isCode.0 || isCode.1 {
                 // Whether a policy sets its side only its code tells: the other side stays, whoever it is.
-                if comeToTheSame, isCode.0, !isCode.1 {
-                    removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
-                }
-                continue
-            }
-            if comeToTheSame {
+                guard comeToTheSame, isCode.0, !isCode.1 else { continue }
+            } else if comeToTheSame {
                 if stays(sides, first) { continue }
             } else {
                 guard isInverseLater(sides) else { continue }
@@ -51,18 +46,7 @@ extension StepResolver {
                     OverruledRule(
                         source: first.source, rule: sides.value, inverse: "\(last.destination).\(sides.inverse.name)"))
             }
-            removals.append((sides.mapping, sides.relationship.name, mappings[sides.inverseMapping].name))
-        }
-        for removal in removals {
-            guard
-                let index = mappings[removal.mapping].relationships.firstIndex(where: {
-                    $0.name == removal.relationship
-                })
-            else { continue }
-            mappings[removal.mapping].relationships[index].mappings.removeAll { $0 == removal.other }
-            if mappings[removal.mapping].relationships[index].mappings.isEmpty {
-                mappings[removal.mapping].relationships.remove(at: index)
-            }
+            mappings[sides.mapping].takeOut(mappings[sides.inverseMapping].name, of: sides.relationship.name)
         }
     }
 
@@ -119,12 +103,6 @@ extension StepResolver {
         return codeUnitOrder(left.name, right.name)
     }
 
-    /// A relationship by the entity that declares it.
-    private struct PropertyName: Hashable {
-        var entity: String
-        var property: String
-    }
-
     private func name(_ relationship: Relationship, in mapping: Int) -> PropertyName {
         let entity = live[mapping].destination
         return PropertyName(
@@ -132,19 +110,18 @@ extension StepResolver {
             property: relationship.name)
     }
 
-    /// The position of the first mapping that sets each relationship.
-    private func firstPositions(of pairs: [Sides]) -> [PropertyName: Int] {
-        var first: [PropertyName: Int] = [:]
-        for sides in pairs {
-            let name = name(sides.relationship, in: sides.mapping)
-            first[name] = min(first[name] ?? sides.mapping, sides.mapping)
-        }
-        return first
-    }
-
     /// Whether the inverse comes after the relationship in Core Data's order: by mapping, then by name.
     private func isInverseLater(_ sides: Sides) -> Bool {
         if sides.inverseMapping != sides.mapping { return sides.inverseMapping > sides.mapping }
         return codeUnitOrder(sides.relationship.name, sides.inverse.name)
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// Takes another mapping from those whose objects a relationship leads to.
+    fileprivate mutating func takeOut(_ other: String, of relationship: String) {
+        guard let index = relationships.firstIndex(where: { $0.name == relationship }) else { return }
+        relationships[index].mappings.removeAll { $0 == other }
+        if relationships[index].mappings.isEmpty { relationships.remove(at: index) }
     }
 }

@@ -6,7 +6,9 @@ extension StepResolver {
     /// The relationships that a mapping sets, in name order.
     mutating func relationships(of mapping: LiveMapping) -> [ResolvedRelationship] {
         let all = destination.model.relationships(of: mapping.destination)
-        reportUnknownRelationships(of: mapping, known: all)
+        reportUnknownProperties(
+            "relationship", mapping.mapping.relationships.mapValues { $0 != .automatic },
+            known: Set(all.map(\.name)), mapping)
         var resolved: [ResolvedRelationship] = []
         for relationship in all {
             let rule = mapping.mapping.relationships[relationship.name]
@@ -100,9 +102,8 @@ extension StepResolver {
         of relationship: Relationship, mappingNamed name: String, from: Expression, in mapping: LiveMapping
     ) throws(FerryError) -> ResolvedRelationship? {
         guard let named = mappings(named: name, from: mapping.model) else {
-            let near = nearNameHint(name, among: live.map(\.name))
             throw FerryError(
-                .badMapping, "there is no entity mapping \"\(name)\"\(near.isEmpty ? "." : near)",
+                .badMapping, "there is no entity mapping \"\(name)\"\(nearNameEnd(name, among: live.map(\.name)))",
                 remedy: "Name an entity mapping of this step.")
         }
         let entity = try entity(of: from, in: mapping)
@@ -133,19 +134,5 @@ extension StepResolver {
         return ResolvedRelationship(
             name: relationship.name, mappings: named.map(\.name), from: from,
             isAutomatic: passesOnLinks(to: relationship, from, named.map(\.name), in: mapping))
-    }
-
-    private mutating func reportUnknownRelationships(of mapping: LiveMapping, known: [Relationship]) {
-        let names = Set(known.map(\.name))
-        for (name, rule) in mapping.mapping.relationships.sorted(by: { $0.key < $1.key })
-        where !names.contains(name) {
-            if destination.model.attribute(name, of: mapping.destination) != nil {
-                report(
-                    .badMapping, "\(mapping.destination).\(name) is an attribute, not a relationship.", mapping,
-                    property: name, remedy: "Map it among the attributes.")
-            } else {
-                reportUnknownProperty("relationship", name, isSet: rule != .automatic, known: names, in: mapping)
-            }
-        }
     }
 }

@@ -15,7 +15,6 @@ struct StepResolver {
     private var idle: [Set<String>]
     var problems: [FerryError] = []
     var warnings: [FerryWarning] = []
-    var needsRowCheck: [MappingResolution.RowCheck] = []
     /// Relationships that an entity mapping does not fill, with what was said of them.
     var emptied: [(warning: FerryWarning, mapping: String, relationship: Relationship)] = []
     var overruled: [OverruledRule] = []
@@ -44,15 +43,17 @@ struct StepResolver {
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
         warnOfWhatIsLeftOut()
-        var told: Set<FerryWarning> = []
         var step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
-            warnings: warnings.filter { told.insert($0).inserted })
+            warnings: warnings)
         step.overruled = overruled
         reportSharedFiles(in: step)
+        // What a mapping leaves empty may be its policy's to fill, or that of the stand-in which takes its place.
+        let inCode = Set(live.filter { $0.mapping.policyClassName != nil }.map(\.name))
         return MappingResolution(
-            step: step, problems: problems, needsRowCheck: needsRowCheck, needsEmptySource: needsEmptySource,
-            needsUniqueValues: uniquenessChecks(of: resolved))
+            step: step, problems: problems,
+            needsRowCheck: step.valuesWithoutSource.filter { !inCode.contains($0.entityMapping) },
+            needsEmptySource: needsEmptySource, needsUniqueValues: uniquenessChecks(of: resolved))
     }
 
     // MARK: Which mappings make objects
@@ -90,33 +91,26 @@ struct StepResolver {
         let problemsBefore = problems.count
         let policy = mapping.policyClassName.flatMap { policies.registeredName(of: $0) }
         if let missing = mapping.policyClassName, policy == nil { reportPolicy(missing, mapping, model: model) }
-        if let source = mapping.source, self.source.model.entities[source] == nil {
-            let near = nearNameHint(source, among: self.source.model.entities.keys)
+        for (entity, version, side) in [
+            (mapping.source, source, "source"), (mapping.destination, destination, "destination"),
+        ] {
+            guard let entity, version.model.entities[entity] == nil else { continue }
             report(
-                .badMapping, "\(self.source.name) has no entity \"\(source)\"\(near.isEmpty ? "." : near)", mapping,
-                model: model, remedy: "Correct the source entity's name.")
+                .badMapping,
+                "\(version.name) has no entity \"\(entity)\"\(nearNameEnd(entity, among: version.model.entities.keys))",
+                mapping, model: model, remedy: "Correct the \(side) entity's name.")
         }
-        if let destination = mapping.destination {
-            if let entity = self.destination.model.entities[destination] {
-                if entity.isAbstract, let source = mapping.source {
-                    // An entity that was made abstract is no mistake of a file: only its rows could not go on.
-                    if mappingModels[model].isInferred {
-                        needsEmptySource.append(
-                            .init(entityMapping: mapping.name, source: source, destination: destination))
-                        return nil
-                    }
-                    report(
-                        .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.",
-                        mapping,
-                        model: model, remedy: "Map to one of its sub-entities.")
-                }
-            } else {
-                let near = nearNameHint(destination, among: self.destination.model.entities.keys)
-                report(
-                    .badMapping,
-                    "\(self.destination.name) has no entity \"\(destination)\"\(near.isEmpty ? "." : near)",
-                    mapping, model: model, remedy: "Correct the destination entity's name.")
+        if let source = mapping.source, let destination = mapping.destination,
+            self.destination.model.entities[destination]?.isAbstract == true
+        {
+            // An entity that was made abstract is no mistake of a file: only its rows could not go on.
+            if mappingModels[model].isInferred {
+                needsEmptySource.append(.init(entityMapping: mapping.name, source: source, destination: destination))
+                return nil
             }
+            report(
+                .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.", mapping,
+                model: model, remedy: "Map to one of its sub-entities.")
         }
         if let policy, mapping.source == nil || mapping.iteration != nil || !mapping.unique.isEmpty {
             report(
@@ -139,7 +133,7 @@ struct StepResolver {
 
     /// The mappings meant by a name in a mapping model: its own, else those of the step's other mapping models.
     ///
-    /// - Returns: Nil when there is no such mapping; empty when it makes no objects.
+    /// Nil when there is no such mapping; empty when it makes no objects.
     func mappings(named name: String, from model: Int) -> [LiveMapping]? {
         let named = live.filter { $0.mapping.name == name || $0.name == name }
         let own = named.filter { $0.model == model }
@@ -155,7 +149,6 @@ struct StepResolver {
         _ mapping: LiveMapping, at position: Int, keepsPrimaryKey: Bool
     ) -> ResolvedEntityMapping {
         let problemsBefore = problems.count
-        let checksBefore = needsRowCheck.count
         for part in mapping.mapping.unreadable where !part.isOpen {
             report(
                 .unsupported, "\(part.part) cannot be used: \(part.reason)", mapping,
@@ -175,10 +168,7 @@ struct StepResolver {
         if mapping.mapping.policyClassName != nil, mapping.policy == nil {
             // Code or a stand-in takes this mapping's place; what else it lacks is no complaint of its own.
             problems.removeSubrange(problemsBefore...)
-            needsRowCheck.removeSubrange(checksBefore...)
         }
-        // What the mapping leaves empty may be the policy's to fill.
-        if mapping.policy != nil { needsRowCheck.removeSubrange(checksBefore...) }
         return resolved
     }
 
@@ -234,6 +224,12 @@ struct StepResolver {
                     entityMapping: mapping.name, entity: mapping.destination, property: property,
                     mappingModel: path.isEmpty ? nil : path, models: modelFiles)))
     }
+}
+
+/// A property of the objects of an entity.
+struct PropertyName: Hashable {
+    var entity: String
+    var property: String
 }
 
 /// An entity mapping that makes objects, with what its resolution needs to know of its surroundings.

@@ -1,3 +1,4 @@
+package import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -5,7 +6,8 @@ internal import FerryModel
 // What each of the two steps asks of rows, asked of the rows of the store that there is.
 extension Composition {
     func addChecks(to step: inout StepPlan) throws(CompositionObstacle) {
-        step.needsRowCheck = first.needsRowCheck + valuesWithoutSource(in: step.resolved)
+        // Those of the version in between are known already.
+        step.needsRowCheck = first.needsRowCheck + step.resolved.valuesWithoutSource
         step.needsEmptySource = first.needsEmptySource
         for check in second.needsEmptySource { step.needsEmptySource += try emptyChecks(for: check) }
         step.needsUniqueValues = first.needsUniqueValues
@@ -23,45 +25,23 @@ extension Composition {
 
     // MARK: Mandatory values
 
-    /// Mandatory attributes of the destination without any value; those of the version in between are known already.
-    private func valuesWithoutSource(in step: ResolvedStep) -> [MappingResolution.RowCheck] {
-        step.entityMappings.flatMap { mapping in
-            mapping.attributes.compactMap { rule -> MappingResolution.RowCheck? in
-                guard let attribute = destinationModel.attribute(rule.name, of: mapping.destination),
-                    !attribute.isOptional, isEmpty(rule, attribute)
-                else { return nil }
-                return MappingResolution.RowCheck(
-                    entityMapping: mapping.name, source: mapping.source, entity: mapping.destination,
-                    attribute: rule.name, isConditional: mapping.filter != nil)
-            }
-        }
-    }
-
-    private func isEmpty(_ rule: ResolvedAttribute, _ attribute: Attribute) -> Bool {
-        switch rule.expression {
-        case nil: rule.defaultValue(of: attribute) == nil
-        case .constant(.null)?: true
-        default: false
-        }
-    }
-
     /// Values that the version in between needs, where the destination does not need the same ones.
-    private func valueChecks(_ step: ResolvedStep) throws(CompositionObstacle) -> [MappingResolution.ValueCheck] {
-        var checks: [MappingResolution.ValueCheck] = []
+    private func valueChecks(_ step: ResolvedStep) throws(CompositionObstacle) -> [ValueCheck] {
+        var checks: [ValueCheck] = []
         for mapping in first.resolved.entityMappings {
             for rule in mapping.attributes {
                 guard let attribute = middleModel.attribute(rule.name, of: mapping.destination),
-                    !attribute.isOptional, !isNeverNil(rule, attribute), !isEmpty(rule, attribute),
+                    !attribute.isOptional, !isNeverNil(rule, attribute), !rule.leavesEmpty(attribute),
                     !isNeeded(rule.expression, of: mapping.source, in: step)
                 else { continue }
-                guard mapping.filter == nil, let name = Substitution.ownAttribute(rule.expression),
+                guard mapping.filter == nil, let name = rule.expression?.ownProperty,
                     let origin = sourceModel.attribute(name, of: mapping.source)
                 else {
                     throw CompositionObstacle(
                         "\(mapping.destination).\(rule.name) is mandatory in version \(middle.name)")
                 }
                 checks.append(
-                    MappingResolution.ValueCheck(
+                    ValueCheck(
                         entityMapping: mapping.name, source: mapping.source, sourceAttribute: name,
                         isOptional: origin.isOptional, entity: mapping.destination, attribute: rule.name,
                         version: middle.name))
@@ -72,10 +52,9 @@ extension Composition {
 
     private func isNeverNil(_ rule: ResolvedAttribute, _ attribute: Attribute) -> Bool {
         switch rule.expression {
-        case nil: return rule.defaultValue(of: attribute) != nil
-        case .constant?: return rule.expression?.isValue == true
-        case .predefined("ifnil:then:", let operands)?: return operands.count == 2 && operands[1].isValue
-        default: return false
+        case nil: rule.defaultValue(of: attribute) != nil
+        case .constant(let constant)?: constant != .null
+        case let expression?: expression.replacesNil
         }
     }
 
@@ -100,9 +79,10 @@ extension Composition {
         guard feeding.allSatisfy({ $0.filter == nil }) else {
             throw CompositionObstacle("\(check.source) is filtered before it becomes abstract")
         }
-        return feeding.map {
-            MappingResolution.EmptyCheck(
-                entityMapping: check.entityMapping, source: $0.source, destination: check.destination)
+        return feeding.map { mapping in
+            var feeding = check
+            feeding.source = mapping.source
+            return feeding
         }
     }
 
@@ -117,8 +97,9 @@ extension Composition {
         for source in check.sources {
             for mapping in first.resolved.entityMappings where mapping.destination == source.entity {
                 guard mapping.filter == nil else { throw unknownUniqueness(check.entity) }
-                var values: [MappingResolution.UniquenessCheck.Value] = []
-                for value in source.values { values.append(try self.value(value, in: mapping)) }
+                let values = try source.values.map { value throws(CompositionObstacle) in
+                    try self.value(value, in: mapping)
+                }
                 translated.sources.append(.init(entity: mapping.source, values: values))
             }
         }
@@ -132,21 +113,19 @@ extension Composition {
         guard let rule = mapping.attributes.first(where: { $0.name == name }),
             let attribute = middleModel.attribute(name, of: mapping.destination)
         else { throw unknownUniqueness(mapping.destination) }
-        switch rule.expression {
-        case nil: return .init(attribute: nil, defaultValue: rule.defaultValue(of: attribute) ?? value.defaultValue)
-        case .predefined("ifnil:then:", let operands)? where operands.count == 2:
-            guard let own = Substitution.ownAttribute(operands[0]), let constant = operands[1].storedValue,
-                attribute.type != .uuid
-            else { throw unknownUniqueness(mapping.destination) }
-            return .init(attribute: own, defaultValue: constant)
-        case .constant(.null)?: return .init(attribute: nil, defaultValue: value.defaultValue)
-        case let expression?:
-            guard let own = Substitution.ownAttribute(expression),
-                let old = sourceModel.attribute(own, of: mapping.source),
-                old.type.isStoredUnchanged(as: attribute.type)
-            else { throw unknownUniqueness(mapping.destination) }
-            return .init(attribute: own, defaultValue: value.defaultValue)
+        if rule.leavesEmpty(attribute) { return .init(attribute: nil, defaultValue: value.defaultValue) }
+        guard let expression = rule.expression else {
+            return .init(attribute: nil, defaultValue: rule.defaultValue(of: attribute))
         }
+        if let (own, constant) = expression.ifNil, let own = own.ownProperty, let substitute = constant.stored,
+            attribute.type != .uuid
+        {
+            return .init(attribute: own, defaultValue: substitute)
+        }
+        guard let own = expression.ownProperty, let old = sourceModel.attribute(own, of: mapping.source),
+            old.type.isStoredUnchanged(as: attribute.type)
+        else { throw unknownUniqueness(mapping.destination) }
+        return .init(attribute: own, defaultValue: value.defaultValue)
     }
 
     /// Constraints of the version in between that cannot be looked at beforehand.
@@ -162,24 +141,17 @@ extension Composition {
                 }
                 for property in constraints.joined() {
                     let rule = mapping.attributes.first { $0.name == property }
-                    guard mapping.filter == nil, let rule, isPlain(rule.expression),
-                        middleModel.attribute(property, of: name)?.type != .uuid
-                            || Substitution.ownAttribute(rule.expression) != nil || rule.expression == nil
-                    else {
-                        throw unknownUniqueness(name)
-                    }
+                    guard mapping.filter == nil, let rule,
+                        isPlain(rule.expression, middleModel.attribute(property, of: name)?.type)
+                    else { throw unknownUniqueness(name) }
                 }
             }
         }
     }
 
-    private func isPlain(_ expression: Expression?) -> Bool {
-        switch expression {
-        case nil: true
-        case .predefined("ifnil:then:", let operands)?:
-            operands.count == 2 && Substitution.ownAttribute(operands[0]) != nil && operands[1].storedValue != nil
-        default: Substitution.ownAttribute(expression) != nil
-        }
+    private func isPlain(_ expression: Expression?, _ type: AttributeType?) -> Bool {
+        guard let expression, expression.ownProperty == nil else { return true }
+        return type != .uuid && expression.replacesNil && expression.ifNil?.value.ownProperty != nil
     }
 
     private func unknownUniqueness(_ entity: String) -> CompositionObstacle {
@@ -187,16 +159,40 @@ extension Composition {
     }
 }
 
-extension MappingResolution.ValueCheck {
+extension ValueCheck {
     /// Whether another check looks at the same column.
-    fileprivate func asksTheSame(_ other: MappingResolution.ValueCheck) -> Bool {
+    fileprivate func asksTheSame(_ other: ValueCheck) -> Bool {
         source == other.source && sourceAttribute == other.sourceAttribute
     }
 }
 
-extension Expression {
-    /// A constant as it would be stored by a default value.
-    fileprivate var storedValue: DefaultValue? {
-        if case .constant(let constant) = self { constant.stored } else { nil }
+/// A source attribute that fills a mandatory one; harmless while it has a value in every row.
+package struct ValueCheck: Sendable, Hashable {
+    package var entityMapping: String
+    package var source: String
+    package var sourceAttribute: String
+    /// Whether the source's own version lets it be empty.
+    package var isOptional: Bool
+    /// The entity and the attribute that it fills, and the version that requires a value.
+    package var entity: String
+    package var attribute: String
+    package var version: String
+
+    /// The refusal for rows without a value.
+    package func problem(rows: Int64) -> FerryError {
+        let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
+        guard isOptional else {
+            return FerryError(
+                .damagedSource,
+                "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in "
+                    + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version) is filled from it.",
+                remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
+        }
+        return FerryError(
+            .mandatoryValue,
+            "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which is filled "
+                + "from it, is mandatory in version \(version).",
+            remedy: "Give \(attribute) an expression that stands in, in a mapping model to version \(version).",
+            place: place)
     }
 }

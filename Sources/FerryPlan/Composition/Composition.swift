@@ -48,22 +48,19 @@ struct Composition {
                 destination: pair.second.destination, filter: try filter(of: pair), iteration: nil, unique: [],
                 attributes: try attributes(of: pair), relationships: relationships[pair.position] ?? [],
                 keepsPrimaryKey: true)
-            mapping.middle = pair.first.middle + [middle(of: pair)] + pair.second.middle
+            mapping.middle = pair.first.middle + [pair.second.source] + pair.second.middle
             mappings.append(mapping)
         }
-        var told: Set<FerryWarning> = []
         var resolved = ResolvedStep(
             source: first.resolved.source, destination: second.resolved.destination, mappingModels: [mappingModel],
             entityMappings: mappings,
-            warnings: (first.resolved.warnings + second.resolved.warnings).filter { told.insert($0).inserted })
+            warnings: first.resolved.warnings + second.resolved.warnings)
         resolved.middle = first.resolved.middle + [middle] + second.resolved.middle
         var step = StepPlan(mode: .copy, resolved: resolved, partitions: [])
         step.parts = (first.parts.isEmpty ? [first] : first.parts) + (second.parts.isEmpty ? [second] : second.parts)
         try addChecks(to: &step)
         return step
     }
-
-    private func middle(of pair: Pair) -> String { pair.second.source }
 
     /// Stands for all mapping models of the parts, which say nothing more than their resolved mappings.
     private var mappingModel: MappingModel {
@@ -79,18 +76,7 @@ struct Composition {
     /// Objects that get new keys, or are chosen by their number, are told apart by what one step alone knows.
     private func checkMappings() throws(CompositionObstacle) {
         for step in [first, second] {
-            var sources: Set<String> = []
-            for mapping in step.resolved.entityMappings {
-                if let policy = mapping.policy {
-                    throw CompositionObstacle("entity mapping \(mapping.name) has the migration policy \(policy)")
-                }
-                guard mapping.iteration == nil, mapping.unique.isEmpty, mapping.keepsPrimaryKey else {
-                    throw CompositionObstacle("the objects of entity mapping \(mapping.name) get new keys")
-                }
-                guard sources.insert(mapping.source).inserted else {
-                    throw CompositionObstacle("\(mapping.source) is the source of several entity mappings")
-                }
-            }
+            if let obstacle = step.resolved.obstacleToKeepingKeys { throw CompositionObstacle(obstacle) }
         }
     }
 
@@ -111,10 +97,9 @@ struct Composition {
 
     private func name(of pair: Pair) -> String {
         guard isInferred else { return pair.second.name }
-        let (old, new) = (pair.first.source, pair.second.destination)
-        let hash = first.resolved.source.hashes[old]
-        let isCopy = old == new && hash != nil && hash == second.resolved.destination.hashes[new]
-        return "IEM_\(isCopy ? "Copy" : "Transform")_\(new)"
+        return EntityMapping.inferredName(
+            from: pair.first.source, of: first.resolved.source, to: pair.second.destination,
+            of: second.resolved.destination)
     }
 
     /// A table hands its highest key to the table that continues it, also when nothing but new entities goes there.
@@ -149,6 +134,25 @@ struct Composition {
     }
 }
 
+extension ResolvedStep {
+    /// Why not each object that the step carries over is one object with the same key afterwards; nil where it is.
+    var obstacleToKeepingKeys: String? {
+        var sources: Set<String> = []
+        for mapping in entityMappings {
+            if let policy = mapping.policy {
+                return "entity mapping \(mapping.name) has the migration policy \(policy)"
+            }
+            guard mapping.keepsPrimaryKey else {
+                return "the objects of entity mapping \(mapping.name) get new keys"
+            }
+            guard sources.insert(mapping.source).inserted else {
+                return "\(mapping.source) is the source of several entity mappings"
+            }
+        }
+        return nil
+    }
+}
+
 /// Why two steps cannot become one; in words that follow "because".
 struct CompositionObstacle: Error {
     var reason: String
@@ -160,10 +164,8 @@ struct CompositionObstacle: Error {
 struct ChainComposition {
     private(set) var steps: [StepPlan] = []
 
-    /// - Parameters:
-    ///   - singles: One step for each edge of the chain.
-    ///   - executor: What carries the rows of a composed step.
-    ///   - composes: Whether what can be one becomes one; otherwise only the modes are those of the composed chain.
+    /// Takes one step for each edge of the chain; of those that are not to be composed only the modes are those of the
+    /// composed chain.
     init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
         var groups: [[StepPlan]] = []
         var rest = singles[...]
@@ -213,7 +215,7 @@ private struct Group {
 
     /// Composes as far as the mappings allow and looks only then whether that can be done in place.
     ///
-    /// - Returns: False when it cannot; which of the steps are to blame is still to be found out.
+    /// When it cannot, which of the steps are to blame is still to be found out.
     private mutating func takeWhole(_ others: ArraySlice<StepPlan>, _ executor: ExecutorChoice) -> Bool {
         for other in others {
             let next: StepPlan

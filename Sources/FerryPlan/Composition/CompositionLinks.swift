@@ -20,7 +20,7 @@ struct CompositionLinks {
     /// By position in the composed step, in name order.
     func relationships() throws(CompositionObstacle) -> [Int: [ResolvedRelationship]] {
         try checkLimits()
-        var found: [Int: [String: Found]] = [:]
+        var found: [Int: [String: ResolvedRelationship]] = [:]
         for pair in composition.pairs {
             for rule in pair.second.relationships {
                 for other in composition.pairs where rule.mappings.contains(other.second.name) {
@@ -29,42 +29,37 @@ struct CompositionLinks {
                 }
             }
         }
+        let order = composition.pairs.map(\.name)
         return found.mapValues { byName in
-            byName.sorted { codeUnitOrder($0.key, $1.key) }.map { name, found in
-                ResolvedRelationship(
-                    name: name, mappings: found.mappings.sorted().map { composition.pairs[$0].name },
-                    from: found.from, isAutomatic: found.isAutomatic)
+            byName.sorted { codeUnitOrder($0.key, $1.key) }.map { _, found in
+                var relationship = found
+                relationship.mappings = order.filter(found.mappings.contains)
+                return relationship
             }
         }
     }
 
-    /// What was found of one relationship of one mapping.
-    private struct Found {
-        var from: Expression
-        var isAutomatic: Bool
-        /// Positions of the related mappings.
-        var mappings: Set<Int>
-    }
-
-    /// A pair of mappings with the relationship that relates their objects.
+    /// Two mappings, and the relationship of the one by which its objects are related to those of the other.
     private struct Link {
-        var holder: Int
-        var target: Int
-        var relationship: String
+        var holder: Pair
+        var target: Pair
+        var name: String
         var from: Expression
         var isAutomatic: Bool
     }
 
-    private func add(_ link: Link, to found: inout [Int: [String: Found]]) throws(CompositionObstacle) {
+    private func add(
+        _ link: Link, to found: inout [Int: [String: ResolvedRelationship]]
+    ) throws(CompositionObstacle) {
+        let holder = link.holder.position
         var known =
-            found[link.holder]?[link.relationship]
-            ?? Found(from: link.from, isAutomatic: link.isAutomatic, mappings: [])
+            found[holder]?[link.name]
+            ?? ResolvedRelationship(name: link.name, mappings: [], from: link.from, isAutomatic: link.isAutomatic)
         guard known.from == link.from, known.isAutomatic == link.isAutomatic else {
-            let entity = composition.pairs[link.holder].second.destination
-            throw CompositionObstacle("\(entity).\(link.relationship) comes from several relationships")
+            throw CompositionObstacle("\(link.holder.second.destination).\(link.name) comes from several relationships")
         }
-        known.mappings.insert(link.target)
-        found[link.holder, default: [:]][link.relationship] = known
+        known.mappings.append(link.target.name)
+        found[holder, default: [:]][link.name] = known
     }
 
     // MARK: One pair
@@ -80,20 +75,18 @@ struct CompositionLinks {
         guard let before = before(pair.first, between, other.first) else { return nil }
         let isAutomatic = before.rule.isAutomatic && rule.isAutomatic
         try LinkCheck(
-            composition: composition, relationship: "\(pair.second.source).\(name)", between: between,
-            entity: pair.second.source, old: try oldShape(before), shape: LinkShape(between, in: middleModel),
-            new: LinkShape(new, in: destinationModel), isAutomatic: isAutomatic,
+            composition: composition, between: between, entity: pair.second.source, old: oldShape(before),
+            shape: LinkShape(between, in: middleModel), new: LinkShape(new, in: destinationModel),
+            isAutomatic: isAutomatic,
             hasSeveralMappings: before.rule.mappings.count > 1 || rule.mappings.count > 1
         ).check()
         guard before.isInverse else {
             return Link(
-                holder: pair.position, target: other.position, relationship: rule.name, from: before.rule.from,
-                isAutomatic: isAutomatic)
+                holder: pair, target: other, name: rule.name, from: before.rule.from, isAutomatic: isAutomatic)
         }
         if let inverse = destinationModel.inverse(of: new) {
             return Link(
-                holder: other.position, target: pair.position, relationship: inverse.name, from: before.rule.from,
-                isAutomatic: isAutomatic)
+                holder: other, target: pair, name: inverse.name, from: before.rule.from, isAutomatic: isAutomatic)
         }
         // The new side has no name for it, so that the source's own inverse must lead the other way.
         guard isAutomatic, let old = before.rule.sourceRelationship,
@@ -102,8 +95,8 @@ struct CompositionLinks {
             throw CompositionObstacle("\(pair.second.destination).\(rule.name) is known from its other side only")
         }
         return Link(
-            holder: pair.position, target: other.position, relationship: rule.name,
-            from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
+            holder: pair, target: other, name: rule.name, from: .keyPath(.variable("source"), [.key(back)]),
+            isAutomatic: true)
     }
 
     /// A rule of the first step, and whether it stands on the other side of the pair.
@@ -127,9 +120,10 @@ struct CompositionLinks {
     }
 
     /// Seen from the side of the second step's rule; nil when the objects come over a path.
-    private func oldShape(_ before: Before) throws(CompositionObstacle) -> LinkShape? {
-        guard let name = before.rule.sourceRelationship else { return nil }
-        guard let relationship = sourceModel.relationship(name, of: before.holder.source) else { return nil }
+    private func oldShape(_ before: Before) -> LinkShape? {
+        guard let name = before.rule.sourceRelationship,
+            let relationship = sourceModel.relationship(name, of: before.holder.source)
+        else { return nil }
         let shape = LinkShape(relationship, in: sourceModel)
         return before.isInverse ? shape.mirrored : shape
     }
@@ -143,8 +137,8 @@ struct CompositionLinks {
         for step in [composition.first, composition.second] {
             for mapping in step.resolved.entityMappings {
                 for new in step.resolved.destination.model.relationships(of: mapping.destination)
-                where !new.isTransient && Limits(new) != Limits.none {
-                    guard let old = origin(of: new, mapping, step.resolved), Limits(old) == Limits(new) else {
+                where !new.isTransient && limits(of: new) != Limits() {
+                    guard let old = origin(of: new, mapping, step.resolved), limits(of: old) == limits(of: new) else {
                         throw CompositionObstacle(
                             "version \(step.resolved.destination.name) limits \(mapping.destination).\(new.name) anew")
                     }
@@ -153,25 +147,19 @@ struct CompositionLinks {
         }
     }
 
+    /// How many objects a relationship must have; nothing of the kind at first.
     private struct Limits: Equatable {
-        var isOptional: Bool
-        var least: Int
-        var most: Int
+        var isOptional = true
+        var least = 0
+        var most = 0
+    }
 
-        static let none = Limits(isOptional: true, least: 0, most: 0)
-
-        init(_ relationship: Relationship) {
-            let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
-            isOptional = relationship.isOptional
-            least = isOptional && relationship.minCount <= 1 ? 0 : relationship.minCount
-            most = isBounded ? relationship.maxCount : 0
-        }
-
-        private init(isOptional: Bool, least: Int, most: Int) {
-            self.isOptional = isOptional
-            self.least = least
-            self.most = most
-        }
+    private func limits(of relationship: Relationship) -> Limits {
+        let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
+        return Limits(
+            isOptional: relationship.isOptional,
+            least: relationship.isOptional && relationship.minCount <= 1 ? 0 : relationship.minCount,
+            most: isBounded ? relationship.maxCount : 0)
     }
 
     /// The relationship that one of a mapping continues, by its own rule or by that of the inverse.
@@ -246,8 +234,6 @@ struct LinkShape: Equatable {
 /// Whether a relationship comes to the same over a version in between as past it.
 struct LinkCheck {
     let composition: Composition
-    /// For messages.
-    let relationship: String
     let between: Relationship
     /// The entity in between that has the relationship.
     let entity: String
@@ -272,7 +258,7 @@ struct LinkCheck {
     }
 
     private func obstacle(_ what: String) -> CompositionObstacle {
-        CompositionObstacle("\(relationship) of version \(composition.middle.name) \(what)")
+        CompositionObstacle("\(entity).\(between.name) of version \(composition.middle.name) \(what)")
     }
 
     /// A rule of a mapping model says itself in what order, and which of several objects are taken.

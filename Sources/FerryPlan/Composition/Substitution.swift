@@ -11,34 +11,16 @@ struct Substitution {
     /// The name of the version that is passed, for messages.
     let version: String
 
-    // MARK: Plain attributes
-
-    /// The attribute of its own object that an expression is, and nothing else.
-    static func ownAttribute(_ expression: Expression?) -> String? {
-        guard case .keyPath(let base, let steps)? = expression, isObject(base), steps.count == 1,
-            case .key(let name) = steps[0]
-        else { return nil }
-        return name
-    }
-
-    private static func isObject(_ base: Expression) -> Bool {
-        base == .variable("source") || base == .evaluatedObject
-    }
-
     /// The source attribute that fills an attribute of the version in between as it is.
     func origin(of attribute: String) -> Attribute? {
         let rule = mapping.attributes.first { $0.name == attribute }
-        return Self.ownAttribute(rule?.expression).flatMap { source.attribute($0, of: mapping.source) }
+        return rule?.expression?.ownProperty.flatMap { source.attribute($0, of: mapping.source) }
     }
 
     // MARK: Attributes
 
-    /// The rule for an attribute that takes over one of the version in between.
+    /// The rule, from the source's own attributes, for an attribute that takes over one of the version in between.
     ///
-    /// - Parameters:
-    ///   - name: The attribute in between.
-    ///   - destination: The attribute that takes it over.
-    /// - Returns: The rule, from the source's own attributes.
     /// - Throws: ``CompositionObstacle`` where the value is stored in between in a way that changes it.
     func rule(for name: String, into destination: Attribute) throws(CompositionObstacle) -> ResolvedAttribute {
         guard let between = middle.attribute(name, of: mapping.destination),
@@ -72,12 +54,11 @@ struct Substitution {
         if case .integer? = constant { return true }
         switch rule.expression {
         case .constant(.integer)?, .constant(.null)?: return true
-        case .predefined("ifnil:then:", let operands)?:
-            guard operands.count == 2, case .constant(.integer) = operands[1],
-                let name = Self.ownAttribute(operands[0]), let origin = source.attribute(name, of: mapping.source)
+        case let expression:
+            guard let (value, constant) = expression?.ifNil, case .integer = constant,
+                let origin = value.ownProperty.flatMap({ source.attribute($0, of: mapping.source) })
             else { return false }
             return origin.type.isInteger && !origin.allowsExternalStorage
-        default: return false
         }
     }
 
@@ -105,49 +86,44 @@ struct Substitution {
 
     /// The expression in terms of the source's own attributes.
     func expression(_ expression: Expression) throws(CompositionObstacle) -> Expression {
-        switch expression {
-        case .constant: return expression
-        case .keyPath(let base, let steps):
-            guard Self.isObject(base), case .key(let name)? = steps.first else { throw beyond(expression) }
-            guard middle.relationship(name, of: mapping.destination) == nil else { throw beyond(expression) }
+        try substituted(expression.replacing)
+    }
+
+    func predicate(_ predicate: Predicate) throws(CompositionObstacle) -> Predicate {
+        try substituted(predicate.replacing)
+    }
+
+    private func substituted<Whole>(
+        _ replacing: ((Expression) -> Expression?) -> Whole
+    ) throws(CompositionObstacle) -> Whole {
+        var obstacle: CompositionObstacle?
+        let whole = replacing { part in
+            do throws(CompositionObstacle) {
+                return try replacement(for: part)
+            } catch {
+                obstacle = obstacle ?? error
+                return part
+            }
+        }
+        if let obstacle { throw obstacle }
+        return whole
+    }
+
+    /// What takes the place of a part; nil where its own parts are to be looked at.
+    private func replacement(for part: Expression) throws(CompositionObstacle) -> Expression? {
+        switch part {
+        case .constant, .function, .predefined: return nil
+        case .keyPath(.variable("source"), let steps), .keyPath(.evaluatedObject, let steps):
+            guard case .key(let name)? = steps.first, middle.relationship(name, of: mapping.destination) == nil else {
+                throw beyond(part)
+            }
             guard let between = middle.attribute(name, of: mapping.destination), between.type != .composite else {
                 throw unknown(name)
             }
             guard let origin = origin(of: name), Storage(origin) == Storage(between) else { throw changed(name) }
             return .keyPath(.variable("source"), [.key(origin.name)] + steps.dropFirst())
-        case .function(let receiver, let selector, let arguments):
-            return .function(
-                receiver: try self.expression(receiver), selector: selector, arguments: try expressions(arguments))
-        case .predefined(let selector, let arguments):
-            return .predefined(selector, try expressions(arguments))
-        case .evaluatedObject, .variable, .json, .ternary, .list, .subquery, .fetch, .element: throw beyond(expression)
+        default: throw beyond(part)
         }
-    }
-
-    private func expressions(_ operands: [Expression]) throws(CompositionObstacle) -> [Expression] {
-        var substituted: [Expression] = []
-        for operand in operands { substituted.append(try expression(operand)) }
-        return substituted
-    }
-
-    func predicate(_ predicate: Predicate) throws(CompositionObstacle) -> Predicate {
-        switch predicate {
-        case .constant: return predicate
-        case .comparison(var comparison):
-            comparison.left = try expression(comparison.left)
-            comparison.right = try expression(comparison.right)
-            return .comparison(comparison)
-        case .and(let parts): return .and(try predicates(parts))
-        case .or(let parts): return .or(try predicates(parts))
-        case .not(let part): return .not(try self.predicate(part))
-        case .quantified(_, let collection, _): throw beyond(collection)
-        }
-    }
-
-    private func predicates(_ parts: [Predicate]) throws(CompositionObstacle) -> [Predicate] {
-        var substituted: [Predicate] = []
-        for part in parts { substituted.append(try predicate(part)) }
-        return substituted
     }
 
     // MARK: Obstacles
@@ -184,10 +160,8 @@ extension Composition {
         _ rule: ResolvedAttribute, _ attribute: Attribute, _ substitution: Substitution
     ) throws(CompositionObstacle) -> ResolvedAttribute {
         guard let expression = rule.expression else { return rule }
-        if let name = Substitution.ownAttribute(expression) { return try substitution.rule(for: name, into: attribute) }
-        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
-            case .constant(let constant) = operands[1], let name = Substitution.ownAttribute(operands[0])
-        {
+        if let name = expression.ownProperty { return try substitution.rule(for: name, into: attribute) }
+        if let (value, constant) = expression.ifNil, let name = value.ownProperty {
             return Self.ifNil(try substitution.rule(for: name, into: attribute), constant, attribute)
         }
         return ResolvedAttribute(name: rule.name, expression: try substitution.expression(expression))
@@ -197,12 +171,10 @@ extension Composition {
     private static func ifNil(
         _ value: ResolvedAttribute, _ constant: Expression.Constant, _ attribute: Attribute
     ) -> ResolvedAttribute {
+        if value.leavesEmpty(attribute) { return ResolvedAttribute(name: value.name, expression: .constant(constant)) }
         switch value.expression {
-        case nil where value.defaultValue(of: attribute) != nil: return value
-        case nil, .constant(.null)?:
-            return ResolvedAttribute(name: value.name, expression: .constant(constant))
-        case .constant?: return value
-        case .predefined("ifnil:then:", let operands)? where operands.count == 2 && operands[1].isValue: return value
+        case nil, .constant?: return value
+        case let expression? where expression.replacesNil: return value
         case let expression?:
             return ResolvedAttribute(
                 name: value.name, expression: .predefined("ifnil:then:", [expression, .constant(constant)]))
@@ -223,8 +195,17 @@ extension Composition {
 }
 
 extension Expression {
-    /// Whether it is a constant other than nil.
-    var isValue: Bool {
-        if case .constant(let constant) = self { constant != .null } else { false }
+    /// The property of its own object that the expression is, and nothing else.
+    var ownProperty: String? { fromSource.sourceKey }
+
+    /// What an expression is made of that has a constant in the place of nil.
+    var ifNil: (value: Expression, constant: Constant)? {
+        guard case .predefined("ifnil:then:", let operands) = self, operands.count == 2,
+            case .constant(let constant) = operands[1]
+        else { return nil }
+        return (operands[0], constant)
     }
+
+    /// Whether a value stands in the place of nil.
+    var replacesNil: Bool { ifNil.map { $0.constant != .null } ?? false }
 }

@@ -26,12 +26,11 @@ package struct InPlacePlan: Sendable, Equatable {
         package let sql: String
     }
 
-    /// - Parameters:
-    ///   - step: A step whose mappings were inferred.
-    ///   - source: The store's actual layout.
-    ///   - schema: What else stands in it.
-    ///   - destination: The layout of a new store of the destination version.
-    ///   - shape: What the step must leave of the schema; nil for what altering and the new version's layout give.
+    /// Plans a step whose mappings were inferred.
+    ///
+    /// `source` is the store's actual layout, and `destination` that of a new store; `shape` is what the step must leave of
+    /// the schema, where that is not what altering and the new version's layout give.
+    ///
     /// - Throws: ``InPlaceObstacle``.
     package init(
         _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
@@ -47,12 +46,6 @@ package struct InPlacePlan: Sendable, Equatable {
 
     /// The names of what earlier versions had left and what is not there any more: it stood in the way, or in a table
     /// that was made anew.
-    ///
-    /// - Parameters:
-    ///   - leftovers: What was there before.
-    ///   - catalog: What the store has afterwards.
-    ///   - destination: The layout of a new store of the destination version.
-    /// - Returns: The names.
     package func leftBehind(
         of leftovers: [Leftover], in catalog: StoreCatalog, _ destination: StoreLayout
     ) -> [String] {
@@ -84,9 +77,7 @@ package struct InPlacePlan: Sendable, Equatable {
     /// The tables of the store that stay, for objects and for links.
     var kept: [KeptTable] { tables.compactMap(\.kept) + joinTables.compactMap(\.kept) }
 
-    /// Makes what ANALYZE once found say what it is to say in the end.
-    ///
-    /// - Parameter rows: Table, index and numbers.
+    /// Makes what ANALYZE once found say what it is to say in the end, in rows of table, index and numbers.
     package mutating func setStatistics(_ rows: [[String?]]) {
         let reason = "what ANALYZE found, of tables and indexes that were not made anew"
         statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
@@ -102,18 +93,10 @@ package struct InPlacePlan: Sendable, Equatable {
 
     /// Whether a step's mappings are of the kind that rows can keep their places under.
     private static func check(_ step: ResolvedStep) throws(InPlaceObstacle) {
-        var sources: Set<String> = []
-        for mapping in step.entityMappings {
-            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty else {
-                throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
-            }
-            guard mapping.keepsPrimaryKey else {
-                throw .needsCopy("the objects of entity mapping \(mapping.name) get new keys")
-            }
-            guard sources.insert(mapping.source).inserted else {
-                throw .needsCopy("\(mapping.source) is the source of several entity mappings")
-            }
+        for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
+            throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
+        if let obstacle = step.obstacleToKeepingKeys { throw .needsCopy(obstacle) }
     }
 }
 
@@ -285,5 +268,39 @@ package struct InPlaceShape: Sendable {
     /// The place of a column in its table.
     func place(of column: String, in table: String) -> Int {
         tables[table.uppercased()]?.columns.firstIndex { $0.uppercased() == column.uppercased() } ?? .max
+    }
+}
+
+/// What a step in place computes of the rows of one entity, as SQL over the table that they stand in before it.
+package struct InPlaceComputations: Sendable {
+    /// The entity of the older version.
+    package let entity: String
+    package let table: String
+    /// `Z_ENT` of its rows.
+    package let number: Int64
+    /// Attributes of the newer version with their values.
+    package let columns: [(property: String, sql: String)]
+    package let values: [InPlaceValues.Named]
+
+    /// Nil where nothing is computed.
+    fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
+        let computed = move.slots.filter { slot in
+            if case .computed? = slot.values[rows.position] { true } else { false }
+        }
+        guard let source = move.source, !computed.isEmpty else { return nil }
+        var values = InPlaceValues()
+        columns = computed.map { ($0.property.property, $0.values[rows.position]?.sql(&values) ?? "NULL") }
+            .sorted { $0.property < $1.property }
+        self.values = values.named
+        (entity, table, number) = (rows.source, source.name, rows.numbers.old)
+    }
+}
+
+extension InPlacePlan {
+    /// What it computes, in the order of the entity mappings.
+    package var computations: [InPlaceComputations] {
+        tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }
+            .sorted { $0.rows.position < $1.rows.position }
+            .compactMap { InPlaceComputations($0.rows, in: $0.move) }
     }
 }

@@ -38,15 +38,6 @@ package enum ColumnSource: Sendable, Hashable {
                     base: expression.plainAttribute.flatMap { source.column(of: $0, in: mapping.source)?.name }))
         }
     }
-
-    /// The source column whose values it converts, where it reads no other.
-    var base: String? {
-        switch self {
-        case .column(let column): column
-        case .constant: nil
-        case .expression(let expression): expression.base
-        }
-    }
 }
 
 /// A column of the new store with its source.
@@ -82,10 +73,8 @@ package struct ColumnExpression: Sendable, Hashable {
     let mapping: ResolvedEntityMapping
     let base: String?
 
-    /// What the expression comes to, as the column stores it.
+    /// What the expression comes to over the source's model, as the column stores it.
     ///
-    /// - Parameter model: The source's model.
-    /// - Returns: The computation.
     /// - Throws: ``FerryError`` where the expression does not fit the models.
     package func computation(in model: ManagedObjectModel) throws(FerryError) -> Computation {
         try ExpressionTranslation(scope: mapping.expressionScope(in: model)).value(expression, for: attribute)
@@ -158,13 +147,7 @@ extension ResolvedEntityMapping {
 extension Expression {
     /// The attribute of the source object that the whole expression is about; nil when it is several.
     fileprivate var plainAttribute: String? {
-        switch self {
-        case .keyPath: return sourceKeys
-        case .predefined("ifnil:then:", let operands):
-            guard operands.count == 2, case .constant = operands[1] else { return nil }
-            return operands[0].plainAttribute
-        default: return nil
-        }
+        ifNil?.value.plainAttribute ?? sourceKeys
     }
 }
 
@@ -183,22 +166,14 @@ package enum IterationPath {
 
     /// The entity of the elements, or nil when the mapping iterates over nothing or over JSON.
     package static func entity(of mapping: ResolvedEntityMapping, in model: ManagedObjectModel) -> String? {
-        guard let iteration = mapping.iteration else { return nil }
-        guard let names = relationships(of: iteration.elements) else {
+        guard let elements = mapping.iteration?.elements else { return nil }
+        do {
             let checker = ExpressionChecker(scope: ExpressionScope(model: model, entity: mapping.source))
-            do {
-                guard case .object(let entity) = try checker.checkElements(iteration.elements) else { return nil }
-                return entity
-            } catch {
-                // The mapping's check refused it, with its place.
-                return nil
-            }
+            guard case .object(let entity) = try checker.checkElements(elements) else { return nil }
+            return entity
+        } catch {
+            // The mapping's check refused it, with its place.
+            return nil
         }
-        var entity = mapping.source
-        for name in names {
-            guard let relationship = model.relationship(name, of: entity) else { return nil }
-            entity = relationship.destinationEntity
-        }
-        return entity
     }
 }

@@ -8,13 +8,14 @@ package import FerryStore
 /// A relationship and its inverse are stored once, and the resolved step names each pair of entity mappings on one of the
 /// two sides. Copying, statements in place and estimates all begin with this.
 package struct RelationshipRules: Sendable {
+    let step: ResolvedStep
     let source: StoreLayout
     let destination: StoreLayout
     /// By the name of the relationship that is filled, in the order of the mappings.
     private let byName: [String: [RelationshipContribution]]
 
     package init(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
-        (self.source, self.destination) = (source, destination)
+        (self.step, self.source, self.destination) = (step, source, destination)
         let mappings = MappingsByName(step)
         var byName: [String: [RelationshipContribution]] = [:]
         for mapping in step.entityMappings {
@@ -38,9 +39,8 @@ package struct RelationshipRules: Sendable {
         var found: [PropertyKey: [RelationshipContribution]] = [:]
         for (name, contributions) in byName {
             for contribution in contributions {
-                guard let entity = destination.model.declaringEntity(of: name, in: contribution.mapping.destination)
-                else { continue }
-                found[PropertyKey(entity, name), default: []].append(contribution)
+                guard let key = destination.model.key(of: name, in: contribution.mapping.destination) else { continue }
+                found[key, default: []].append(contribution)
             }
         }
         return found.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
@@ -186,13 +186,8 @@ package struct SourceRelationship: Sendable, Hashable {
         (self.name, self.relationship, self.storage) = (name, relationship, storage)
     }
 
-    /// A storage as the related object's side would name it.
-    ///
-    /// - Parameters:
-    ///   - storage: The relationship's, from one of its sides.
-    ///   - related: The mapping whose objects the relationship leads to.
-    ///   - source: The source's layout.
-    /// - Returns: The same columns, or of a one-to-one, where both sides hold a key, the related object's own.
+    /// A storage as the related object's side would name it: the same columns, or of a one-to-one, where both sides hold a
+    /// key, the related object's own.
     func otherSide(
         of storage: RelationshipStorage, _ related: ResolvedEntityMapping, in source: StoreLayout
     ) -> RelationshipStorage {
@@ -216,6 +211,16 @@ package struct SourceRelationship: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
+    /// A property of an entity as it is declared.
+    func key(of property: String, in entity: String) -> PropertyKey? {
+        declaringEntity(of: property, in: entity).map { PropertyKey($0, property) }
+    }
+
+    /// The inverse of a relationship as it is declared.
+    func inverseKey(of relationship: Relationship) -> PropertyKey? {
+        relationship.inverseName.flatMap { key(of: $0, in: relationship.destinationEntity) }
+    }
+
     /// An entity and those below it, as far as they have objects.
     package func concreteFamily(of entity: String) -> Set<String> {
         Set(family(of: entity).filter { entities[$0]?.isAbstract != true })
@@ -226,26 +231,12 @@ extension ManagedObjectModel {
 package enum OrderPosition {
     package static let step: Int64 = 1024
 
-    /// SQL of a position.
-    ///
-    /// - Parameters:
-    ///   - place: SQL of the object's place in its group, from 1.
-    ///   - step: SQL of ``step``.
-    /// - Returns: The SQL.
+    /// SQL of the position of an object by SQL of its place in its group, from 1.
     package static func sql(place: String, step: String = "\(step)") -> String { "\(step) + \(step) * \(place)" }
 
-    /// SQL that gives the rows of groups their positions.
+    /// SQL that gives the rows of each group their positions, with `isForGaps` only where one of the group has none.
     ///
-    /// - Parameters:
-    ///   - column: The column of the positions.
-    ///   - table: The table's name.
-    ///   - schema: The database that it is in, with the dot, where there are several.
-    ///   - key: The name under which a row is reached.
-    ///   - group: The column of the object that the rows belong to.
-    ///   - order: The columns that order the rows of a group.
-    ///   - isForGaps: Whether groups in which every row has a position keep theirs.
-    ///   - step: SQL of ``step``.
-    /// - Returns: The SQL.
+    /// `schema` ends with its dot; `key` is the name under which a row is reached.
     package static func numbering(
         _ column: String, of table: String, in schema: String = "", key: String, group: String, by order: String,
         isForGaps: Bool = false, step: String = "\(step)"
@@ -268,14 +259,7 @@ extension StoreLayout {
     /// SQL that settles a one-to-one, of which both sides hold a key.
     ///
     /// The side that was filled decides: of several objects that lead to one the first stays related, and one that was
-    /// not chosen lets go.
-    ///
-    /// - Parameters:
-    ///   - relationship: The side that was filled.
-    ///   - storage: Where it is stored.
-    ///   - schema: The database that it is in, with the dot, where there are several.
-    ///   - keepsDangling: Whether a key that leads nowhere stays.
-    /// - Returns: The statements and the tables that they write; nil where the other side has no key of its own.
+    /// not chosen lets go. Nil where the other side has no key of its own; `schema` ends with its dot.
     package func mirroring(
         _ relationship: Relationship, in storage: RelationshipStorage, of schema: String = "",
         keepsDangling: Bool = false
