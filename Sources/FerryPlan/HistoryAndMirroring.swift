@@ -8,12 +8,9 @@ package import FerryStore
 /// Records on the server are known by the names of their entities and relationships, and here by number and key: so
 /// every object must stay, with its key, in an entity of the same name. Only the numbers may change.
 package enum MirroringRefusal {
-    /// - Parameters:
-    ///   - mirroring: What the store has of it.
-    ///   - step: The step.
-    ///   - unknownEntities: Asks the store for rows about entities that it does not have.
-    /// - Returns: Why a step cannot be taken; nil when it can.
-    /// - Throws: What the question throws.
+    /// Why a step cannot be taken; nil when it can.
+    ///
+    /// `unknownEntities` asks the store for rows about entities that it does not have.
     package static func find<Failure>(
         _ mirroring: MirroringTables, _ step: ResolvedStep,
         unknownEntities: () throws(Failure) -> (table: String, rows: Int64)?

@@ -12,16 +12,10 @@ struct Partitioning {
     private let dependencies: [Int: [Int: Need]]
 
     /// Why a mapping depends on another one.
-    private struct Need: ExpressibleByStringInterpolation {
+    private struct Need {
         var reason: String
         /// Whether it is only related to what the other one made, which a cycle may leave for later.
         var isRelationship = false
-
-        init(stringLiteral reason: String) { self.reason = reason }
-        init(relationship: String) {
-            reason = relationship
-            isRelationship = true
-        }
     }
 
     init(_ step: ResolvedStep) {
@@ -52,48 +46,41 @@ struct Partitioning {
     // MARK: Dependencies
 
     private static func dependencies(of step: ResolvedStep) -> [Int: [Int: Need]] {
+        let ranked = step.entityMappings.map { (mapping: $0, rank: keyRank(of: $0, in: step.entityMappings)) }
         var result: [Int: [Int: Need]] = [:]
-        let mappings = step.entityMappings
-        let byName = Dictionary(mappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let destinationModel = step.destination.model
-        for mapping in mappings {
-            for relationship in mapping.relationships {
-                for name in relationship.mappings {
-                    guard let other = byName[name], other.position != mapping.position,
-                        !other.keepsPrimaryKey || other.filter != nil
-                    else { continue }
-                    result[mapping.position, default: [:]][other.position] = Need(
-                        relationship: "relationship \(relationship.name) takes what \(name) made")
-                }
-            }
-            for other in mappings where keyRank(of: other, in: mappings) < keyRank(of: mapping, in: mappings) {
-                // A policy may ask for everything that was made before it, and make objects of any entity.
-                if mapping.policy != nil || other.policy != nil {
-                    result[mapping.position, default: [:]][other.position] =
-                        "a migration policy runs after what comes before it"
-                }
-            }
-            for other in mappings where other.position != mapping.position {
-                if !mapping.unique.isEmpty, other.destination == mapping.destination {
-                    if other.unique.isEmpty {
-                        result[mapping.position, default: [:]][other.position] =
-                            "it looks for objects that \(other.name) carries over"
-                    } else if other.position < mapping.position {
-                        result[mapping.position, default: [:]][other.position] =
-                            "both find or create \(mapping.destination)"
-                    }
-                }
-                let sharesRoot =
-                    destinationModel.root(of: other.destination) == destinationModel.root(of: mapping.destination)
-                if sharesRoot, !mapping.keepsPrimaryKey, !other.keepsPrimaryKey,
-                    keyRank(of: other, in: mappings) < keyRank(of: mapping, in: mappings)
-                {
-                    result[mapping.position, default: [:]][other.position] =
-                        "its new objects get keys after those of \(other.name)"
-                }
+        for (mapping, rank) in ranked {
+            for (other, otherRank) in ranked where other.position != mapping.position {
+                let need = need(of: mapping, for: other, isFirst: otherRank < rank, in: step.destination.model)
+                if let need { result[mapping.position, default: [:]][other.position] = need }
             }
         }
         return result
+    }
+
+    /// Why a mapping depends on another one, which may give its new keys first; of several reasons the weightiest.
+    private static func need(
+        of mapping: ResolvedEntityMapping, for other: ResolvedEntityMapping, isFirst: Bool,
+        in model: ManagedObjectModel
+    ) -> Need? {
+        if isFirst, !mapping.keepsPrimaryKey, !other.keepsPrimaryKey,
+            model.root(of: other.destination) == model.root(of: mapping.destination)
+        {
+            return Need(reason: "its new objects get keys after those of \(other.name)")
+        }
+        if !mapping.unique.isEmpty, other.destination == mapping.destination {
+            if other.unique.isEmpty { return Need(reason: "it looks for objects that \(other.name) carries over") }
+            if other.position < mapping.position {
+                return Need(reason: "both find or create \(mapping.destination)")
+            }
+        }
+        // A policy may ask for everything that was made before it, and make objects of any entity.
+        if isFirst, mapping.policy != nil || other.policy != nil {
+            return Need(reason: "a migration policy runs after what comes before it")
+        }
+        guard !other.keepsPrimaryKey || other.filter != nil,
+            let relationship = mapping.relationships.last(where: { $0.mappings.contains(other.name) })
+        else { return nil }
+        return Need(reason: "relationship \(relationship.name) takes what \(other.name) made", isRelationship: true)
     }
 
     /// The order in which mappings give new keys: by position, but finding after all that can be found.

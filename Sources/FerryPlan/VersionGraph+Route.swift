@@ -109,14 +109,7 @@ extension VersionGraph {
 extension VersionGraph {
     /// The refusal of a way that mapping models would lead along which lie beside the models but were not given.
     ///
-    /// - Parameters:
-    ///   - beside: Mapping models that were not given.
-    ///   - given: Those that were.
-    ///   - catalog: The model versions.
-    ///   - source: The store's version.
-    ///   - target: The version to end at.
-    ///   - route: Which way the chain may take.
-    /// - Returns: Nil when none of them would be used, or those given do all that they would.
+    /// Nil when none of them would be used, or those given do all that they would.
     static func refusal(
         ofMappingModels beside: [MappingModel], besides given: [MappingModel], catalog: ModelCatalog,
         from source: ModelVersion, to target: ModelVersion, route: ChainRoute

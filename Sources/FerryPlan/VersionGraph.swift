@@ -1,6 +1,6 @@
-package import FerryBase
-package import FerryMapping
-package import FerryModel
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
 
 /// Model versions as nodes, mapping models as edges; versions with equal hashes are one node.
 ///
@@ -196,9 +196,8 @@ struct VersionGraph {
         return (keepingMore(than: edge)?.edge ?? edge, [])
     }
 
-    /// The edge to another version with the hashes of an inferred edge's destination that loses less.
-    ///
-    /// - Returns: The one that loses least, with what it keeps; nil where none loses less.
+    /// The edge to another version with the hashes of an inferred edge's destination that loses least, with what it keeps;
+    /// nil where none loses less.
     func keepingMore(than edge: Edge) -> (edge: Edge, kept: Set<StoredProperty>)? {
         let others = catalog.versions.filter {
             $0.hashes == edge.destination.hashes
@@ -263,95 +262,5 @@ struct VersionGraph {
     /// The place of the first version with these hashes; −1 for the store's own, which may be in no file.
     func node(_ version: ModelVersion) -> Int {
         catalog.versions.firstIndex { $0.hashes == version.hashes } ?? -1
-    }
-}
-
-/// What stands between two versions; those with equal hashes are one.
-protocol VersionPair {
-    var source: ModelVersion { get }
-    var destination: ModelVersion { get }
-}
-
-extension VersionPair {
-    func leads(from source: ModelVersion, to destination: ModelVersion) -> Bool {
-        self.source.hashes == source.hashes && self.destination.hashes == destination.hashes
-    }
-}
-
-/// The two versions that a mapping model stands between.
-package struct MappingEdge: VersionPair, Sendable {
-    package var mappingModel: MappingModel
-    package var source: ModelVersion
-    package var destination: ModelVersion
-
-    /// The edges of mapping models, without those that another one extends and replaces.
-    ///
-    /// A compiled mapping model knows its versions only by their entities' hashes and stands between all that fit.
-    ///
-    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
-    package static func all(
-        of mappingModels: [MappingModel], in catalog: ModelCatalog
-    ) throws(FerryError) -> [MappingEdge] {
-        let extended = Set(mappingModels.flatMap(\.extendedPaths))
-        var edges: [MappingEdge] = []
-        for mappingModel in mappingModels where !extended.contains(mappingModel.path) {
-            if mappingModel.sourceHashes.isEmpty && mappingModel.destinationHashes.isEmpty {
-                edges.append(
-                    MappingEdge(
-                        mappingModel: mappingModel,
-                        source: try version(mappingModel.sourceVersion, of: mappingModel, in: catalog),
-                        destination: try version(mappingModel.destinationVersion, of: mappingModel, in: catalog)))
-            } else {
-                edges += try Self.edges(byHashesOf: mappingModel, in: catalog)
-            }
-        }
-        return edges
-    }
-
-    private static func edges(
-        byHashesOf mappingModel: MappingModel, in catalog: ModelCatalog
-    ) throws(FerryError) -> [MappingEdge] {
-        var edges: [MappingEdge] = []
-        for source in catalog.versions {
-            for destination in catalog.versions where source.hashes != destination.hashes {
-                guard mappingModel.agrees(withSource: source.hashes, destination: destination.hashes) == true,
-                    !edges.contains(where: { $0.leads(from: source, to: destination) })
-                else { continue }
-                edges.append(MappingEdge(mappingModel: mappingModel, source: source, destination: destination))
-            }
-        }
-        guard edges.isEmpty else { return edges }
-        throw FerryError(
-            .noSuchVersion,
-            "Mapping model \(mappingModel.name) was compiled for versions that are not among those given.",
-            remedy: "Give both versions with \(setting: .models), or leave the mapping model out.")
-    }
-
-    private static func version(
-        _ name: String, of mappingModel: MappingModel, in catalog: ModelCatalog
-    ) throws(FerryError) -> ModelVersion {
-        do throws(FerryError) {
-            return try catalog.version(named: name)
-        } catch {
-            var error = error
-            error.message = "Mapping model \(mappingModel.name): \(error.message)"
-            throw error
-        }
-    }
-}
-
-extension ModelCatalog {
-    /// The same versions, with bundles in the order in which mapping models lead from one to the other.
-    package func ordered(along mappingModels: [MappingModel]) -> ModelCatalog {
-        let edges: [MappingEdge]
-        do throws(FerryError) {
-            edges = try MappingEdge.all(of: mappingModels, in: self)
-        } catch {
-            // A mapping model of a version that is not there orders nothing; a plan refuses it.
-            return self
-        }
-        var catalog = self
-        catalog.orderBundles(along: edges.map { ($0.source, $0.destination) })
-        return catalog
     }
 }

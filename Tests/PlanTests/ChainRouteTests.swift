@@ -201,6 +201,36 @@ struct ChainRouteTests {
         #expect(plan.chain == ["V1", "V2"] && plan.losses.isEmpty)
     }
 
+    @Test("What forEach takes from its elements is not lost, also where their path begins at the object itself")
+    func readByIteration() throws {
+        func relationship(_ name: String, _ entity: String, _ inverse: String, maxCount: Int) -> Relationship {
+            Relationship(
+                name: name, destinationEntity: entity, inverseName: inverse, inverseEntity: entity, isOptional: true,
+                maxCount: maxCount)
+        }
+        let kind = Attribute(name: "kind", type: .string, isOptional: true)
+        let title = Attribute(name: "title", type: .string, isOptional: true)
+        let old = PlanFixture.version(
+            "V1",
+            [
+                Entity(name: "Shelf", relationships: [relationship("books", "Book", "shelf", maxCount: 0)]),
+                Entity(
+                    name: "Book", attributes: [kind, title],
+                    relationships: [relationship("shelf", "Shelf", "books", maxCount: 1)]),
+            ])
+        let new = PlanFixture.version(
+            "V2", [Entity(name: "Book", attributes: [kind]), Entity(name: "Label", attributes: [title])])
+        let labels = EntityMapping(
+            name: "ShelfToLabel", source: "Shelf", destination: "Label",
+            iteration: .init(variable: "book", elements: try Expression.parse("books")),
+            attributes: ["title": .value(try Expression.parse("$book.title"))])
+        let books = EntityMapping(name: "BookToBook", source: "Book", destination: "Book")
+        let plan = try PlanFixture.plan(
+            [old, new], [PlanFixture.mappingModel("V1", "V2", [labels, books])], from: "V1", to: "V2")
+        #expect(plan.refusals.isEmpty, "\(plan.refusals)")
+        #expect(plan.losses.isEmpty, "\(plan.losses.map(\.sentence))")
+    }
+
     // MARK: Nodes
 
     @Test("Versions with equal hashes are one node; the end is the one that was asked for, else the last")

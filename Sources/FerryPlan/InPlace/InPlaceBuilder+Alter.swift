@@ -136,13 +136,10 @@ struct IndexMoves {
             wanted.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The index of the new version that an index becomes when its table is altered; nil when it must go.
+    /// The index of the new version that one of the store's becomes when its table is altered; nil when it must go.
     ///
-    /// - Parameters:
-    ///   - index: An index that the store has.
-    ///   - names: What the table and its renamed columns are called afterwards.
-    ///   - written: Columns whose values change: their indexes are made anew, which is quicker than following.
-    /// - Returns: The definition in the new version.
+    /// `names` says what the table and its renamed columns are called afterwards. Indexes of columns whose values are
+    /// `written` are made anew, which is quicker than following.
     func successor(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {

@@ -50,13 +50,7 @@ struct InPlaceBuilder {
                 sql, values: values, writesObjects: writesObjects, reason: reason, alteration: alteration))
     }
 
-    /// Alters a table.
-    ///
-    /// - Parameters:
-    ///   - table: The table's name.
-    ///   - change: What follows the name in an ALTER TABLE.
-    ///   - newName: The table's name afterwards, if it changes.
-    ///   - reason: Why.
+    /// Alters a table by what follows its name in an ALTER TABLE.
     mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
         add(
             "ALTER TABLE \(table) \(change)", reason, alteration: .init(table: table, newName: newName ?? table))
@@ -97,7 +91,7 @@ struct InPlaceBuilder {
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
             throw .needsCopy("objects of two hierarchies come into one")
         }
-        let relationships = RelationshipSources(step: step, source: source, destination: destination)
+        let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
         let heirs = heirs(sources.compactMapValues(\.first))
         for table in destination.tablesInOrder {
@@ -138,7 +132,7 @@ struct InPlaceBuilder {
 
     /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
     private func uniqueClause(in table: EntityTable, for new: EntityTable) -> String? {
-        let states = schema.tables[table.name.uppercased()].map(Self.statesUniqueness) ?? false
+        let states = schema.tables[table.name.uppercased()]?.uppercased().contains(" UNIQUE") ?? false
         let isWanted = !new.uniqueLists.isEmpty
         guard states || isWanted else { return nil }
         if isWanted != states, destination.model.knownSchema != nil {
@@ -151,13 +145,6 @@ struct InPlaceBuilder {
                 || mapping.map { step.source.hashes[entity] == step.destination.hashes[$0.destination] } == true
         }
         return isSame ? nil : "uniqueness is stated in the old table"
-    }
-
-    /// Whether a statement has the word, in letters of any case.
-    private static func statesUniqueness(_ sql: String) -> Bool {
-        let word = Array(" UNIQUE".utf8)
-        let upper = sql.utf8.map { $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "z") ? $0 - 32 : $0 }
-        return upper.indices.contains { upper[$0...].starts(with: word) }
     }
 
     // MARK: Before

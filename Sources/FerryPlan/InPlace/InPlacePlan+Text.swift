@@ -4,9 +4,6 @@ internal import FerryStore
 
 extension InPlacePlan {
     /// The plan in lines that stay the same as long as it does, for tests and for reading.
-    ///
-    /// - Parameter step: The step that it was made of, which names the entity mappings.
-    /// - Returns: The lines.
     package func text(of step: ResolvedStep) -> String {
         var lines = ["tables"]
         for move in tables {

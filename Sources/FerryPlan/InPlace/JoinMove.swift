@@ -37,7 +37,7 @@ struct JoinMove: Sendable, Equatable {
     private(set) var numberings: [InPlaceStatement] = []
 
     init(
-        _ table: JoinTable, _ sources: RelationshipSources, keys: [String: [String]], mustRebuild: Bool
+        _ table: JoinTable, _ sources: RelationshipRules, keys: [String: [String]], mustRebuild: Bool
     ) throws(InPlaceObstacle) {
         destination = table
         let pairs = try sources.pairs(of: table.relationship)
@@ -100,8 +100,8 @@ struct JoinMove: Sendable, Equatable {
     }
 
     private static func cuts(
-        of pairs: [RelationshipSources.Pair], _ old: JoinTable, own: String, other: String,
-        _ sources: RelationshipSources
+        of pairs: [RelationshipRules.Pair], _ old: JoinTable, own: String, other: String,
+        _ sources: RelationshipRules
     ) throws(InPlaceObstacle) -> [InPlaceStatement] {
         let owners = Set(pairs.map(\.own.source))
         let others = Set(pairs.map(\.other.source))
@@ -125,7 +125,7 @@ struct JoinMove: Sendable, Equatable {
     // MARK: From keys
 
     private static func keyRows(
-        _ pairs: [RelationshipSources.Pair], _ sources: RelationshipSources
+        _ pairs: [RelationshipRules.Pair], _ sources: RelationshipRules
     ) throws(InPlaceObstacle) -> [KeyRows] {
         var found: [KeyRows] = []
         for pair in pairs {

@@ -71,12 +71,7 @@ extension InPlacePlan {
     ///
     /// They can where their table does, and where their number does not come to mean an entity of the new version.
     ///
-    /// - Parameters:
-    ///   - rows: How many there are.
-    ///   - numbers: What they have as `Z_ENT`.
-    ///   - table: Their table.
-    ///   - destination: The layout of a new store of the destination version.
-    /// - Returns: The refusal.
+    /// `numbers` are what they have as `Z_ENT`.
     package func refusal(
         toKeep rows: Int64, of numbers: [Int64], in table: EntityTable, into destination: StoreLayout
     ) -> FerryError? {
@@ -114,8 +109,7 @@ extension StoreLayout {
     /// Statements that set the numbers of entities beside keys right where they are not those of the rows to which the
     /// keys lead: every renumbering reads them, so that a wrong one would come to mean anything.
     ///
-    /// - Parameter damage: What a scan has found; nil when there was none.
-    /// - Returns: The statements.
+    /// `damage` is what a scan has found; nil when there was none.
     package func entityColumnRepairs(_ damage: [StoreDamage]?) -> [String] {
         relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
             let isWrong = damage.map { damage in

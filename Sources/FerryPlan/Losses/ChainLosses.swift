@@ -16,7 +16,8 @@ struct ChainLosses {
 
     /// What is lost, entity by entity; what no row has is not lost.
     func all() -> [ChainLoss] {
-        (withoutHeirs() + filtered() + narrowed() + losingLinks() + orders()).compactMap { loss in
+        let lost = LossTrace(steps).losses()
+        return (withoutHeirs(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
             var loss = loss
             loss.count = count(of: loss)
             return loss.count == .exactly(0) ? nil : loss
@@ -36,15 +37,22 @@ struct ChainLosses {
         return .unknown
     }
 
+    private func loss(
+        _ entity: String, _ property: String?, of entities: [String], at step: Int, _ cause: ChainLoss.Cause
+    ) -> ChainLoss {
+        ChainLoss(
+            entity: entity, property: property, entities: entities, version: versions[step], step: step + 1,
+            cause: cause)
+    }
+
     // MARK: Without an heir
 
-    private func withoutHeirs() -> [ChainLoss] {
+    private func withoutHeirs(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         guard let model = steps.first?.source.model else { return [] }
-        let lost = LossTrace(steps).losses()
         var losses: [ChainLoss] = []
         for entity in model.sortedEntityNames {
             if let step = lost[StoredProperty(entity: entity, property: nil)] {
-                losses.append(loss(entity, nil, [entity], step))
+                losses.append(loss(entity, nil, [entity], at: step))
             }
             for name in names(declaredBy: entity, in: model) {
                 // The family loses it as one, unless some of it keeps it.
@@ -56,10 +64,10 @@ struct ChainLosses {
                     continue
                 }
                 if losing == living {
-                    losses.append(loss(entity, name, losing, step))
+                    losses.append(loss(entity, name, losing, at: step))
                 } else {
                     losses += losing.map {
-                        loss($0, name, [$0], lost[StoredProperty(entity: $0, property: name)] ?? step)
+                        loss($0, name, [$0], at: lost[StoredProperty(entity: $0, property: name)] ?? step)
                     }
                 }
             }
@@ -75,7 +83,7 @@ struct ChainLosses {
         }
     }
 
-    private func loss(_ entity: String, _ property: String?, _ entities: [String], _ step: Int) -> ChainLoss {
+    private func loss(_ entity: String, _ property: String?, _ entities: [String], at step: Int) -> ChainLoss {
         let resolved = steps[step]
         let isInferred = resolved.mappingModels.allSatisfy(\.isInferred)
         var cause = ChainLoss.Cause.removed
@@ -86,9 +94,7 @@ struct ChainLosses {
                 cause = .notRead
             }
         }
-        return ChainLoss(
-            entity: entity, property: property, entities: entities, version: versions[step], step: step + 1,
-            cause: cause)
+        return loss(entity, property, of: entities, at: step, cause)
     }
 
     private func isKnown(_ property: String, of entities: [String], after step: ResolvedStep) -> Bool {
@@ -110,10 +116,7 @@ struct ChainLosses {
                 guard mappings.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
                     !mappings.contains(where: { $0.policy != nil }), !coverAll(mappings)
                 else { continue }
-                losses.append(
-                    ChainLoss(
-                        entity: entity, property: nil, entities: [entity], version: versions[index], step: index + 1,
-                        cause: .filtered))
+                losses.append(loss(entity, nil, of: [entity], at: index, .filtered))
             }
         }
         return losses
@@ -138,9 +141,7 @@ struct ChainLosses {
                         old.type.loses(in: new.type)
                     else { continue }
                     losses.append(
-                        ChainLoss(
-                            entity: mapping.source, property: name, entities: [mapping.source],
-                            version: versions[index], step: index + 1, cause: .narrowed(to: new.type)))
+                        loss(mapping.source, name, of: [mapping.source], at: index, .narrowed(to: new.type)))
                 }
             }
         }
@@ -149,8 +150,8 @@ struct ChainLosses {
 
     // MARK: Links
 
-    private func losingLinks() -> [ChainLoss] {
-        let overruled = overruled()
+    private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        let overruled = overruled(lost)
         // What loses all of its links loses those beyond the first, too.
         let narrowed = steps.enumerated().flatMap { index, step in
             NarrowedLinks(step).losses(at: index + 1, to: versions[index])
@@ -160,15 +161,13 @@ struct ChainLosses {
     }
 
     /// Links that a relationship had and does not get, since its inverse is filled from elsewhere.
-    private func overruled() -> [ChainLoss] {
-        guard steps.contains(where: { !$0.overruled.isEmpty }) else { return [] }
-        let withoutHeirs = LossTrace(steps).losses()
+    private func overruled(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
             // What a mapping model's rule takes from elsewhere it takes on purpose, and the warning says so.
             for overruled in step.overruled where overruled.rule.isAutomatic {
                 guard let name = overruled.rule.sourceRelationship,
-                    withoutHeirs[StoredProperty(entity: overruled.source, property: name)] != index
+                    lost[StoredProperty(entity: overruled.source, property: name)] != index
                 else { continue }
                 let entity =
                     step.source.model.declaringEntity(of: name, in: overruled.source) ?? overruled.source
@@ -181,9 +180,7 @@ struct ChainLosses {
                     continue
                 }
                 losses.append(
-                    ChainLoss(
-                        entity: entity, property: name, entities: [overruled.source], version: versions[index],
-                        step: index + 1, cause: .overruled(by: overruled.inverse)))
+                    loss(entity, name, of: [overruled.source], at: index, .overruled(by: overruled.inverse)))
             }
         }
         return losses

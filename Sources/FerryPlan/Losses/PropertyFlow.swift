@@ -5,17 +5,16 @@ internal import FerryModel
 /// Where a step takes what the rows of each source entity hold.
 struct PropertyFlow {
     let step: ResolvedStep
-    /// What takes over a property, or has a value that is made of it.
+    /// What takes over a property, or has a value that is made of it; what objects become.
     private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
-    /// Source entity to the entities that its objects become.
-    private var destinations: [String: Set<String>] = [:]
     /// Source entities whose objects are in the hands of a migration policy.
-    private(set) var inCode: Set<String> = []
+    private var inCode: Set<String> = []
+    private var model: ManagedObjectModel { step.source.model }
 
     init(_ step: ResolvedStep) {
         self.step = step
         for mapping in step.entityMappings {
-            destinations[mapping.source, default: []].insert(mapping.destination)
+            add([.init(entity: mapping.source, property: nil)], .init(entity: mapping.destination, property: nil))
             if mapping.policy != nil { inCode.insert(mapping.source) }
             let elements = mapping.iteration.map { mentions(in: $0.elements, of: mapping) } ?? []
             for attribute in mapping.attributes {
@@ -36,16 +35,13 @@ struct PropertyFlow {
         for property in read { heirs[property, default: []].insert(heir) }
     }
 
-    func destinations(of entity: String) -> Set<String> { destinations[entity] ?? [] }
-
     /// What takes a property over; a relationship and its inverse are one, and go on with either.
     func heirs(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property,
-            let relationship = step.source.model.relationship(name, of: property.entity),
-            let inverse = step.source.model.inverse(of: relationship)
+            let relationship = model.relationship(name, of: property.entity),
+            let inverse = model.inverse(of: relationship)
         else { return heirs[property] ?? [] }
-        let others = step.source.model.family(of: relationship.destinationEntity)
-            .filter { !inCode.contains($0) }
+        let others = model.family(of: relationship.destinationEntity).filter { !inCode.contains($0) }
             .map { StoredProperty(entity: $0, property: inverse.name) }
         return others.reduce(heirs[property] ?? []) { $0.union(heirs[$1] ?? []) }
     }
@@ -54,9 +50,9 @@ struct PropertyFlow {
     func isInCode(_ property: StoredProperty) -> Bool {
         if inCode.contains(property.entity) { return true }
         guard let name = property.property,
-            let relationship = step.source.model.relationship(name, of: property.entity)
+            let relationship = model.relationship(name, of: property.entity)
         else { return false }
-        return step.source.model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
+        return model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
     }
 
     // MARK: What an expression reads
@@ -68,10 +64,8 @@ struct PropertyFlow {
             switch base {
             case .variable("source"), .evaluatedObject: found += walk(keys, from: [mapping.source])
             case .variable(mapping.iteration?.variable ?? ""):
-                guard let elements = mapping.iteration?.elements, let entity = entity(of: elements, in: mapping) else {
-                    return
-                }
-                found += walk(keys, from: step.source.model.family(of: entity))
+                guard let entity = IterationPath.entity(of: mapping, in: model) else { return }
+                found += walk(keys, from: model.family(of: entity))
             default: break
             }
         }
@@ -83,17 +77,17 @@ struct PropertyFlow {
         var entities = entities
         for (index, key) in keys.enumerated() {
             guard let entity = entities.first else { return found }
-            if let relationship = step.source.model.relationship(key, of: entity) {
+            if let relationship = model.relationship(key, of: entity) {
                 found += entities.map { StoredProperty(entity: $0, property: key) }
-                entities = step.source.model.family(of: relationship.destinationEntity)
+                entities = model.family(of: relationship.destinationEntity)
                 continue
             }
-            if let attribute = step.source.model.attribute(key, of: entity), attribute.type != .composite {
+            if let attribute = model.attribute(key, of: entity), attribute.type != .composite {
                 return found + entities.map { StoredProperty(entity: $0, property: key) }
             }
             // All of a composite, or an element of one.
             let rest = keys[index...]
-            let leaves = step.source.model.leaves(of: entity).map(\.name).filter { leaf in
+            let leaves = model.leaves(of: entity).map(\.name).filter { leaf in
                 leaf == key || leaf.hasPrefix(key + ".")
             }
             let named = rest.joined(separator: ".")
@@ -103,17 +97,6 @@ struct PropertyFlow {
             return found + entities.flatMap { entity in meant.map { StoredProperty(entity: entity, property: $0) } }
         }
         return found
-    }
-
-    /// The entity of the objects that a path of relationships leads to; nil for anything else.
-    private func entity(of elements: Expression, in mapping: ResolvedEntityMapping) -> String? {
-        guard let keys = elements.sourceKeys?.split(separator: ".").map(String.init) else { return nil }
-        var entity = mapping.source
-        for key in keys {
-            guard let relationship = step.source.model.relationship(key, of: entity) else { return nil }
-            entity = relationship.destinationEntity
-        }
-        return entity
     }
 }
 
@@ -169,8 +152,9 @@ struct LossTrace {
         guard let model = flows.first?.step.source.model else { return [:] }
         var losses: [StoredProperty: Int] = [:]
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
-            if let step = end(of: entity) {
-                losses[StoredProperty(entity: entity, property: nil)] = step
+            let objects = StoredProperty(entity: entity, property: nil)
+            if let step = end(of: objects) {
+                losses[objects] = step
                 continue
             }
             for name in Self.stored(of: entity, in: model) {
@@ -187,17 +171,7 @@ struct LossTrace {
             + model.relationships(of: entity).filter { !$0.isTransient }.map(\.name)
     }
 
-    /// The step after which nothing is left of an entity's objects; nil when something is in the end.
-    private func end(of entity: String) -> Int? {
-        var entities: Set<String> = [entity]
-        for (index, flow) in flows.enumerated() {
-            if !flow.inCode.isDisjoint(with: entities) { return nil }
-            entities = entities.reduce(into: []) { $0.formUnion(flow.destinations(of: $1)) }
-            if entities.isEmpty { return index }
-        }
-        return nil
-    }
-
+    /// The step after which nothing is left of a property; nil when something is in the end.
     private func end(of property: StoredProperty) -> Int? {
         var heirs: Set<StoredProperty> = [property]
         for (index, flow) in flows.enumerated() {

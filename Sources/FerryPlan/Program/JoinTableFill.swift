@@ -40,9 +40,7 @@ package struct JoinTableFill: Sendable, Equatable {
         } else {
             order = .gathered
         }
-        origin =
-            filling.count == 1
-            ? UnchangedLinks(step: step, source: source, damage: damage).origin(of: table, filling[0]) : nil
+        origin = filling.count == 1 ? Self.origin(of: table, filling[0], step, source, damage) : nil
     }
 
     /// Whether a walk over one mapping's keys meets the rows of a join table in the order of its primary key, and knows
@@ -56,22 +54,15 @@ package struct JoinTableFill: Sendable, Equatable {
     }
 }
 
-/// Finds the join tables whose rows are those of a join table of the source, as they are.
-///
-/// That is so where every link of the source leads from a row to a row, and every object at either end is carried with
-/// its key. Then no row of an object has to be looked up to relate it.
-private struct UnchangedLinks {
-    let step: ResolvedStep
-    let source: StoreLayout
-    let damage: LinkDamage
-
-    /// The source's table that holds the links of one of the destination.
+extension JoinTableFill {
+    /// The source's join table whose rows are those of one of the destination, as they are.
     ///
-    /// - Parameters:
-    ///   - table: A join table of the destination.
-    ///   - assignment: All that fills it.
-    /// - Returns: The table with the source's columns in the places of those that they fill.
-    func origin(of table: JoinTable, _ assignment: RelationshipAssignment) -> JoinTable? {
+    /// That is so where every link of the source leads from a row to a row, and every object at either end is carried with
+    /// its key. Then no row of an object has to be looked up to relate it.
+    private static func origin(
+        of table: JoinTable, _ assignment: RelationshipAssignment, _ step: ResolvedStep, _ source: StoreLayout,
+        _ damage: LinkDamage
+    ) -> JoinTable? {
         guard case .join(_, let own, _, let otherOrder, let ownOrder) = assignment.storage else { return nil }
         var origins: Set<JoinTable> = []
         var carried: Set<String> = []
@@ -81,7 +72,9 @@ private struct UnchangedLinks {
             guard let passed = contribution.origin, mapping.keepsEveryObject,
                 contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder),
                 let entity = source.model.declaringEntity(of: passed.name, in: mapping.source),
-                isSound(passed.storage),
+                // Every row of the source's table leads from a row to a row.
+                let links = source.joinTables.first(where: { $0.name == passed.storage.table }),
+                !damage.dangling.contains(links.relationship),
                 contribution.rule.keepsEveryTarget(of: passed.relationship, step, source.model),
                 let origin = origin(of: table, passed.storage, isOwnFirst: own == table.firstColumn)
             else { return nil }
@@ -93,7 +86,7 @@ private struct UnchangedLinks {
         return origins.first
     }
 
-    private func origin(of table: JoinTable, _ storage: RelationshipStorage, isOwnFirst: Bool) -> JoinTable? {
+    private static func origin(of table: JoinTable, _ storage: RelationshipStorage, isOwnFirst: Bool) -> JoinTable? {
         guard case .join(let name, let own, let other, let otherOrder, let ownOrder) = storage else { return nil }
         var origin = table
         origin.name = name
@@ -102,11 +95,5 @@ private struct UnchangedLinks {
         origin.firstOrderColumn = table.firstOrderColumn.flatMap { _ in first }
         origin.secondOrderColumn = table.secondOrderColumn.flatMap { _ in second }
         return origin.columns.count == table.columns.count ? origin : nil
-    }
-
-    /// Whether every row of a join table leads from a row to a row.
-    private func isSound(_ storage: RelationshipStorage) -> Bool {
-        guard let table = source.joinTables.first(where: { $0.name == storage.table }) else { return false }
-        return !damage.dangling.contains(table.relationship)
     }
 }

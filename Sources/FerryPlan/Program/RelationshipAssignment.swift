@@ -69,11 +69,8 @@ struct RelationshipAssigner {
 
     /// The same assignment with its key, or its other key, moved to where it is written with a row.
     ///
-    /// - Parameters:
-    ///   - assignment: The rules of one side.
-    ///   - given: The relationships that have rules.
-    /// - Returns: Both sides of a one-to-one, or the side of a one-to-many that has the key; what was given where one of
-    ///   the keys is not known with its row.
+    /// These are both sides of a one-to-one, or the side of a one-to-many that has the key. Nothing is moved where one of
+    /// the keys is not known with its row.
     private func writtenWithRows(
         _ assignment: RelationshipAssignment, given: Set<PropertyKey>
     ) -> [RelationshipAssignment] {
@@ -90,16 +87,13 @@ struct RelationshipAssigner {
     /// The rules of one side, told from the other.
     ///
     /// Where two entity mappings make one object each of the same source object and relate these two, it is the same
-    /// whose rule says so. Then each side can write its own key with its own row.
-    ///
-    /// - Parameter assignment: The rules that fill a relationship, all of them.
-    /// - Returns: Its inverse and what fills that; nil where objects of one side may be related to several of the other.
+    /// whose rule says so. Then each side can write its own key with its own row. Nil where objects of one side may be
+    /// related to several of the other.
     private func otherSide(
         of assignment: RelationshipAssignment
     ) -> (key: PropertyKey, contributions: [RelationshipContribution])? {
-        guard hasOtherKey(assignment), let name = assignment.relationship.inverseName,
-            let entity = destination.model.declaringEntity(of: name, in: assignment.relationship.destinationEntity),
-            PropertyKey(entity, name) != assignment.declared
+        guard hasOtherKey(assignment), let inverse = destination.model.inverseKey(of: assignment.relationship),
+            inverse != assignment.declared
         else { return nil }
         var contributions: [RelationshipContribution] = []
         for contribution in assignment.contributions {
@@ -108,10 +102,11 @@ struct RelationshipAssigner {
                 mapping.isOneToOne, other.isOneToOne, other.source == mapping.source,
                 !contributions.contains(where: { $0.mapping.position == other.position })
             else { return nil }
-            let back = ResolvedRelationship(name: name, mappings: [mapping.name], from: rule.from, isAutomatic: false)
+            let back = ResolvedRelationship(
+                name: inverse.property, mappings: [mapping.name], from: rule.from, isAutomatic: false)
             contributions.append(RelationshipContribution(other, back, of: mappings, in: source))
         }
-        return (PropertyKey(entity, name), contributions)
+        return (inverse, contributions)
     }
 
     /// Whether the other side has a key to write: a one-to-one, or a to-many without an order, whose one object would
@@ -151,19 +146,12 @@ struct RelationshipAssigner {
     /// Whether a path ends at one object at most.
     private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
         guard from.isPath else { return false }
-        guard case .keyPath(let base, let steps) = from else { return true }
-        var entity = mapping.source
-        if case .variable(let name) = base, name != "source" {
-            guard let element = IterationPath.entity(of: mapping, in: source.model) else { return false }
-            entity = element
+        do {
+            return try !ExpressionChecker(scope: mapping.expressionScope(in: source.model)).checkObjects(from).isToMany
+        } catch {
+            // The mapping's check refused it, with its place.
+            return false
         }
-        for step in steps {
-            guard case .key(let name) = step, let relationship = source.model.relationship(name, of: entity),
-                !relationship.isToMany
-            else { return false }
-            entity = relationship.destinationEntity
-        }
-        return true
     }
 
     // MARK: Which side is walked
@@ -176,8 +164,7 @@ struct RelationshipAssigner {
         guard case .join(let table, let own, _, let otherOrder, let ownOrder) = assignment.storage,
             let join = destination.joinTables.first(where: { $0.name == table }),
             own == join.secondColumn, !join.isReflexive,
-            let name = assignment.relationship.inverseName,
-            let entity = destination.model.declaringEntity(of: name, in: assignment.relationship.destinationEntity)
+            let inverse = destination.model.inverseKey(of: assignment.relationship)
         else { return nil }
         var rules: [Int: ResolvedRelationship] = [:]
         for contribution in assignment.contributions {
@@ -190,7 +177,7 @@ struct RelationshipAssigner {
                 let from = Expression.keyPath(.variable("source"), [.key(back)])
                 var rule =
                     rules[other.position]
-                    ?? ResolvedRelationship(name: name, mappings: [], from: from, isAutomatic: true)
+                    ?? ResolvedRelationship(name: inverse.property, mappings: [], from: from, isAutomatic: true)
                 guard rule.from == from else { return nil }
                 rule.mappings.append(contribution.mapping.name)
                 rules[other.position] = rule
@@ -199,7 +186,7 @@ struct RelationshipAssigner {
         let given = rules.sorted { $0.key < $1.key }.map {
             RelationshipContribution(step.entityMappings[$0.key], $0.value, of: mappings, in: source)
         }
-        return self.assignment(for: PropertyKey(entity, name), given)
+        return self.assignment(for: inverse, given)
     }
 }
 
@@ -219,12 +206,10 @@ struct CountedKeys {
         run = step.partitions.flatMap { $0.entityMappings.map(\.mapping) }
     }
 
-    /// Whether the rows of a mapping can count the keys of what its rule takes.
+    /// Whether the rows of a mapping can count the keys of what its rule takes, which then need nothing but the source
+    /// object at hand.
     ///
-    /// - Parameters:
-    ///   - rule: The rule; with several mappings only the first one that has an object would be counted.
-    ///   - mapping: The mapping that the rule is one of.
-    /// - Returns: True when the keys need nothing but the source object at hand.
+    /// Of several mappings that the rule names only the first one that has an object would be counted.
     func suffice(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) -> Bool {
         guard !step.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
             let other = step.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,

@@ -22,11 +22,8 @@ package struct StepProgram: Sendable, Equatable {
     /// In the order in which they run.
     package let operations: [StepOperation]
 
-    /// - Parameters:
-    ///   - step: A step with its partitions.
-    ///   - source: The source's layout.
-    ///   - destination: The new store's layout.
-    ///   - damage: What a scan has found in the source.
+    /// Decides over a step with its partitions and what a scan has found of damage in the source.
+    ///
     /// - Throws: ``FerryError`` `.internalError` where a layout is not that of its version.
     package init(
         _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []
@@ -210,89 +207,6 @@ package struct LinkDamage: Sendable, Equatable {
     private static func keys(
         of relationship: Relationship, in entity: String, _ model: ManagedObjectModel
     ) -> [PropertyKey] {
-        let sides = [(relationship.name, entity), (relationship.inverseName, relationship.destinationEntity)]
-        return sides.compactMap { name, entity in
-            name.flatMap { name in model.declaringEntity(of: name, in: entity).map { PropertyKey($0, name) } }
-        }
-    }
-}
-
-extension StepProgram {
-    /// The program in lines that stay the same as long as it does, for tests and for reading.
-    ///
-    /// - Parameter step: The step that it was made of, which names the entity mappings.
-    /// - Returns: The lines.
-    package func text(of step: ResolvedStep) -> String {
-        var lines = ["keys"]
-        for mapping in step.entityMappings {
-            lines.append("  \(mapping.name): \(keys[mapping.position].text(in: step))")
-        }
-        lines.append("columns")
-        for mapping in step.entityMappings {
-            lines.append("  \(mapping.name)")
-            for column in columns[mapping.position] { lines.append("    \(column.name): \(column.source.text)") }
-        }
-        lines.append("relationships")
-        for assignment in relationships {
-            lines.append("  \(assignment.declared.title) in \(assignment.storage.text)")
-            for contribution in assignment.contributions { lines.append("    \(contribution.text)") }
-        }
-        if !joinTables.isEmpty { lines.append("join tables") }
-        for fill in joinTables {
-            lines.append("  \(fill.table.name): " + (fill.origin.map { "as \($0.name)" } ?? fill.order.rawValue))
-        }
-        lines.append("operations")
-        for operation in operations {
-            lines.append("  \(operation.unit)" + (operation.rows.map { ", rows: \($0)" } ?? ""))
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-}
-
-extension KeyRule {
-    fileprivate func text(in step: ResolvedStep) -> String {
-        var parts = [isKept ? "kept" : "new"]
-        if !earlierMakers.isEmpty, !isKept {
-            parts.append("after those of " + earlierMakers.map { step.entityMappings[$0].name }.joined(separator: ", "))
-        }
-        if !counted.isEmpty { parts.append("counts those of " + counted.joined(separator: ", ")) }
-        if association != .none { parts.append("association \(association.rawValue)") }
-        return parts.joined(separator: "; ")
-    }
-}
-
-extension ColumnSource {
-    fileprivate var text: String {
-        switch self {
-        case .column(let column): column
-        case .constant(let value): "constant \(value)"
-        case .expression(let expression): "`\(expression.expression)`"
-        }
-    }
-}
-
-extension RelationshipContribution {
-    fileprivate var text: String {
-        var text = "\(mapping.name) to \(rule.mappings.joined(separator: ", ")), "
-        text += origin.map { "from \($0.name) in \($0.storage.text)" } ?? "by a rule"
-        switch key {
-        case .afterRows: text += ", after the rows"
-        case .column(let column): text += ", key \(column)"
-        case .lookedUp: text += ", key looked up"
-        case .counted: text += ", key counted"
-        }
-        let orders = [copied.related ? "related" : nil, copied.own ? "own" : nil].compactMap { $0 }
-        return orders.isEmpty ? text : text + ", positions \(orders.joined(separator: ", "))"
-    }
-}
-
-extension RelationshipStorage {
-    fileprivate var text: String {
-        switch self {
-        case .foreignKey(let table, let column, _, _): "\(table).\(column)"
-        case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column):
-            "\(table).\(column) of the other side"
-        case .join(let table, let own, let other, _, _): "\(table) (\(own), \(other))"
-        }
+        [model.key(of: relationship.name, in: entity), model.inverseKey(of: relationship)].compactMap { $0 }
     }
 }

@@ -3,17 +3,72 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
+/// The source relationships of which a step relates one object where there were several.
+///
+/// A relationship of a mapping is looked at together with its inverse: where either side has room for one object only,
+/// links beyond the first have no place.
+struct NarrowedLinks {
+    let step: ResolvedStep
+    private var sources: [PropertyKey: Set<String>] = [:]
+    /// Sides that some rule takes over with all their links.
+    private var kept: Set<PropertyKey> = []
+    /// Sides that are narrowed together with their inverse: what is left depends on which links are chosen.
+    private var bothWays: Set<PropertyKey> = []
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        for mapping in step.entityMappings where mapping.policy == nil {
+            for rule in mapping.relationships where !rule.mappings.isEmpty { add(rule, of: mapping) }
+        }
+    }
+
+    private mutating func add(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
+        let (old, new) = (step.source.model, step.destination.model)
+        guard let name = rule.sourceRelationship, let link = old.relationship(name, of: mapping.source),
+            let side = old.key(of: name, in: mapping.source),
+            let target = new.relationship(rule.name, of: mapping.destination)
+        else { return }
+        let inverse = old.inverse(of: link)
+        let otherSide = old.inverseKey(of: link)
+        let targetInverse = new.inverse(of: target)
+        var narrowed: [PropertyKey: Set<String>] = [:]
+        if link.isToMany, !target.isToMany { narrowed[side, default: []].insert(mapping.source) }
+        if let targetInverse, !targetInverse.isToMany {
+            if let inverse, inverse.isToMany, let otherSide {
+                narrowed[otherSide, default: []].formUnion(old.family(of: otherSide.entity))
+            } else if inverse == nil, !link.isToMany {
+                // Any number of objects could lead to the same one.
+                narrowed[side, default: []].insert(mapping.source)
+            }
+        }
+        guard !narrowed.isEmpty else {
+            kept.insert(side)
+            if let otherSide { kept.insert(otherSide) }
+            return
+        }
+        if narrowed.count > 1 { bothWays.formUnion(narrowed.keys) }
+        sources.merge(narrowed) { $0.union($1) }
+    }
+
+    /// What is lost, in the order of names; nothing of links that another rule takes over.
+    func losses(at place: Int, to version: String) -> [ChainLoss] {
+        let model = step.source.model
+        return sources.filter { !kept.contains($0.key) }.map { side, sources in
+            ChainLoss(
+                entity: side.entity, property: side.property,
+                entities: sources.filter { model.entities[$0]?.isAbstract == false }.sorted(by: codeUnitOrder),
+                version: version, step: place, cause: .relatedToOne(isExact: !bothWays.contains(side)))
+        }
+        .filter { !$0.entities.isEmpty }
+        .sorted { codeUnitOrder($0.name, $1.name) }
+    }
+}
+
 /// The orders of the store's relationships that a chain does not take along: the links stay, but nothing tells any more
 /// which object comes first.
 ///
 /// An order is followed under the names that it has in each version, so that only one that the store has can be lost.
 struct LostOrders {
-    /// An ordered relationship of one entity's objects.
-    private struct Side: Hashable {
-        var entity: String
-        var name: String
-    }
-
     /// The order of an owner's objects, as far as they are of one entity: a relationship may be filled by several rules.
     private struct Part: Hashable {
         var owner: Side
@@ -48,20 +103,19 @@ struct LostOrders {
         }
     }
 
-    /// - Returns: What the orders of the step's destination were in the store.
+    /// What the orders of the step's destination were in the store.
     private mutating func pass(_ held: [Side: Set<Side>], through orders: StepOrders, at step: Int) -> [Side: Set<Side>]
     {
         var next: [Side: Set<Side>] = [:]
         var lost: [Part: ChainLoss.Cause] = [:]
         var kept: Set<Part> = []
         for order in orders.all {
-            let owner = Side(entity: order.owner, name: order.name)
-            guard let origins = held[owner] else { continue }
-            let part = Part(owner: owner, member: order.member)
+            guard let origins = held[order.owner] else { continue }
+            let part = Part(owner: order.owner, member: order.member)
             switch order.outcome {
-            case .kept(let entity, let name):
+            case .kept(let side):
                 kept.insert(part)
-                next[Side(entity: entity, name: name), default: []].formUnion(origins)
+                next[side, default: []].formUnion(origins)
             case .inCode: kept.insert(part)
             case .unordered: lost[part] = .unordered
             case .orderedAnew: lost[part] = lost[part] ?? .orderedAnew
@@ -71,8 +125,7 @@ struct LostOrders {
             for origin in held[part.owner] ?? [] {
                 let entity = model.declaringEntity(of: origin.name, in: origin.entity) ?? origin.entity
                 let side = Side(entity: entity, name: origin.name)
-                if found[side] == nil { found[side] = Found(step: step, cause: cause, owners: []) }
-                found[side]?.owners.insert(origin.entity)
+                found[side, default: Found(step: step, cause: cause, owners: [])].owners.insert(origin.entity)
                 if cause == .unordered, found[side]?.step == step { found[side]?.cause = cause }
             }
         }
@@ -90,11 +143,17 @@ struct LostOrders {
     }
 }
 
+/// An ordered relationship of one entity's objects.
+private struct Side: Hashable {
+    var entity: String
+    var name: String
+}
+
 /// What becomes of the orders of a step's source.
 private struct StepOrders {
     enum Outcome {
         /// It is that of this relationship.
-        case kept(entity: String, name: String)
+        case kept(Side)
         /// A migration policy has it in its hands.
         case inCode
         case unordered
@@ -103,8 +162,7 @@ private struct StepOrders {
     }
 
     struct Order {
-        var owner: String
-        var name: String
+        var owner: Side
         /// The entity of the ordered objects.
         var member: String
         var outcome: Outcome
@@ -143,15 +201,10 @@ private struct StepOrders {
     private func ends(of rule: ResolvedRelationship, _ mapping: ResolvedEntityMapping) -> Ends? {
         let model = step.destination.model
         guard let target = model.relationship(rule.name, of: mapping.destination),
-            let entity = model.declaringEntity(of: rule.name, in: mapping.destination)
+            let key = model.key(of: rule.name, in: mapping.destination)
         else { return nil }
-        let key = PropertyKey(entity, rule.name)
-        var pair: Set<PropertyKey> = [key]
-        let inverse = model.inverse(of: target)
-        if let inverse, let other = model.declaringEntity(of: inverse.name, in: target.destinationEntity) {
-            pair.insert(PropertyKey(other, inverse.name))
-        }
-        return Ends(target: target, inverse: inverse, key: key, pair: pair)
+        let pair = Set([key, model.inverseKey(of: target)].compactMap { $0 })
+        return Ends(target: target, inverse: model.inverse(of: target), key: key, pair: pair)
     }
 
     private mutating func add(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
@@ -189,12 +242,13 @@ private struct StepOrders {
         let isOrdered = relationship?.isOrdered ?? false
         let outcome: Outcome
         if let relationship, isOrdered, isKept {
-            outcome = .kept(entity: owner.mapping.destination, name: relationship.name)
+            outcome = .kept(Side(entity: owner.mapping.destination, name: relationship.name))
         } else if isInCode {
             outcome = .inCode
         } else {
             outcome = isOrdered ? .orderedAnew : .unordered
         }
-        all.append(Order(owner: owner.mapping.source, name: owner.name, member: member, outcome: outcome))
+        let side = Side(entity: owner.mapping.source, name: owner.name)
+        all.append(Order(owner: side, member: member, outcome: outcome))
     }
 }

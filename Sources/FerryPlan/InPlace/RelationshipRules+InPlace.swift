@@ -2,21 +2,9 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// Where the links of a destination relationship stand in the source store, for a step that leaves rows where they are.
-///
-/// What each rule passes on is that of ``RelationshipRules``, as for a copy; here the two sides of a relationship are put
-/// together, since links that stand where they are to stand need no statement.
-struct RelationshipSources {
-    let step: ResolvedStep
-    let source: StoreLayout
-    let destination: StoreLayout
-    private let rules: RelationshipRules
-
-    init(step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
-        (self.step, self.source, self.destination) = (step, source, destination)
-        rules = RelationshipRules(step, source: source, destination: destination)
-    }
-
+// Where the links of a destination relationship stand in the source store, for a step that leaves rows where they are:
+// the two sides of a relationship are put together, since links that stand where they are to stand need no statement.
+extension RelationshipRules {
     /// A key column in the rows of one entity mapping.
     struct Key: Hashable {
         var column: String
@@ -45,7 +33,7 @@ struct RelationshipSources {
             let back = source.model.inverse(of: origin.relationship)?.destinationEntity
             return Pair(
                 own: other, other: own, origin: origin, storage: origin.otherSide(of: storage, other, in: source),
-                target: back ?? source.model.declaringEntity(of: origin.name, in: own.source) ?? own.source)
+                target: back ?? source.model.key(of: origin.name, in: own.source)?.entity ?? own.source)
         }
     }
 
@@ -53,18 +41,16 @@ struct RelationshipSources {
     func pairs(of relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
         let pairs = try ruled(relationship)
         guard let declared = destination.model.relationship(relationship.property, of: relationship.entity),
-            let inverse = destination.model.inverse(of: declared),
-            inverse.name != relationship.property
-                || declared.destinationEntity != relationship.entity,
-            let entity = destination.model.declaringEntity(of: inverse.name, in: declared.destinationEntity)
+            let inverse = destination.model.inverseKey(of: declared),
+            inverse != relationship || declared.destinationEntity != relationship.entity
         else { return pairs }
-        return try pairs + ruled(PropertyKey(entity, inverse.name)).map { $0.mirrored(in: source) }
+        return try pairs + ruled(inverse).map { $0.mirrored(in: source) }
     }
 
     /// What the rules say that name a relationship.
     private func ruled(_ relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
         var found: [Pair] = []
-        for contribution in rules.contributions(to: relationship) {
+        for contribution in contributions(to: relationship) {
             let (mapping, rule) = (contribution.mapping, contribution.rule)
             guard let origin = contribution.origin else {
                 throw .needsCopy("\(mapping.destination).\(rule.name) is filled over a path")
@@ -81,12 +67,9 @@ struct RelationshipSources {
 
     // MARK: Keys in rows
 
-    /// The key that the rows of a mapping hold for a relationship of their own; nil when it is left empty.
+    /// The key that the rows of a mapping hold for a to-one relationship of their own, which is made of some pairs; nil when
+    /// it is left empty.
     ///
-    /// - Parameters:
-    ///   - pairs: What the to-one relationship is made of, from the side of the rows that hold the key.
-    ///   - mapping: Whose rows hold it.
-    /// - Returns: The source column.
     /// - Throws: When the rows do not hold the key already.
     func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
         try key(ofOwn: pairs.filter { $0.own.position == mapping.position }, in: mapping)
