@@ -16,7 +16,8 @@ struct ChainLosses {
 
     /// What is lost, entity by entity; what no row has is not lost.
     func all() -> [ChainLoss] {
-        (withoutHeirs() + filtered() + narrowed() + losingLinks() + orders()).compactMap { loss in
+        let lost = LossTrace(steps).losses()
+        return (withoutHeirs(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
             var loss = loss
             loss.count = count(of: loss)
             return loss.count == .exactly(0) ? nil : loss
@@ -38,9 +39,8 @@ struct ChainLosses {
 
     // MARK: Without an heir
 
-    private func withoutHeirs() -> [ChainLoss] {
+    private func withoutHeirs(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         guard let model = steps.first?.source.model else { return [] }
-        let lost = LossTrace(steps).losses()
         var losses: [ChainLoss] = []
         for entity in model.sortedEntityNames {
             if let step = lost[StoredProperty(entity: entity, property: nil)] {
@@ -149,8 +149,8 @@ struct ChainLosses {
 
     // MARK: Links
 
-    private func losingLinks() -> [ChainLoss] {
-        let overruled = overruled()
+    private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        let overruled = overruled(lost)
         // What loses all of its links loses those beyond the first, too.
         let narrowed = steps.enumerated().flatMap { index, step in
             NarrowedLinks(step).losses(at: index + 1, to: versions[index])
@@ -160,15 +160,13 @@ struct ChainLosses {
     }
 
     /// Links that a relationship had and does not get, since its inverse is filled from elsewhere.
-    private func overruled() -> [ChainLoss] {
-        guard steps.contains(where: { !$0.overruled.isEmpty }) else { return [] }
-        let withoutHeirs = LossTrace(steps).losses()
+    private func overruled(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
             // What a mapping model's rule takes from elsewhere it takes on purpose, and the warning says so.
             for overruled in step.overruled where overruled.rule.isAutomatic {
                 guard let name = overruled.rule.sourceRelationship,
-                    withoutHeirs[StoredProperty(entity: overruled.source, property: name)] != index
+                    lost[StoredProperty(entity: overruled.source, property: name)] != index
                 else { continue }
                 let entity =
                     step.source.model.declaringEntity(of: name, in: overruled.source) ?? overruled.source

@@ -4,7 +4,8 @@ internal import FerryModel
 
 /// Where a step takes what the rows of each source entity hold.
 struct PropertyFlow {
-    let step: ResolvedStep
+    /// The version that the step begins with.
+    let model: ManagedObjectModel
     /// What takes over a property, or has a value that is made of it.
     private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
     /// Source entity to the entities that its objects become.
@@ -13,7 +14,7 @@ struct PropertyFlow {
     private(set) var inCode: Set<String> = []
 
     init(_ step: ResolvedStep) {
-        self.step = step
+        model = step.source.model
         for mapping in step.entityMappings {
             destinations[mapping.source, default: []].insert(mapping.destination)
             if mapping.policy != nil { inCode.insert(mapping.source) }
@@ -41,10 +42,10 @@ struct PropertyFlow {
     /// What takes a property over; a relationship and its inverse are one, and go on with either.
     func heirs(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property,
-            let relationship = step.source.model.relationship(name, of: property.entity),
-            let inverse = step.source.model.inverse(of: relationship)
+            let relationship = model.relationship(name, of: property.entity),
+            let inverse = model.inverse(of: relationship)
         else { return heirs[property] ?? [] }
-        let others = step.source.model.family(of: relationship.destinationEntity)
+        let others = model.family(of: relationship.destinationEntity)
             .filter { !inCode.contains($0) }
             .map { StoredProperty(entity: $0, property: inverse.name) }
         return others.reduce(heirs[property] ?? []) { $0.union(heirs[$1] ?? []) }
@@ -54,9 +55,9 @@ struct PropertyFlow {
     func isInCode(_ property: StoredProperty) -> Bool {
         if inCode.contains(property.entity) { return true }
         guard let name = property.property,
-            let relationship = step.source.model.relationship(name, of: property.entity)
+            let relationship = model.relationship(name, of: property.entity)
         else { return false }
-        return step.source.model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
+        return model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
     }
 
     // MARK: What an expression reads
@@ -71,7 +72,7 @@ struct PropertyFlow {
                 guard let elements = mapping.iteration?.elements, let entity = entity(of: elements, in: mapping) else {
                     return
                 }
-                found += walk(keys, from: step.source.model.family(of: entity))
+                found += walk(keys, from: model.family(of: entity))
             default: break
             }
         }
@@ -83,17 +84,17 @@ struct PropertyFlow {
         var entities = entities
         for (index, key) in keys.enumerated() {
             guard let entity = entities.first else { return found }
-            if let relationship = step.source.model.relationship(key, of: entity) {
+            if let relationship = model.relationship(key, of: entity) {
                 found += entities.map { StoredProperty(entity: $0, property: key) }
-                entities = step.source.model.family(of: relationship.destinationEntity)
+                entities = model.family(of: relationship.destinationEntity)
                 continue
             }
-            if let attribute = step.source.model.attribute(key, of: entity), attribute.type != .composite {
+            if let attribute = model.attribute(key, of: entity), attribute.type != .composite {
                 return found + entities.map { StoredProperty(entity: $0, property: key) }
             }
             // All of a composite, or an element of one.
             let rest = keys[index...]
-            let leaves = step.source.model.leaves(of: entity).map(\.name).filter { leaf in
+            let leaves = model.leaves(of: entity).map(\.name).filter { leaf in
                 leaf == key || leaf.hasPrefix(key + ".")
             }
             let named = rest.joined(separator: ".")
@@ -110,7 +111,7 @@ struct PropertyFlow {
         guard let keys = elements.sourceKeys?.split(separator: ".").map(String.init) else { return nil }
         var entity = mapping.source
         for key in keys {
-            guard let relationship = step.source.model.relationship(key, of: entity) else { return nil }
+            guard let relationship = model.relationship(key, of: entity) else { return nil }
             entity = relationship.destinationEntity
         }
         return entity
@@ -166,7 +167,7 @@ struct LossTrace {
     ///
     /// Entities are told without their properties.
     func losses() -> [StoredProperty: Int] {
-        guard let model = flows.first?.step.source.model else { return [:] }
+        guard let model = flows.first?.model else { return [:] }
         var losses: [StoredProperty: Int] = [:]
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
             if let step = end(of: entity) {
