@@ -223,8 +223,10 @@ extension StepResolver {
     /// Of one mapping model: two entity mappings may make two objects of each on purpose, but not the same object twice.
     private mutating func reportDouble(_ first: LiveMapping, _ second: LiveMapping) {
         let old = source.model.entities[second.source]
-        guard second.destination == second.source
-            || destination.model.entities[second.destination]?.renamingIdentifier == old?.renamingIdentifier ?? old?.name,
+        guard
+            second.destination == second.source
+                || destination.model.entities[second.destination]?.renamingIdentifier == old?.renamingIdentifier
+                    ?? old?.name,
             first.policy == nil, second.policy == nil
         else { return }
         let (one, other) = (first.mapping, second.mapping)
