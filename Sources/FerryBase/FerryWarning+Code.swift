@@ -25,6 +25,8 @@ extension FerryWarning.Code {
     public static let mandatoryValue = Self(rawValue: "mandatoryValue")
     /// A relationship and its inverse are both mapped, with different outcomes: the later one wins.
     public static let bothSidesMapped = Self(rawValue: "bothSidesMapped")
+    /// Two entity mappings of a mapping model carry objects of one entity to its continuation: each may become two.
+    public static let doubledObjects = Self(rawValue: "doubledObjects")
     /// A relationship becomes one to one: of several objects one stays related.
     public static let oneToOne = Self(rawValue: "oneToOne")
     /// A mapping model names a property that its destination does not have, and gives it no value.
@@ -75,7 +77,7 @@ extension FerryWarning.Code {
     /// Every code of this version.
     public static let all: [Self] = [
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, mandatoryValue,
-        bothSidesMapped, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
+        bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere,
         unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, unnamed,

@@ -14,6 +14,8 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var knownSchema: KnownSchema?
     /// Entity name to the names of itself and its ancestors, in this order: asked for more often than anything else.
     private let lineages: [String: [String]]
+    /// Entity name to the names of itself and everything below it, in no particular order.
+    private let families: [String: [String]]
 
     package init(
         versionIdentifiers: [String], entities: [Entity], configurations: [String: [String]] = [:],
@@ -22,6 +24,9 @@ package struct ManagedObjectModel: Sendable, Hashable {
         self.versionIdentifiers = versionIdentifiers
         self.entities = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         lineages = Self.lineages(self.entities.mapValues(\.superentity))
+        families = lineages.reduce(into: [:]) { families, entry in
+            for ancestor in entry.value { families[ancestor, default: []].append(entry.key) }
+        }
         self.configurations = configurations
         self.composites = composites
     }
@@ -62,7 +67,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package func root(of name: String) -> String { lineages[name]?.last ?? name }
 
     /// Names of the entity and everything below it, in no particular order.
-    package func family(of name: String) -> [String] { entities.keys.filter { isKind($0, of: name) } }
+    package func family(of name: String) -> [String] { families[name] ?? [] }
 
     package func subentities(of name: String) -> [String] {
         entities.values.filter { $0.superentity == name }.map(\.name).sorted(by: codeUnitOrder)

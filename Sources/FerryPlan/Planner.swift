@@ -168,9 +168,7 @@ package struct Planner: Sendable {
     private func planStep(
         _ edge: VersionGraph.Edge, _ layouts: inout AssumedLayouts
     ) -> (StepPlan?, [FerryError]) {
-        let resolution = MappingResolution.resolve(
-            source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels,
-            policies: policies)
+        let resolution = edge.resolved(policies)
         guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
         let derivations = CarriedDerivations(step: resolution.step).refusals()
         guard derivations.isEmpty else { return (nil, derivations) }

@@ -9,11 +9,19 @@ internal import FerryModel
 /// would lead over it.
 struct VersionGraph {
     struct Edge: VersionPair, Sendable {
-        var source: ModelVersion
-        var destination: ModelVersion
+        var source: ModelVersion { didSet { resolution = nil } }
+        var destination: ModelVersion { didSet { resolution = nil } }
         var mappingModels: [MappingModel]
+        /// What comparing ways has found out already: the same for every set of policies, as an inferred mapping has none.
+        var resolution: MappingResolution?
 
         var isInferred: Bool { mappingModels.allSatisfy(\.isInferred) }
+
+        func resolved(_ policies: KnownPolicies = KnownPolicies()) -> MappingResolution {
+            resolution
+                ?? MappingResolution.resolve(
+                    source: source, destination: destination, mappingModels: mappingModels, policies: policies)
+        }
     }
 
     /// Versions that no mapping model connects and a mapping may be inferred between.

@@ -196,11 +196,15 @@ extension StepResolver {
     }
 }
 
-/// Two mapping models of a step that would make each object twice.
+/// Entity mappings that would make each object twice.
 extension StepResolver {
     mutating func reportDoubles() {
         for (position, second) in live.enumerated() {
-            for first in live[..<position] where first.model != second.model && carriesTheSame(first, second) {
+            for first in live[..<position] where carriesTheSame(first, second) {
+                guard first.model != second.model else {
+                    reportDouble(first, second)
+                    continue
+                }
                 let (one, other) = (mappingModels[first.model], mappingModels[second.model])
                 problems.append(
                     FerryError(
@@ -214,6 +218,35 @@ extension StepResolver {
                         place: .init(entityMapping: second.mapping.name, entity: second.destination)))
             }
         }
+    }
+
+    /// Of one mapping model: two entity mappings may make two objects of each on purpose, but not the same object twice.
+    private mutating func reportDouble(_ first: LiveMapping, _ second: LiveMapping) {
+        let old = source.model.entities[second.source]
+        guard
+            second.destination == second.source
+                || destination.model.entities[second.destination]?.renamingIdentifier == old?.renamingIdentifier
+                    ?? old?.name,
+            first.policy == nil, second.policy == nil
+        else { return }
+        let (one, other) = (first.mapping, second.mapping)
+        guard
+            (one.attributes, one.relationships, one.filter) != (other.attributes, other.relationships, other.filter)
+                || one.isAutomatic != other.isAutomatic
+        else {
+            report(
+                .badMapping,
+                "it does what entity mapping \"\(one.name)\" does: each object of \(second.source) would be there twice.",
+                second,
+                remedy: "Leave one of the two out; or, if two of each are wanted, name both in \"partitions\".")
+            return
+        }
+        warnings.append(
+            FerryWarning(
+                .doubledObjects,
+                "Entity mappings \"\(one.name)\" and \"\(other.name)\" both carry objects of \(second.source) to "
+                    + "\(second.destination): each object that neither leaves out becomes two.",
+                about: .init(entity: second.source, entityMapping: other.name)))
     }
 
     private func carriesTheSame(_ first: LiveMapping, _ second: LiveMapping) -> Bool {

@@ -4,15 +4,15 @@ internal import FerryModel
 
 /// Where a step takes what the rows of each source entity hold.
 struct PropertyFlow {
-    let step: ResolvedStep
+    /// The version that the step begins with.
+    let model: ManagedObjectModel
     /// What takes over a property, or has a value that is made of it; what objects become.
     private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
     /// Source entities whose objects are in the hands of a migration policy.
     private var inCode: Set<String> = []
-    private var model: ManagedObjectModel { step.source.model }
 
     init(_ step: ResolvedStep) {
-        self.step = step
+        model = step.source.model
         for mapping in step.entityMappings {
             add([.init(entity: mapping.source, property: nil)], .init(entity: mapping.destination, property: nil))
             if mapping.policy != nil { inCode.insert(mapping.source) }
@@ -149,7 +149,7 @@ struct LossTrace {
     ///
     /// Entities are told without their properties.
     func losses() -> [StoredProperty: Int] {
-        guard let model = flows.first?.step.source.model else { return [:] }
+        guard let model = flows.first?.model else { return [:] }
         var losses: [StoredProperty: Int] = [:]
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
             let objects = StoredProperty(entity: entity, property: nil)

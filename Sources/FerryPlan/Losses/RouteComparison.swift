@@ -101,7 +101,8 @@ extension VersionGraph {
     private func steps(over nodes: [ModelVersion]) -> [Edge]? {
         var steps: [Edge] = []
         for (version, next) in zip(nodes, nodes.dropFirst()) {
-            guard let edge = explicitEdge(from: version, to: next) ?? infer(version, next).0 else { return nil }
+            guard var edge = explicitEdge(from: version, to: next) ?? infer(version, next).0 else { return nil }
+            if edge.isInferred { edge.resolution = edge.resolved() }
             steps.append(edge)
         }
         return steps
@@ -111,8 +112,7 @@ extension VersionGraph {
     func losses(of edges: [Edge]) -> Set<StoredProperty>? {
         var steps: [ResolvedStep] = []
         for edge in edges {
-            let resolution = MappingResolution.resolve(
-                source: edge.source, destination: edge.destination, mappingModels: edge.mappingModels)
+            let resolution = edge.resolved()
             guard resolution.problems.isEmpty else { return nil }
             steps.append(resolution.step)
         }
