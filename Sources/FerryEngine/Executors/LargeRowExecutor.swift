@@ -14,7 +14,7 @@ final class LargeRowExecutor {
     private let count: Statement
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = RowStatements(context: context, mapping: mapping)
+        let sql = MappingSQL(mapping, in: context)
         rows = try LargeRows(sql)
         count = try sql.count().prepare(on: context.connection)
         loop = try RowLoop(sql, nil, use: .largeRows)
@@ -42,26 +42,26 @@ private struct LargeRows: BoundRows {
     private static let elementKeyPlace = 1
     private static let firstUniquePlace = 2
 
-    init(_ sql: RowStatements) throws {
+    init(_ sql: MappingSQL) throws {
         let (context, mapping) = (sql.context, sql.mapping)
         uniquePlaces = Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count
         var scope = try sql.scope()
         var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
-        selected += try sql.expressions.uniqueValues(in: &scope)
+        selected += try sql.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
             context.destinationTable(of: mapping), key: "Z_PK", cells: cells, of: (mapping.source, mapping.name),
             in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
-        select = try RowStatements.SQL(
+        select = try BoundSQL(
             text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
             parameters: scope.parameters
         ).prepare(on: context.connection)
     }
 
     /// The columns that the mapping sets, in the order in which the table has them.
-    private static func cells(_ sql: RowStatements, _ scope: inout SourceScope) throws -> [LargeCell] {
+    private static func cells(_ sql: MappingSQL, _ scope: inout SourceScope) throws -> [LargeCell] {
         let (context, mapping) = (sql.context, sql.mapping)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
         let version = mapping.keepsPrimaryKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))

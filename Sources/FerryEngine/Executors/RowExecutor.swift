@@ -11,7 +11,7 @@ final class RowExecutor: MappingExecutor {
     private let rows: StreamedRows
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = RowStatements(context: context, mapping: mapping)
+        let sql = MappingSQL(mapping, in: context)
         let plan = try RowPlan(sql)
         rows = try StreamedRows(plan, sql)
         loop = try RowLoop(sql, plan.uniqueValues, use: .rows)
@@ -37,7 +37,7 @@ private struct StreamedRows: BoundRows {
     /// What is bound from each row; all else stays bound.
     private let bindings: [CellBinding]
 
-    init(_ plan: RowPlan, _ sql: RowStatements) throws {
+    init(_ plan: RowPlan, _ sql: MappingSQL) throws {
         let (context, mapping) = (sql.context, sql.mapping)
         stream = try RowStream(plan, in: context)
         insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
@@ -92,7 +92,7 @@ struct RowLoop {
     ///   - values: Where packed rows have the values of `unique`; nil where a statement's columns have them.
     ///   - use: What tells several lookups of one mapping apart.
     /// - Throws: ``FerryError``, ``DatabaseError``.
-    init(_ sql: RowStatements, _ values: [RowValue]?, use: RowStatements.LookupUse) throws {
+    init(_ sql: MappingSQL, _ values: [RowValue]?, use: MappingSQL.LookupUse) throws {
         (context, mapping) = (sql.context, sql.mapping)
         let connection = context.connection
         keys = try NewKeys(mapping, in: context)

@@ -29,7 +29,7 @@ struct RowsPhase {
         context.connection.onStatement = nil
         defer { context.connection.onStatement = hook }
         for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
-            let statements = RowStatements(context: context, mapping: plan.mapping)
+            let statements = MappingSQL(plan.mapping, in: context)
             // They call functions that count keys, which each mapping makes known anew when its rows begin.
             let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }
             for made in counted + [plan.mapping] {

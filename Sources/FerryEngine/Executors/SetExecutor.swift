@@ -32,7 +32,7 @@ final class SetExecutor: MappingExecutor {
         isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
         keys = try NewKeys(mapping, in: context)
         let connection = context.connection
-        let sql = RowStatements(context: context, mapping: mapping)
+        let sql = MappingSQL(mapping, in: context)
         counter =
             mapping.isOneToOne && !mapping.keepsPrimaryKey
             ? try KeyCounter(mapping, by: mapping, on: connection) : nil
@@ -106,7 +106,7 @@ final class FindOrCreate {
     /// What the functions of a connection know of an executor that may be gone.
     private final class Owner { unowned(unsafe) var executor: FindOrCreate? }
 
-    init(_ sql: RowStatements) throws {
+    init(_ sql: MappingSQL) throws {
         let connection = sql.context.connection
         lookup = try sql.lookup()
         // Rows that wait for another thread are none here.

@@ -231,16 +231,9 @@ extension MigrationManager {
         }
         let names = includesSubentities ? layout.model.family(of: entity) : [entity]
         let numbers = names.compactMap { layout.number(of: $0) }.sorted().rowCondition("s.")
-        var scope = SourceScope(
-            layout: layout, from: "\(schema).\(table.name) AS s", source: .init(alias: "s", entity: entity),
-            schema: schema)
+        var scope = scope(from: table.name, of: entity, layout, schema)
         scope.require("s.Z_PK > :low AND s.Z_PK <= :high AND \(numbers)")
-        let resolver = StatementResolver(scope: scope, now: context.options.now, variable: nil)
-        var translator = SQLTranslator(
-            scope: ExpressionScope(model: layout.model, entity: entity), resolver: resolver)
-        let condition = try translator.condition(try Predicate.parse(predicate))
-        scope = translator.resolver.scope
-        scope.require("(\(condition))")
+        scope.require(try scope.condition(try Predicate.parse(predicate)))
         let statement = try prepare(
             "SELECT s.Z_PK, s.Z_ENT FROM \(scope.from)\(scope.where) ORDER BY s.Z_PK LIMIT :limit")
         try scope.parameters.bind(to: statement)
@@ -259,6 +252,13 @@ extension MigrationManager {
         }
     }
 
+    /// A statement that begins with objects of an entity in either store.
+    private func scope(from table: String, of entity: String, _ layout: StoreLayout, _ schema: String) -> SourceScope {
+        SourceScope(
+            ExpressionScope(model: layout.model, entity: entity), from: "\(schema).\(table) AS s", of: layout,
+            in: schema, now: context.options.now)
+    }
+
     // MARK: Related objects
 
     /// The SQL of the objects at the end of a relationship of the object of key `?1`: their keys and numbers.
@@ -268,10 +268,8 @@ extension MigrationManager {
         guard let table = layout.table(of: entity) else {
             throw FerryError(.internalError, "There is no table for entity \(entity).")
         }
-        var scope = SourceScope(
-            layout: layout, from: "\(schema).\(table.name) AS s", source: .init(alias: "s", entity: entity),
-            schema: schema)
-        let end = try scope.expand(name, from: .init(alias: "s", entity: entity))
+        var scope = scope(from: table.name, of: entity, layout, schema)
+        let end = try scope.expand(name, from: scope.source)
         let key = "\(end.object.alias).Z_PK"
         let order = [end.order, key].compactMap { $0 }.joined(separator: ", ")
         return "SELECT \(key), \(end.object.alias).Z_ENT FROM \(scope.from) WHERE s.Z_PK = ?1 ORDER BY \(order)"

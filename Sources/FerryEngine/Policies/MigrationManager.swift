@@ -163,10 +163,8 @@ public final class MigrationManager {
         switch substitute {
         case .constant(let value): return try value.stored(in: attribute)
         case .expression(let text):
-            let expressions = ExpressionSQL(context: context, mapping: mapping.resolved)
-            var scope = SourceScope(
-                layout: context.source, from: "source.\(try context.sourceTable(of: mapping.resolved)) AS s",
-                source: .init(alias: "s", entity: mapping.sourceEntityName))
+            let expressions = MappingSQL(mapping.resolved, in: context)
+            var scope = expressions.scope(from: "source.\(try context.sourceTable(of: mapping.resolved)) AS s")
             scope.require("s.Z_PK = :key")
             let rule = ResolvedAttribute(name: attribute.name, expression: try Expression.parse(text))
             let value = ColumnSource(rule, for: attribute, of: mapping.resolved, in: context.source)

@@ -12,7 +12,7 @@ final class PolicyExecutor: MappingExecutor {
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let plan = try RowPlan(RowStatements(context: context, mapping: calls.mapping.resolved), .aheadOfPolicy)
+        let plan = try RowPlan(MappingSQL(calls.mapping.resolved, in: context), .aheadOfPolicy)
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan, on: context.connection)
         associations = current.associations

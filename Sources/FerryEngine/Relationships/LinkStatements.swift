@@ -15,9 +15,10 @@ struct LinkStatements {
     let contribution: RelationshipContribution
 
     private var mapping: ResolvedEntityMapping { contribution.mapping }
+    private var sql: MappingSQL { MappingSQL(mapping, in: context) }
 
     /// The statement that relates the objects of a range, or nil when there is nothing to take objects from.
-    func links() throws(FerryError) -> RowStatements.SQL? {
+    func links() throws(FerryError) -> BoundSQL? {
         guard !contribution.rule.mappings.isEmpty else { return nil }
         var parameters = Parameters()
         var selects: [String] = []
@@ -56,7 +57,7 @@ struct LinkStatements {
             text = try inverseKeys(
                 pairs, table: table, column: column, entityColumn: nil, orderColumn: nil, &parameters)
         }
-        return RowStatements.SQL(text: text, parameters: parameters)
+        return BoundSQL(text: text, parameters: parameters)
     }
 
     // MARK: Pairs
@@ -72,8 +73,7 @@ struct LinkStatements {
         let part: String
         var number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
         if other.keepsPrimaryKey {
-            let keys = ForeignKeySQL(context: context, mapping: mapping)
-            scope.require(try keys.carried(other, path.object, in: &scope))
+            scope.require(try sql.carried(other, path.object, in: &scope))
             related = path.object.key
             part = "NULL"
         } else {
@@ -116,15 +116,13 @@ struct LinkStatements {
     /// The objects of this mapping: by their kept keys, else by their associations.
     private func objects(parameters: Parameters) throws(FerryError) -> SourceScope {
         if mapping.keepsPrimaryKey {
-            return try RowStatements(context: context, mapping: mapping).scope(parameters: parameters)
+            return try sql.scope(parameters: parameters)
         }
-        var scope = SourceScope(
-            layout: context.source,
+        var scope = sql.scope(
             from: """
                 \(ScratchDatabase.association(of: mapping)) AS a
                 JOIN source.\(try context.sourceTable(of: mapping)) AS s ON s.Z_PK = a.source
-                """, source: .init(alias: "s", entity: mapping.source))
-        scope.parameters = parameters
+                """, parameters: parameters)
         scope.require("a.source > :low AND a.source <= :high")
         if mapping.policy != nil {
             scope.require("a.destination = :only AND a.entity IN (\(numbers(ofFamily: assignment.declared.entity)))")
@@ -142,7 +140,7 @@ struct LinkStatements {
     private func end(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Expansion {
         if let object = scope.object(from) { return SourceScope.Expansion(object: object) }
         if !from.isPath {
-            let object = try ExpressionSQL(context: context, mapping: mapping).join(from, to: &scope)
+            let object = try sql.join(from, to: &scope)
             return SourceScope.Expansion(object: object)
         }
         guard case .keyPath(let base, let steps) = from, let start = scope.object(base) else {
@@ -248,7 +246,7 @@ struct JoinRows {
 
     /// One statement, in the order of the table's primary key; positions that were not copied follow from the order in
     /// which the links came.
-    func statement() -> RowStatements.SQL {
+    func statement() -> BoundSQL {
         var parameters = Parameters()
         var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
         if let column = table.firstOrderColumn {
@@ -257,7 +255,7 @@ struct JoinRows {
         if let column = table.secondOrderColumn {
             columns.append((column, position("secondOrder", of: table.secondColumn, among: "first", &parameters)))
         }
-        return RowStatements.SQL(
+        return BoundSQL(
             text: """
                 INSERT INTO main.\(table.name) (\(columns.map(\.name).joined(separator: ", ")))
                 SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (\(rows))

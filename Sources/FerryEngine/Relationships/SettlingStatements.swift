@@ -15,12 +15,12 @@ struct SettlingStatements {
     /// What policies did so far.
     let policies: PolicyEvidence
 
-    func statements() throws(FerryError) -> [RowStatements.SQL] {
+    func statements() throws(FerryError) -> [BoundSQL] {
         switch assignment.storage {
         case .foreignKey(let table, let column, _, let orderColumn):
             let mirroring = context.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
             var result = (assignment.isWrittenByBoth ? [] : mirroring?.statements ?? []).map {
-                RowStatements.SQL(text: $0, parameters: Parameters())
+                BoundSQL(text: $0, parameters: Parameters())
             }
             if !result.isEmpty {
                 let healing = OneSidedInverses(context: context, assignment: assignment, policies: policies)
@@ -37,7 +37,7 @@ struct SettlingStatements {
     }
 
     /// Beside policies all positions are settled together.
-    private var positionsThatTheSourceLacks: [RowStatements.SQL] {
+    private var positionsThatTheSourceLacks: [BoundSQL] {
         guard !context.step.resolved.hasPolicies else { return [] }
         return MissingPositions(context: context, assignment: assignment).statements()
     }
@@ -45,7 +45,7 @@ struct SettlingStatements {
     private var isOrderCopied: Bool { assignment.contributions.allSatisfy(\.copiesOrder) }
 
     /// Numbers the rows that share a value, in the order of their keys.
-    private func positions(table: String, column: String, among group: String) -> RowStatements.SQL {
+    private func positions(table: String, column: String, among group: String) -> BoundSQL {
         OrderKeys.number(column, of: table, key: "Z_PK", group: group, by: "Z_PK")
     }
 }
@@ -58,7 +58,7 @@ struct MissingPositions {
     let assignment: RelationshipAssignment
 
     /// One statement for each column of positions that is taken over with gaps.
-    func statements() -> [RowStatements.SQL] {
+    func statements() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
             return context.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
@@ -79,7 +79,7 @@ struct MissingPositions {
 
     private func number(
         _ column: String, of table: String, key: String, group: String, then last: String
-    ) -> RowStatements.SQL {
+    ) -> BoundSQL {
         OrderKeys.number(column, of: table, key: key, group: group, by: "\(column), \(last)", isForGaps: true)
     }
 }
@@ -124,11 +124,11 @@ struct OneSidedInverses {
     }
 
     /// Objects that claim one on which two others agree let go; to be run before the other side is set.
-    func agreed() -> [RowStatements.SQL] {
+    func agreed() -> [BoundSQL] {
         guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
         var done: Set<String> = []
         return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
-            RowStatements.SQL(
+            BoundSQL(
                 text: """
                     UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND EXISTS (
                         SELECT 1 FROM source.\(side.table) AS o
@@ -139,9 +139,9 @@ struct OneSidedInverses {
     }
 
     /// What only the other side says; the side that decides is set first.
-    func others() throws(FerryError) -> [RowStatements.SQL] {
+    func others() throws(FerryError) -> [BoundSQL] {
         guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
-        var statements: [RowStatements.SQL] = []
+        var statements: [BoundSQL] = []
         for side in sides {
             let number = try context.destinationNumber(of: side.mapping)
             for name in side.others {
@@ -161,12 +161,12 @@ struct OneSidedInverses {
         from source: (table: String, column: String, number: Int64),
         into destination: (table: String, column: String, entityColumn: String?), of number: Int64,
         related: (table: String, number: Int64)
-    ) -> RowStatements.SQL {
+    ) -> BoundSQL {
         var parameters = Parameters()
         let relatedNumber = parameters.add(.integer(related.number))
         let entity = destination.entityColumn.map { ", \($0) = \(relatedNumber)" } ?? ""
         let column = destination.column
-        return RowStatements.SQL(
+        return BoundSQL(
             text: """
                 UPDATE main.\(destination.table) SET \(column) = p.k\(entity) FROM (
                     SELECT o.\(source.column) AS target, min(o.Z_PK) AS k FROM source.\(source.table) AS o
@@ -196,10 +196,10 @@ enum OrderKeys {
     /// Gives the rows of groups their positions; see ``OrderPosition``.
     static func number(
         _ column: String, of table: String, key: String, group: String, by order: String, isForGaps: Bool = false
-    ) -> RowStatements.SQL {
+    ) -> BoundSQL {
         var parameters = Parameters()
         let step = parameters.add(.integer(OrderPosition.step))
-        return RowStatements.SQL(
+        return BoundSQL(
             text: OrderPosition.numbering(
                 column, of: table, in: "main.", key: key, group: group, by: order, isForGaps: isForGaps, step: step),
             parameters: parameters)
@@ -255,10 +255,10 @@ enum OrderKeys {
     ///   - table: The table of the objects that have them.
     ///   - group: The foreign key.
     /// - Returns: The statement.
-    static func settle(_ column: String, of table: String, among group: String) -> RowStatements.SQL {
+    static func settle(_ column: String, of table: String, among group: String) -> BoundSQL {
         var parameters = Parameters()
         let position = settled("noted", shared: "shared", among: "owner", ordered: "k", parameters: &parameters)
-        return RowStatements.SQL(
+        return BoundSQL(
             text: """
                 UPDATE main.\(table) AS t SET \(column) = p.place FROM (
                     SELECT k, noted, \(position) AS place FROM (

@@ -29,13 +29,12 @@ struct FailedRowSearch {
 
     /// What an entity mapping computes of the rows that it copies.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws(FerryError) {
-        let statements = RowStatements(context: context, mapping: mapping)
+        let statements = MappingSQL(mapping, in: context)
         var scope = try statements.scope()
         var columns: [(property: String, sql: String)] = []
         for column in context.program.columns[mapping.position] {
             guard case .expression = column.source else { continue }
-            columns.append(
-                (column.attribute.name, try statements.expressions.value(of: column.source, in: &scope).sql))
+            columns.append((column.attribute.name, try statements.value(of: column.source, in: &scope).sql))
         }
         connection = context.connection
         entity = mapping.source

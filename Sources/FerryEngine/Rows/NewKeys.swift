@@ -34,7 +34,7 @@ enum KeyBase {
         var base = try lastKeptKey(below: mapping, in: context)
         for maker in context.program.keys[mapping.position].earlierMakers {
             let earlier = context.step.resolved.entityMappings[maker]
-            let count = try RowStatements(context: context, mapping: earlier).count(filtered: true)
+            let count = try MappingSQL(earlier, in: context).count(filtered: true)
                 .prepare(on: context.connection)
             try count.bind(KeyRange.all)
             if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }

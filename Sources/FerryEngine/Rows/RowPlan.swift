@@ -35,7 +35,7 @@ struct RowPlan {
         var cell: Int?
     }
 
-    let sql: RowStatements.SQL
+    let sql: BoundSQL
     /// The largest value that is read with its row; a policy holds what it reads.
     let largestValue: Int
     /// The columns of the statement that are packed, in the order of their cells.
@@ -58,45 +58,41 @@ struct RowPlan {
 
     var cellCount: Int { packed.count + evaluated.count }
 
-    init(_ sql: RowStatements, _ evaluation: Evaluation = .whileReading) throws {
+    init(_ sql: MappingSQL, _ evaluation: Evaluation = .whileReading) throws {
         let (context, mapping) = (sql.context, sql.mapping)
         largestValue = mapping.policy == nil ? context.options.valueBytes : context.options.wholeValueBytes
-        let expressions = ExpressionSQL(context: context, mapping: mapping)
         var scope = try sql.scope(filtered: false)
-        var selection = RowSelection()
         // An element of JSON has a place, one of a relationship a key; where there is neither, NULL stands twice.
-        let ordinal = mapping.iteration.map { scope.jsonElements[$0.variable] == nil ? nil : scope.elementOrder } ?? nil
+        let ordinal = scope.jsonElements == nil ? nil : scope.elementOrder
         let fixed = ["s.Z_PK", "s.Z_OPT", ordinal ?? "NULL AS ordinal", scope.elementKey ?? "NULL AS element"]
-        for column in fixed { _ = selection.place(of: column) }
-        filter = try mapping.filter.map { try expressions.rowCondition($0, in: &scope, &selection) }
+        for column in fixed { _ = scope.select(column) }
+        filter = try mapping.filter.map { try sql.rowCondition($0, in: &scope) }
         var columns: [DestinationColumn] = []
         var ahead: [Int: RowEvaluator] = [:]
         for column in context.program.columns[mapping.position] {
-            let value = try expressions.rowValue(of: column.source, in: &scope, &selection)
+            let value = try sql.rowValue(of: column.source, in: &scope)
             if evaluation == .aheadOfPolicy, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
                 // An evaluator belongs to one thread: this is the reader's.
-                case .evaluated(let other) = try expressions.rowValue(of: column.source, in: &scope, &selection)
+                case .evaluated(let other) = try sql.rowValue(of: column.source, in: &scope)
             {
                 ahead[columns.count] = other
             }
             columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
         }
         for (assignment, contribution) in context.program.inline(of: mapping) {
-            let keys = try ForeignKeySQL(context: context, mapping: mapping)
-                .columns(of: assignment, contribution, in: &scope)
-            for (column, value) in keys {
-                columns.append(DestinationColumn(name: column, value: .column(selection.place(of: value.sql))))
+            for (column, value) in try sql.keys(of: assignment, contribution, in: &scope) {
+                columns.append(DestinationColumn(name: column, value: .column(scope.select(value.sql))))
             }
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
         if evaluation == .aheadOfPolicy {
             for (key, column) in context.source.attributeColumns(of: mapping.source) {
                 guard let attribute = context.source.attribute(key) else { continue }
-                attributes.append((attribute, selection.place(of: "s.\(column.name)")))
+                attributes.append((attribute, scope.select("s.\(column.name)")))
             }
         }
         self.attributes = attributes
-        let cells = Cells(columns.map(\.value), selection, fixed: fixed.count, evaluation)
+        let cells = Cells(columns.map(\.value), scope.selected, fixed: fixed.count, evaluation)
         packed = cells.packed
         mayMiss = evaluation == .aheadOfPolicy
         var evaluated = cells.evaluated
@@ -113,9 +109,9 @@ struct RowPlan {
         }
         skipsInvalid = mapping.iteration?.skipsInvalid ?? false
         isOneRowPerKey = mapping.iteration == nil
-        self.sql = RowStatements.SQL(
+        self.sql = BoundSQL(
             text: """
-                SELECT \(selection.columns.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
+                SELECT \(scope.selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
                 ORDER BY \(scope.order)
                 """, parameters: scope.parameters)
     }
@@ -126,9 +122,9 @@ struct RowPlan {
         var evaluated: [RowEvaluator] = []
         var values: [RowValue] = []
 
-        init(_ values: [RowValue], _ selection: RowSelection, fixed: Int, _ evaluation: Evaluation) {
+        init(_ values: [RowValue], _ selected: [String], fixed: Int, _ evaluation: Evaluation) {
             guard evaluation == .whileReading else {
-                packed = selection.columns.indices.map(Int32.init)
+                packed = selected.indices.map(Int32.init)
                 self.values = values
                 return
             }
@@ -148,18 +144,6 @@ struct RowPlan {
     }
 }
 
-/// The columns that a statement reads for Swift, by their places.
-struct RowSelection {
-    private(set) var columns: [String] = []
-
-    /// The place of a column; equal columns share one.
-    mutating func place(of sql: String) -> Int {
-        if let known = columns.firstIndex(of: sql) { return known }
-        columns.append(sql)
-        return columns.count - 1
-    }
-}
-
 /// What a row of the row executor gives for a destination column.
 enum RowValue {
     /// The value of a place, never decoded: a column of the statement, or a cell of the packed row.
@@ -167,75 +151,6 @@ enum RowValue {
     case evaluated(RowEvaluator)
     /// The same for all rows.
     case constant(Value)
-}
-
-extension ExpressionSQL {
-    /// The value of a column of the new store, for Swift.
-    ///
-    /// What has to come from files is asked of SQL, whose function for that knows the folder.
-    func rowValue(
-        of source: ColumnSource, in scope: inout SourceScope, _ selection: inout RowSelection
-    ) throws(FerryError) -> RowValue {
-        guard case .expression(let expression) = source else {
-            if case .constant(let value) = source { return .constant(Value(value)) }
-            return .column(selection.place(of: try value(of: source, in: &scope).sql))
-        }
-        let computation: Computation
-        do {
-            computation = try expression.computation(in: context.source.model)
-        } catch {
-            throw placed(error)
-        }
-        if computation.passedValue?.mark == .removed {
-            return .column(selection.place(of: try value(of: source, in: &scope).sql))
-        }
-        let evaluator = try evaluator(computation, in: &scope, &selection)
-        return evaluator.place.map { .column($0) } ?? .evaluated(evaluator)
-    }
-
-    /// A predicate for Swift.
-    func rowCondition(
-        _ predicate: Predicate, in scope: inout SourceScope, _ selection: inout RowSelection
-    ) throws(FerryError) -> RowEvaluator {
-        do {
-            let condition = try ExpressionTranslation(scope: expressionScope).condition(predicate)
-            return try evaluator(condition, in: &scope, &selection)
-        } catch {
-            throw placed(error)
-        }
-    }
-
-    private func evaluator(
-        _ computation: Computation, in scope: inout SourceScope, _ selection: inout RowSelection
-    ) throws(FerryError) -> RowEvaluator {
-        var places = SelectedPlaces(
-            resolver: resolver(scope), selection: selection, scope: expressionScope)
-        let evaluator = try RowEvaluator(computation, now: context.options.now, places: &places)
-        scope = places.resolver.scope
-        selection = places.selection
-        return evaluator
-    }
-}
-
-/// Adds to a statement the columns that a computation needs.
-private struct SelectedPlaces: PlaceResolver {
-    var resolver: StatementResolver
-    var selection: RowSelection
-    let scope: ExpressionScope
-
-    /// A subquery, whose value is read like a column.
-    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
-        var translator = SQLTranslator(scope: scope, resolver: resolver)
-        let sql = try translator.sql(.collection(collection))
-        resolver = translator.resolver
-        return selection.place(of: sql)
-    }
-
-    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int {
-        selection.place(of: try resolver.column(path))
-    }
-
-    mutating func elementTextPlace() throws(FerryError) -> Int { selection.place(of: try resolver.elementText()) }
 }
 
 extension Statement {

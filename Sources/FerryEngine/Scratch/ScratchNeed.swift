@@ -96,7 +96,7 @@ package struct ScratchNeed: Sendable {
             }
             // What is already there is known, too.
             let known = count + (rows.objects[mapping.destination] ?? 0)
-            if !mapping.unique.isEmpty, known > RowStatements.objectsInMemory(memory, finders: finders) {
+            if !mapping.unique.isEmpty, known > MappingSQL.objectsInMemory(memory, finders: finders) {
                 scratch += known * Bytes.lookup
             }
             if mapping.policy != nil { scratch += count * (Bytes.policyLookup + width / 2) }

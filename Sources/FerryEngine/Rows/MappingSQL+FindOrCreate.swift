@@ -6,7 +6,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The statements of a mapping that finds an object by its values or creates it.
-extension RowStatements {
+extension MappingSQL {
     /// Reads the rows of the range in order and gives each to a function.
     ///
     /// - Parameters:
@@ -14,14 +14,14 @@ extension RowStatements {
     ///   - associates: Whether the function says which object the row became, and the statement records that.
     /// - Returns: The statement.
     /// - Throws: ``FerryError`` when an expression does not fit the model.
-    func find(by function: String, associates: Bool) throws(FerryError) -> SQL {
+    func find(by function: String, associates: Bool) throws(FerryError) -> BoundSQL {
         // Without other indexes the rows come by their keys, and nothing has to be sorted after the function was called.
         var scope = try scope(notIndexed: true)
-        let values = try expressions.uniqueValues(in: &scope)
+        let values = try uniqueValues(in: &scope)
         let place = ["s.Z_PK", elementNumber(in: scope), scope.elementKey ?? "NULL"]
         // The elements of a JSON array come in their order by themselves: the outer loop is over keys, and the inner one
         // has no other way to go. Related objects have to be sorted before the function sees them.
-        let isInOrder = mapping.iteration.map { scope.jsonElements[$0.variable] != nil } ?? true
+        let isInOrder = mapping.iteration == nil || scope.jsonElements != nil
         let names = ["source", "element", "object"] + values.indices.map { "v\($0)" }
         let rows: (given: String, from: String, with: String)
         if isInOrder {
@@ -50,7 +50,7 @@ extension RowStatements {
         } else {
             text = "\(rows.with)SELECT \(call) FROM \(rows.from)"
         }
-        return SQL(text: text, parameters: scope.parameters)
+        return BoundSQL(text: text, parameters: scope.parameters)
     }
 
     /// The new objects' rows, with the values of the first source object.
@@ -58,11 +58,9 @@ extension RowStatements {
     /// - Parameter fresh: A table-valued function that gives their keys, and where each was found first.
     /// - Returns: The statement.
     /// - Throws: ``FerryError`` when an expression does not fit the model.
-    func freshRows(from fresh: String) throws(FerryError) -> SQL {
+    func freshRows(from fresh: String) throws(FerryError) -> BoundSQL {
         let table = try context.sourceTable(of: mapping)
-        var scope = SourceScope(
-            layout: context.source, from: "\(fresh) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source",
-            source: .init(alias: "s", entity: mapping.source))
+        var scope = scope(from: "\(fresh) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")
         if let iteration = mapping.iteration {
             if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
                 scope.join("CROSS JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = f.object")
@@ -73,7 +71,8 @@ extension RowStatements {
             }
         }
         let one = scope.parameters.add(.integer(1))
-        return SQL(text: try insert(key: "f.destination", version: one, from: &scope), parameters: scope.parameters)
+        let text = try insert(key: "f.destination", version: one, from: &scope)
+        return BoundSQL(text: text, parameters: scope.parameters)
     }
 
     /// Where the lookup of the mapping's `unique` takes its objects from.
@@ -137,7 +136,7 @@ final class UniqueObjects {
     ///   - connection: The step's connection.
     /// - Throws: ``FerryError``, ``DatabaseError``.
     init(
-        _ sql: RowStatements, _ values: [RowValue]?, use: RowStatements.LookupUse, on connection: Connection
+        _ sql: MappingSQL, _ values: [RowValue]?, use: MappingSQL.LookupUse, on connection: Connection
     ) throws {
         let lookup = try sql.lookup(use)
         self.lookup = lookup

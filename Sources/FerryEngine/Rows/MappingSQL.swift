@@ -9,46 +9,39 @@ internal import FerryStore
 /// Writes the SQL that carries one entity mapping's rows over a range of source keys.
 ///
 /// The range is bound as `:low` (exclusive) and `:high`, the key before the first new one as `:last`.
-struct RowStatements {
+struct MappingSQL {
     let context: StepContext
     let mapping: ResolvedEntityMapping
 
-    /// A statement's text and the values it is bound to.
-    struct SQL {
-        var text: String
-        var parameters: Parameters
-
-        func prepare(on connection: Connection) throws(DatabaseError) -> Statement {
-            let statement = try connection.prepare(text)
-            try parameters.bind(to: statement)
-            return statement
-        }
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) {
+        (self.context, self.mapping) = (context, mapping)
     }
-
-    var expressions: ExpressionSQL { ExpressionSQL(context: context, mapping: mapping) }
 
     // MARK: What is read
 
+    /// A statement that begins with a table, in which the source object of the mapping is `s`.
+    func scope(from table: String, parameters: Parameters = Parameters()) -> SourceScope {
+        var scope = SourceScope(
+            mapping.expressionScope(in: context.source.model), from: table, of: context.source,
+            now: context.options.now)
+        scope.parameters = parameters
+        return scope
+    }
+
     /// The source objects of the mapping in the range, one row per element of the iteration.
     ///
-    /// - Parameters:
-    ///   - filtered: Whether only what the filter lets through (and, of skipped JSON, what is valid).
-    ///   - notIndexed: Whether the objects must come in the order of their keys.
-    ///   - parameters: Values that the statement is already bound to.
-    /// - Returns: The FROM and WHERE clauses, as far as they are known.
-    /// - Throws: ``FerryError`` when an expression does not fit the model.
+    /// `filtered`: only what the filter lets through (and, of skipped JSON, what is valid). `notIndexed`: the objects must
+    /// come in the order of their keys. `parameters`: what the statement is bound to already.
     func scope(
         filtered: Bool = true, notIndexed: Bool = false, parameters: Parameters = Parameters()
     ) throws(FerryError) -> SourceScope {
-        var scope = SourceScope(
-            layout: context.source,
+        var scope = scope(
             from: "source.\(try context.sourceTable(of: mapping)) AS s\(notIndexed ? " NOT INDEXED" : "")",
-            source: .init(alias: "s", entity: mapping.source))
-        scope.parameters = parameters
+            parameters: parameters)
         scope.require("s.Z_PK > :low AND s.Z_PK <= :high")
         scope.require("s.Z_ENT = \(scope.parameters.add(.integer(try context.sourceNumber(of: mapping))))")
         if let iteration = mapping.iteration { try add(iteration, filtered: filtered, to: &scope) }
-        if filtered, let filter = mapping.filter { scope.require(try expressions.condition(filter, in: &scope)) }
+        if filtered, let filter = mapping.filter { scope.require(try condition(filter, in: &scope)) }
         return scope
     }
 
@@ -60,18 +53,18 @@ struct RowStatements {
             let paths = ":paths_\(alias)"
             scope.parameters.set(paths, .blob(JSONElements.encode([])))
             let arguments = [
-                try expressions.value(text, in: &scope), scope.parameters.add(.text(key)),
+                try value(text, in: &scope), scope.parameters.add(.text(key)),
                 scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)), paths,
             ]
             scope.join("CROSS JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
-            scope.bindJSON(iteration.variable, to: JSONElementTable(alias: alias, paths: paths))
+            scope.jsonElements = JSONElementTable(alias: alias, paths: paths)
             scope.elementOrder = "\(alias).ordinal"
             // An invalid text that is skipped gives one row without an ordinal: it is read and dropped.
             if filtered, iteration.skipsInvalid { scope.require("\(alias).ordinal IS NOT NULL") }
             return
         }
         if !iteration.elements.isPath {
-            let object = try expressions.join(iteration.elements, to: &scope)
+            let object = try join(iteration.elements, to: &scope)
             scope.bind(iteration.variable, to: object)
             scope.elementKey = object.key
             return
@@ -82,7 +75,7 @@ struct RowStatements {
                 remedy: "Use a relationship of $source, or JSON($source.attribute, 'key').",
                 place: .init(entityMapping: mapping.name))
         }
-        let start = try scope.follow(Array(names.dropLast()), from: .init(alias: "s", entity: mapping.source))
+        let start = try scope.follow(Array(names.dropLast()), from: scope.source)
         let element = try scope.expand(
             last, from: start, isSound: context.program.damage.isSound(last, of: start.entity))
         scope.bind(iteration.variable, to: element.object)
@@ -96,11 +89,10 @@ struct RowStatements {
     func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         var columns: [(column: String, value: ColumnValue)] = []
         for column in context.program.columns[mapping.position] {
-            columns.append((column.name, try expressions.value(of: column.source, in: &scope)))
+            columns.append((column.name, try value(of: column.source, in: &scope)))
         }
         for (assignment, contribution) in context.program.inline(of: mapping) {
-            columns += try ForeignKeySQL(context: context, mapping: mapping)
-                .columns(of: assignment, contribution, in: &scope)
+            columns += try keys(of: assignment, contribution, in: &scope)
         }
         return columns
     }
@@ -127,7 +119,7 @@ struct RowStatements {
     }
 
     /// Rows that keep their keys, or get new ones in order.
-    func rows() throws(FerryError) -> SQL {
+    func rows() throws(FerryError) -> BoundSQL {
         var scope = try scope(notIndexed: comesByKey)
         let text: String
         if mapping.keepsPrimaryKey {
@@ -136,14 +128,14 @@ struct RowStatements {
             let one = scope.parameters.add(.integer(1))
             text = try insert(key: newKey(in: scope), version: one, from: &scope)
         }
-        return SQL(text: text, parameters: scope.parameters)
+        return BoundSQL(text: text, parameters: scope.parameters)
     }
 
     /// The association of each new object, with the same keys in the same order as ``rows()``.
-    func associations() throws(FerryError) -> SQL {
+    func associations() throws(FerryError) -> BoundSQL {
         let scope = try scope(notIndexed: comesByKey)
         let element = elementNumber(in: scope)
-        return SQL(
+        return BoundSQL(
             text: """
                 \(ScratchDatabase.insertion(intoAssociationOf: mapping))
                 SELECT s.Z_PK, \(element), \(scope.elementKey ?? "NULL"), \(newKey(in: scope))
@@ -152,15 +144,15 @@ struct RowStatements {
     }
 
     /// How many objects and elements there are in the range, before the filter or behind it.
-    func count(filtered: Bool = false) throws(FerryError) -> SQL {
+    func count(filtered: Bool = false) throws(FerryError) -> BoundSQL {
         let scope = try scope(filtered: filtered)
-        return SQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
+        return BoundSQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
     }
 
     /// What tells the elements of one source object apart, in their order.
     func elementNumber(in scope: SourceScope) -> String {
-        guard let iteration = mapping.iteration else { return "TRUE" }
-        if scope.jsonElements[iteration.variable] != nil, let ordinal = scope.elementOrder { return ordinal }
+        guard mapping.iteration != nil else { return "TRUE" }
+        if scope.jsonElements != nil, let ordinal = scope.elementOrder { return ordinal }
         return "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
     }
 
@@ -173,7 +165,19 @@ struct RowStatements {
         guard mapping.isOneToOne, scope.readsOneTable else {
             return ":last + row_number() OVER (ORDER BY \(scope.order))"
         }
-        return KeyCounter.call(mapping, by: mapping, at: .init(alias: "s", entity: mapping.source))
+        return KeyCounter.call(mapping, by: mapping, at: scope.source)
+    }
+}
+
+/// A statement's text and the values it is bound to.
+struct BoundSQL {
+    var text: String
+    var parameters: Parameters
+
+    func prepare(on connection: Connection) throws(DatabaseError) -> Statement {
+        let statement = try connection.prepare(text)
+        try parameters.bind(to: statement)
+        return statement
     }
 }
 
