@@ -49,23 +49,8 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            let appObjects = try AppObjectsPhase(context: context)
-            let policies = try PolicyRun(context, policies: policies)
-            begin(.rows)
-            try RowsPhase(context: context, policies: policies).run(report: &report)
-            try RunDatabase.shareCaches(for: .sorting, context)
-            begin(.relationships)
-            // What the rows took counts beside the caches and sorters of links and indexes.
-            releaseUnusedMemory()
-            try RelationshipsPhase(context: context, policies: policies).run(report: &report)
-            begin(.indexes)
-            releaseUnusedMemory()
-            try IndexesPhase(context: context).run()
-            try appObjects.run(report: &report)
-            let derived = DerivedAttributesPhase(context: context)
-            try derived.fill()
-            try derived.makeTriggers()
-            try appObjects.makeTriggers()
+            var operations = try StepOperations(context, policies: policies)
+            try operations.run(report: &report)
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
@@ -92,8 +77,6 @@ package struct StepRun {
             throw FerryError(database: error, whileDoing: "finishing the new store")
         }
     }
-
-    private func begin(_ phase: Phase) { options.progress?(ProgressUpdate(phase: phase)) }
 
     private func count(_ context: StepContext, into report: inout StepReport) throws {
         for mapping in step.resolved.entityMappings {

@@ -309,7 +309,10 @@ struct LinkCopy {
         let connection = context.connection
         guard try hasSameForm() else { return try connection.execute(sortingRows) }
         // Filled together with the table, the index needs no sorting.
-        if try hasSameIndex() { try IndexesPhase(context: context).makeEarly(table.index) }
+        if try hasSameIndex() {
+            try connection.execute(table.index.sql)
+            try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
+        }
         try connection.execute(rows)
     }
 

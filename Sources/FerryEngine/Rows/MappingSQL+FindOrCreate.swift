@@ -90,14 +90,6 @@ extension MappingSQL {
             number: try context.destinationNumber(of: mapping), columns: columns)
     }
 
-    /// What finds the mapping's objects: a row whose values are too large for its chunk is carried by itself.
-    enum LookupUse: Int { case rows, largeRows }
-
-    /// A number that no other lookup on the connection has.
-    func lookupNumber(_ use: LookupUse) -> Int {
-        mapping.position + use.rawValue * context.step.resolved.entityMappings.count
-    }
-
     /// What the lookup of each of a step's mappings keeps in memory.
     private static func lookupBytes(_ memory: MemoryBudget, finders: Int) -> Int {
         memory.lookups / 4 * 3 / max(1, finders)
@@ -109,16 +101,17 @@ extension MappingSQL {
         Int64(lookupBytes(memory, finders: finders) / 24 / 2 / 8 * 7)
     }
 
-    /// The lookup of the mapping's `unique`.
-    func lookup(_ use: LookupUse = .rows) throws -> ObjectLookup {
+    /// The lookup of the mapping's `unique`; a row whose values are too large for its chunk has one of its own.
+    func lookup(ofLargeRows isLarge: Bool = false) throws -> ObjectLookup {
         let source = try lookupSource()
         // SQLite keeps its functions until the connection closes, so all of a step's mappings share; a quarter is for
         // the filters.
         let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
         let known = ObjectHashTable(bytes: Self.lookupBytes(context.options.memory, finders: finders))
         return try ObjectLookup(
-            source, key: ScratchDatabase.key(ofLookup: source.name, on: context.connection), id: lookupNumber(use),
-            known: known, on: context.connection)
+            source, key: ScratchDatabase.key(ofLookup: source.name, on: context.connection),
+            id: mapping.position + (isLarge ? context.step.resolved.entityMappings.count : 0), known: known,
+            on: context.connection)
     }
 }
 
@@ -129,19 +122,12 @@ final class UniqueObjects {
     /// What is bound from each row; all else stays bound.
     private let cells: [CellBinding]
 
-    /// - Parameters:
-    ///   - sql: The mapping's statements.
-    ///   - values: Where packed rows have the values; nil where ``find(in:at:)`` is asked.
-    ///   - use: What tells several lookups of one mapping apart.
-    ///   - connection: The step's connection.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
-    init(
-        _ sql: MappingSQL, _ values: [RowValue]?, use: MappingSQL.LookupUse, on connection: Connection
-    ) throws {
-        let lookup = try sql.lookup(use)
+    /// `values`: where packed rows have the values; nil for large rows, for which ``find(in:at:)`` is asked.
+    init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
+        let lookup = try sql.lookup(ofLargeRows: values == nil)
         self.lookup = lookup
-        let count = sql.mapping.unique.count
-        let function = "ferry_seek_\(sql.lookupNumber(use))"
+        let (connection, count) = (sql.context.connection, sql.mapping.unique.count)
+        let function = "ferry_seek_\(lookup.id)"
         try connection.register(function, arguments: count, deterministic: false) { [weak lookup] arguments, result in
             if let key = try lookup?.find(arguments, from: 0) { result.set(key) }
         }

@@ -11,6 +11,8 @@ package final class ObjectLookup {
     /// 1 MiB: one bit in sixteen or fewer is set by half a million objects.
     private static let filterBits: UInt64 = 23
 
+    /// What makes the names of its functions unique on the connection.
+    let id: Int
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
     private let known: ObjectHashTable
@@ -57,8 +59,7 @@ package final class ObjectLookup {
     package init(
         _ source: Source, key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
-        self.key = key
-        self.known = known
+        (self.id, self.key, self.known) = (id, key, known)
         affinities = source.columns.map(\.affinity)
         // The functions live as long as the connection; the memory behind them only as long as this lookup.
         let unsaved = "ferry_unsaved_\(id)"

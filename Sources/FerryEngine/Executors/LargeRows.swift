@@ -6,44 +6,22 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Carries a source object with values that are too large for their chunk, whichever executor carries the others.
-final class LargeRowExecutor {
-    private let loop: RowLoop
-    private let rows: LargeRows
+/// Source objects with values that are too large for their chunk, which are copied in pieces, whichever executor carries
+/// the others.
+struct LargeRows: BoundRows {
+    let loop: RowLoop
+    private let select: Statement
     /// How many objects and elements there are before the filter.
     private let count: Statement
-
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = MappingSQL(mapping, in: context)
-        rows = try LargeRows(sql)
-        count = try sql.count().prepare(on: context.connection)
-        loop = try RowLoop(sql, nil, use: .largeRows)
-    }
-
-    func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        for statement in [rows.select, count] { try statement.bind(range) }
-        defer { for statement in [rows.select, count] { statement.reset() } }
-        return try rows.writer.refusing(range.high) {
-            let read = try count.step() ? count.integer(0) : 0
-            var outcome = try loop.carry(rows)
-            outcome.read = read
-            return outcome
-        }
-    }
-}
-
-/// The rows that a statement selects, whose large values are copied in pieces.
-private struct LargeRows: BoundRows {
-    let select: Statement
-    let writer: LargeRowWriter
+    private let writer: LargeRowWriter
     private let uniquePlaces: Range<Int>
 
     private static let keyPlace = 0
     private static let elementKeyPlace = 1
     private static let firstUniquePlace = 2
 
-    init(_ sql: MappingSQL) throws {
-        let (context, mapping) = (sql.context, sql.mapping)
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        let sql = MappingSQL(mapping, in: context)
         uniquePlaces = Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count
         var scope = try sql.scope()
         var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
@@ -54,10 +32,12 @@ private struct LargeRows: BoundRows {
             in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
+        count = try sql.count().prepare(on: context.connection)
         select = try BoundSQL(
             text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
             parameters: scope.parameters
         ).prepare(on: context.connection)
+        loop = try RowLoop(sql, nil)
     }
 
     /// The columns that the mapping sets, in the order in which the table has them.
@@ -80,6 +60,17 @@ private struct LargeRows: BoundRows {
                     origin: value.stored.flatMap { .init($0, in: context.source) }))
         }
         return cells
+    }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
+        for statement in [select, count] { try statement.bind(range) }
+        defer { for statement in [select, count] { statement.reset() } }
+        return try writer.refusing(range.high) {
+            let read = try count.step() ? count.integer(0) : 0
+            var outcome = try loop.carry(self)
+            outcome.read = read
+            return outcome
+        }
     }
 
     func next() throws -> Statement? { try select.step() ? select : nil }
