@@ -16,6 +16,7 @@ final class StepContext {
     let options: EngineOptions
     let progress: ProgressTable
     private let pageSize: Int64
+    private var statements: [String: Statement] = [:]
     /// Opens the source alone, under the same name, for a thread that reads while this one writes.
     let openSource: () throws -> Connection
 
@@ -77,6 +78,50 @@ final class StepContext {
 
     /// The pages that this connection has written so far, in bytes; no statement is needed to know that.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
+
+    // MARK: Kept statements
+
+    /// More than policies of ordinary size have.
+    private static let statementLimit = 256
+
+    /// A kept statement, for work that is over before anything else is done.
+    func cached(_ sql: String) throws(DatabaseError) -> Statement {
+        if let known = statements[sql] { return known }
+        if statements.count >= Self.statementLimit { statements.removeAll() }
+        let statement = try connection.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(DatabaseError) {
+        let statement = try cached(sql)
+        try statement.bind(values)
+        try statement.run()
+    }
+
+    /// The first column of the first row; NULL where there is none.
+    func single(_ sql: String, _ values: [Value]) throws(DatabaseError) -> Value {
+        let statement = try cached(sql)
+        try statement.bind(values)
+        defer { statement.reset() }
+        return try statement.step() ? statement.value(0) : .null
+    }
+
+    /// What a kept statement gives in its first row for a key; nil where it has none.
+    func first<Result>(_ sql: String, for key: Int64, _ read: (Statement) throws -> Result) throws -> Result? {
+        let statement = try cached(sql)
+        try statement.bind(key, at: 1)
+        defer { statement.reset() }
+        return try statement.step() ? try read(statement) : nil
+    }
+
+    /// Hands out the rows that a kept statement gives for a key.
+    func forEachRow(_ sql: String, for key: Int64, _ body: (Statement) throws -> Void) throws {
+        let statement = try cached(sql)
+        try statement.bind(key, at: 1)
+        defer { statement.reset() }
+        while try statement.step() { try body(statement) }
+    }
 
     // MARK: Units
 

@@ -36,8 +36,8 @@ package struct StepRun {
 
     /// Rows, links and indexes, each in units that are recorded as done.
     ///
-    /// - Returns: The counts of all calls together, and the times of this one.
-    /// - Throws: ``FerryError``; the run stays resumable.
+    /// The report has the counts of all calls together, and the times of this one. Where it throws, the run stays
+    /// resumable.
     package func run() throws -> StepReport { try WorkThread.withStack { try runHere() } }
 
     private func runHere() throws -> StepReport {

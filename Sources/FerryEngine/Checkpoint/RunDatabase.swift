@@ -52,10 +52,7 @@ struct RunDatabase {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: shares)
     }
 
-    /// Opens a run or begins it.
-    ///
-    /// - Returns: The context, and whether an earlier call has done a part of the work.
-    /// - Throws: ``FerryError`` or ``DatabaseError``.
+    /// Opens a run or begins it, and tells whether an earlier call has done a part of the work.
     func open() throws -> (StepContext, resumed: Bool) {
         let connection = try connect()
         connection.abandonStatements(on: run.options.stop)

@@ -6,8 +6,8 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Source objects with values that are too large for their chunk, which are copied in pieces, whichever executor carries
-/// the others.
+/// Source objects with values that are too large for their chunk, which are copied in pieces, whichever executor
+/// carries the others.
 struct LargeRows: BoundRows {
     let loop: RowLoop
     private let select: Statement
@@ -113,14 +113,8 @@ struct LargeValueSearch {
     let connection: Connection
     let schema: String
 
-    /// The first object of an entity with a value of more bytes; nil when there is none.
-    ///
-    /// - Parameters:
-    ///   - entity: The entity, without those below it.
-    ///   - range: The keys that are looked at.
-    ///   - bytes: The size.
-    /// - Returns: The object's key.
-    /// - Throws: ``DatabaseError``.
+    /// The key of the first object of an entity, without those below it, with a value of more bytes; nil when there is
+    /// none.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
         // Only types are asked for, and still some libraries hold the row against the limit (`limitsWholeRows`).
@@ -172,13 +166,8 @@ final class LargeRowWriter {
     /// Long enough that the calls cost nothing beside the bytes.
     private static let pieceBytes = 1 << 18
 
-    /// - Parameters:
-    ///   - table: The new store's table, not quoted.
-    ///   - key: The name under which the number of a row is reached.
-    ///   - cells: What is written, in the order of the table's columns.
-    ///   - subject: What the rows are of, for messages.
-    ///   - context: The step.
-    /// - Throws: ``DatabaseError``.
+    /// `table` is not quoted, `key` the name under which the number of a row is reached; the cells come in the order of
+    /// the table's columns.
     init(
         _ table: String, key: String, cells: [LargeCell], of subject: (entity: String, mapping: String?),
         in context: StepContext
@@ -205,15 +194,10 @@ final class LargeRowWriter {
         case copied(size: Int, row: Int64)
     }
 
-    /// Writes one row from the current row of a statement.
+    /// Writes one row from the columns of ``selection``, which a statement's current row has from a place on.
     ///
-    /// - Parameters:
-    ///   - key: The new row's number.
-    ///   - row: Has what ``selection`` asks for, from a place on.
-    ///   - place: The first of these columns.
-    ///   - origin: The number of the row that it comes from, for messages.
-    /// - Throws: ``DatabaseError``; ``FerryError`` `.valueTooLarge` when the row would take more memory than there is:
-    ///   nothing is written then.
+    /// Throws ``FerryError`` `.valueTooLarge` when the row would take more memory than there is: nothing is written
+    /// then. The key of the row that it comes from is for messages.
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
         let ways = ways(row, place)
         // What stands beside a text of the largest size is of the size that goes with any chunk.

@@ -12,8 +12,8 @@ extension EntityMappingPlan {
     }
 }
 
-/// The rows of entity mappings that go through one table side by side, so that each of its pages is read once for all of
-/// them.
+/// The rows of entity mappings that go through one table side by side, so that each of its pages is read once for all
+/// of them.
 struct RowsPass: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext

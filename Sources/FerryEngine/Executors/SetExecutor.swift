@@ -21,11 +21,7 @@ final class SetExecutor: MappingExecutor {
         case findOrCreate(FindOrCreate)
     }
 
-    /// - Parameters:
-    ///   - mapping: The entity mapping.
-    ///   - context: The step.
-    ///   - sharesRanges: Whether the ranges hold objects of other entities too.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// `sharesRanges`: the ranges hold objects of other entities too.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool = false) throws {
         self.context = context
         self.mapping = mapping
@@ -96,15 +92,12 @@ final class FindOrCreate {
     /// Records the associations of a batch.
     private let associate: Statement?
     private let insert: Statement
-    private let owner = Owner()
+    private let owner = Owner<FindOrCreate>()
     /// The last key that was given out.
     private var last: Int64 = 0
     /// Few enough that the pages that they come from are still in the cache.
     private static let freshLimit = 256
     private var rows: Int64 = 0
-
-    /// What the functions of a connection know of an executor that may be gone.
-    private final class Owner { unowned(unsafe) var executor: FindOrCreate? }
 
     init(_ sql: MappingSQL) throws {
         let connection = sql.context.connection
@@ -118,7 +111,7 @@ final class FindOrCreate {
         }
         try connection.register(function, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
             [owner] arguments, result in
-            guard let executor = owner.executor else { return }
+            guard let executor = owner.object else { return }
             result.set(try executor.object(arguments))
         }
         let (gathering, found) = ("ferry_gather_\(sql.mapping.position)", "ferry_found_\(sql.mapping.position)")
@@ -126,7 +119,7 @@ final class FindOrCreate {
             batch.cursor()
         }
         try connection.register(gathering, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
-            [owner] arguments, _ in try owner.executor?.gather(arguments)
+            [owner] arguments, _ in try owner.object?.gather(arguments)
         }
         gather = try sql.find(by: gathering, associates: false).prepare(on: connection)
         associate =
@@ -140,21 +133,16 @@ final class FindOrCreate {
         associate?.isSilent = true
         insert = try sql.freshRows(from: table).prepare(on: connection)
         find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
-        owner.executor = self
+        owner.object = self
     }
 
     deinit {
-        owner.executor = nil
+        owner.object = nil
         batch.free()
     }
 
-    /// Carries the rows of a range.
-    ///
-    /// - Parameters:
-    ///   - range: The source's keys.
-    ///   - last: The key before the first new one.
-    /// - Returns: Objects that were created, and rows for which one was found.
-    /// - Throws: ``DatabaseError``, and what our functions throw.
+    /// Carries the rows of a range; gives the numbers of objects that were created, and of rows for which one was
+    /// found.
     func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
         try lookup.begin(after: last)
         fresh.removeAll()
@@ -254,7 +242,7 @@ package final class FoundBatch {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// - Parameter bytes: What the rows and their order may take; more than 2 MiB are of little use.
+    /// Takes what the rows and their order may take; more than 2 MiB are of little use.
     convenience init(bytes: Int) {
         self.init(
             limit: max(1, min(bytes, 2 << 20) / (MemoryLayout<Row>.stride + MemoryLayout<Int32>.stride)))
@@ -278,11 +266,6 @@ package final class FoundBatch {
     func free() { (rows, wanted) = ([], []) }
 
     /// Fills in objects that are found by their hashes, in the order of these.
-    ///
-    /// - Parameters:
-    ///   - isWanted: Which hashes are to be looked for.
-    ///   - find: Looks for one.
-    /// - Throws: What `find` throws.
     func search(
         where isWanted: (ObjectHashTable.Hash) -> Bool, _ find: (ObjectHashTable.Hash) throws -> Int64?
     ) rethrows {

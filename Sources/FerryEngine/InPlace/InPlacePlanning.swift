@@ -9,21 +9,19 @@ package import FerryStore
 ///
 /// It reads the store's schema, and no rows.
 package struct InPlacePlanning {
-    let step: StepPlan
-    let store: Connection
+    private let step: StepPlan
+    private let store: Connection
     let source: StoreLayout
     let destination: StoreLayout
-    let schema: InPlaceSchema
+    private let schema: InPlaceSchema
     /// Whether the parts of a step that stands for several can be tried one by one: what is still to be dropped stands in
     /// the way.
     private let triesParts: Bool
 
-    /// - Parameters:
-    ///   - step: The step.
-    ///   - store: The store.
-    ///   - dropping: Names of objects of the app's that are to be dropped.
-    ///   - computed: The layout of a new store of the step's source, where it is at hand.
-    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    /// Throws ``FerryError`` when the store holds what cannot go through the step.
+    ///
+    /// `dropping` names objects of the app's that are to be dropped; `computed` is the layout of a new store of the
+    /// step's source, where it is at hand.
     package init(
         _ step: StepPlan, on store: Connection, dropping: Set<String> = [], like computed: StoreLayout? = nil
     ) throws {
@@ -37,19 +35,14 @@ package struct InPlacePlanning {
         triesParts = dropping.isEmpty
     }
 
-    /// The statements, as far as they can be told before the run.
-    package func plan() throws -> InPlacePlan { try find().statements }
-
-    /// The same, and whether they are all of it: of a step that stands for
-    /// several they may leave another schema than these, which are then taken one by one.
+    /// The statements, as far as they can be told before the run, and whether they are all of it: of a step that stands
+    /// for several they may leave another schema than these, which are then taken one by one.
     package func find() throws -> (statements: InPlacePlan, isWhole: Bool) {
         if let statements = try statements() { return (statements, triesParts) }
         return (try statements(leaving: nil), false)
     }
 
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
-    ///
-    /// - Throws: ``FerryError``, ``DatabaseError``.
     package func refusalToKeepUnknownEntities(by plan: InPlacePlan) throws -> FerryError? {
         for table in source.tablesInOrder {
             let unknown = "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
@@ -63,7 +56,7 @@ package struct InPlacePlanning {
 
     /// Nil where the parts of a step must run one by one.
     func statements() throws -> InPlacePlan? {
-        step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try ComposedRun(planned: self).plan()
+        step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try composedStatements()
     }
 
     /// The statements that leave a schema in a form; nil for what altering and the new version's layout give.
@@ -85,11 +78,9 @@ package struct InPlacePlanning {
 }
 
 extension InPlaceSchema {
-    /// Looks through a store for what its model does not explain.
-    ///
-    /// - Throws: ``FerryError`` for an object of the app's that would lose its meaning, and for records in CloudKit that
-    ///   would; ``DatabaseError``.
-    init(
+    /// Looks through a store for what its model does not explain; throws ``FerryError`` for an object of the app's that
+    /// would lose its meaning, and for records in CloudKit that would.
+    fileprivate init(
         of source: StoreLayout, into destination: StoreLayout, _ step: ResolvedStep, on connection: Connection,
         dropping: Set<String> = [], catalog: StoreCatalog
     ) throws {
@@ -130,28 +121,22 @@ extension InPlaceSchema {
     }
 }
 
-/// Finds the statements of a step in place that stands for several.
-///
-/// The steps are tried one by one on the schema alone, which tells the form that every table must have in the end: the
-/// order of added columns, quotes that a renaming left. Then the one step is planned to leave exactly this, and tried,
-/// too. So the rows are written once, and the schema is the same to the letter.
-struct ComposedRun {
-    let planned: InPlacePlanning
-    private var store: Connection { planned.store }
-    private var destination: StoreLayout { planned.destination }
-
-    /// The plan that leaves the schema which the steps one by one leave.
+/// The statements of a step that stands for several.
+extension InPlacePlanning {
+    /// The plan that leaves the schema which the steps one by one leave; nil when no plan does: they then run one by
+    /// one.
     ///
-    /// - Returns: Nil when no plan does; the steps then run one by one.
-    /// - Throws: ``FerryError`` for what keeps one of the steps from running.
-    func plan() throws -> InPlacePlan? {
+    /// The steps are tried one by one on the schema alone, which tells the form that every table must have in the end:
+    /// the order of added columns, quotes that a renaming left. Then the one step is planned to leave exactly this, and
+    /// tried, too. So the rows are written once, and the schema is the same to the letter.
+    private func composedStatements() throws -> InPlacePlan? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
         var computed: StoreLayout?
-        for part in planned.step.parts {
+        for part in step.parts {
             let next = try InPlacePlanning(part, on: parts.connection, like: computed)
             computed = next.destination
-            let plan = try next.plan()
+            let plan = try next.find().statements
             let carried = plan.continued.filter { touched.contains($0.value) }.map(\.key)
             touched = plan.touched.union(carried)
             try parts.run(plan)
@@ -160,7 +145,7 @@ struct ComposedRun {
         var shape = try self.shape(parts, touched: touched)
         // What altering gets wrong is made anew; that must be enough.
         for _ in 0..<2 {
-            var plan = try planned.statements(leaving: shape)
+            var plan = try statements(leaving: shape)
             guard let trial = try rehearsal() else { return nil }
             try trial.run(plan)
             let found = try trial.entries()
@@ -190,7 +175,7 @@ struct ComposedRun {
             tables[table.name.uppercased()] = .init(sql: table.sql, columns: table.columns.map(\.name))
         }
         // The app's own indexes stay where they are.
-        let own = Set(planned.schema.indexes.map(\.name))
+        let own = Set(schema.indexes.map(\.name))
         let apps = try Set(StoreCatalog(store).indexes.map(\.name)).subtracting(own)
         return InPlaceShape(
             tables: tables, indexes: catalog.indexes.filter { names.contains($0.table) && !apps.contains($0.name) },

@@ -9,12 +9,8 @@ internal import FerryStore
 struct SchemaRehearsal {
     let connection: Connection
 
-    /// Makes every table, index, view and trigger of a store anew.
-    ///
-    /// - Parameters:
-    ///   - store: The store.
-    ///   - path: Where the new one is made.
-    /// - Throws: ``DatabaseError`` for what cannot be made here (a module or collation of the app's).
+    /// Makes every table, index, view and trigger of a store anew at a path; throws ``DatabaseError`` for what cannot
+    /// be made here (a module or collation of the app's).
     init(of store: Connection, at path: String = ":memory:") throws {
         connection = try Connection(path: path, mode: .create)
         connection.allowSchemaWrites()

@@ -71,7 +71,7 @@ final class CurrentSource {
     /// The value of an attribute; nil where it is not in the row, or not all of it.
     func value(_ name: String) -> MigrationValue? {
         guard let attribute = attributes[name], !attribute.isExternal else { return nil }
-        return MigrationValue(row.values.row, attribute.cell, of: attribute.type)
+        return MigrationValue(row.values.row.value(attribute.cell), of: attribute.type)
     }
 
     /// The text of an attribute; nil where its value is something else, or not in the row.
@@ -85,7 +85,7 @@ final class CurrentSource {
     /// Counts an object of the mapping's own entity; the first one has the key and the version of the source where the
     /// mapping keeps them.
     ///
-    /// - Returns: The version of the object that has the source's key, or nil.
+    /// Gives the version of the object that has the source's key, or nil.
     func takeKey() -> Value? {
         inserted += 1
         guard mapping.keepsPrimaryKeys, !isKeyTaken else { return nil }

@@ -62,66 +62,26 @@ extension EntityMigrationPolicy {
     /// What Core Data's own class does, for an implementation that adds to it.
     public var defaultPolicy: DefaultMigrationPolicy { DefaultMigrationPolicy() }
 
-    public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {
-        try defaultPolicy.begin(mapping, with: manager)
-    }
+    /// Does nothing.
+    public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {}
 
+    /// Does what ``defaultPolicy`` does.
     public func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
         try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
     }
 
-    public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {
-        try defaultPolicy.endInstanceCreation(forMapping: mapping, manager: manager)
-    }
+    /// Does nothing.
+    public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
 
+    /// Does what ``defaultPolicy`` does.
     public func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
         // Only where a type has no code of its own does this code run for it.
         manager.policyWithoutRelating = Self.self
         try defaultPolicy.createRelationships(forDestination: destination, in: mapping, manager: manager)
-    }
-
-    public func endRelationshipCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {
-        try defaultPolicy.endRelationshipCreation(forMapping: mapping, manager: manager)
-    }
-
-    public func performCustomValidation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {
-        try defaultPolicy.performCustomValidation(forMapping: mapping, manager: manager)
-    }
-
-    public func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws {
-        try defaultPolicy.end(mapping, manager: manager)
-    }
-
-    public var functions: [String: PolicyFunction] { [:] }
-}
-
-/// What Core Data's own migration policy does.
-public struct DefaultMigrationPolicy: EntityMigrationPolicy {
-    public init() {}
-
-    /// Does nothing.
-    public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {}
-
-    /// Inserts an object of the destination entity with the values of the attribute mappings, and associates it.
-    public func createDestinationInstances(
-        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
-    ) throws {
-        let destination = try manager.insertDefault(forSource: source, in: mapping)
-        try manager.associate(sourceInstance: source, withDestinationInstance: destination, for: mapping)
-    }
-
-    /// Does nothing.
-    public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
-
-    /// Sets the relationships that the relationship mappings give.
-    public func createRelationships(
-        forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
-    ) throws {
-        try manager.relateDefault(destination, in: mapping)
     }
 
     /// Does nothing.
@@ -132,6 +92,28 @@ public struct DefaultMigrationPolicy: EntityMigrationPolicy {
 
     /// Does nothing.
     public func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
+
+    public var functions: [String: PolicyFunction] { [:] }
+}
+
+/// What Core Data's own migration policy does.
+public struct DefaultMigrationPolicy: EntityMigrationPolicy {
+    public init() {}
+
+    /// Inserts an object of the destination entity with the values of the attribute mappings, and associates it.
+    public func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        let destination = try manager.insertDefault(forSource: source, in: mapping)
+        try manager.associate(sourceInstance: source, withDestinationInstance: destination, for: mapping)
+    }
+
+    /// Sets the relationships that the relationship mappings give.
+    public func createRelationships(
+        forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try manager.relateDefault(destination, in: mapping)
+    }
 }
 
 /// Makes one instance of a migration policy.

@@ -107,9 +107,7 @@ final class EntityWriter {
     /// What the model says of an attribute.
     func attribute(_ known: DestinationAttribute) -> Attribute { modelAttributes[known.number] }
 
-    /// Remembers that a policy sets the attribute.
-    ///
-    /// - Returns: Whether that was not known.
+    /// Remembers that a policy sets the attribute; false where that was known.
     func mark(_ known: DestinationAttribute) -> Bool {
         if marked[known.number] { return false }
         marked[known.number] = true

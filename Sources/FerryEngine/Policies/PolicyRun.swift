@@ -25,7 +25,7 @@ final class PolicyRun {
                     "Entity mapping \(mapping.name) has the migration policy \(name), which is not registered.",
                     remedy: "Register it where the migration is started.", place: .init(entityMapping: mapping.name))
             }
-            calls[mapping.position] = PolicyCalls(policy, try manager.mapping(at: mapping.position), manager)
+            calls[mapping.position] = PolicyCalls(policy, manager.entityMappings[mapping.position], manager)
         }
         self.calls = calls
     }

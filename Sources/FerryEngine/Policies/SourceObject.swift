@@ -78,8 +78,8 @@ public final class SourceObject {
 
     /// Hands out the objects at the end of a relationship, in their order if it has one, else by key.
     public func forEachObject(forKey key: String, _ body: (SourceObject) throws -> Void) throws {
-        let statement = try manager.relatedObjects(
-            key, of: entityName, layout: manager.context.source, schema: "source")
+        // One of its own: the body may ask for the same relationship of another object.
+        let statement = try manager.context.connection.prepare(manager.sourceObjectsSQL(key, of: entityName))
         try statement.bind(primaryKey, at: 1)
         defer { statement.reset() }
         while try statement.step() {
@@ -104,12 +104,9 @@ public final class SourceObject {
     // MARK: Reading
 
     private func related(_ name: String) throws -> SourceObject? {
-        let statement = try manager.cached(
-            manager.relatedObjectsSQL(name, of: entityName, layout: manager.context.source, schema: "source"))
-        try statement.bind(primaryKey, at: 1)
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        return manager.sourceObject(number: statement.integer(1), key: statement.integer(0))
+        try manager.context.first(manager.sourceObjectsSQL(name, of: entityName), for: primaryKey) {
+            manager.sourceObject(number: $0.integer(1), key: $0.integer(0))
+        } ?? nil
     }
 
     /// The object and the attribute that a key path names.
@@ -148,9 +145,7 @@ public final class SourceObject {
         let value =
             contents && attribute.allowsExternalStorage
             ? "\(ScalarFunction.fromExternalName)(\(column.name))" : column.name
-        let statement = try manager.cached("SELECT \(value) FROM source.\(table.name) WHERE Z_PK = ?1")
-        try statement.bind(primaryKey, at: 1)
-        defer { statement.reset() }
-        return try statement.step() ? statement.value(0) : .null
+        let sql = "SELECT \(value) FROM source.\(table.name) WHERE Z_PK = ?1"
+        return try manager.context.first(sql, for: primaryKey) { $0.value(0) } ?? .null
     }
 }

@@ -54,9 +54,7 @@ struct FailedRowSearch {
         self.largestValue = largestValue
     }
 
-    /// - Parameter range: The keys among which the failure was.
-    /// - Returns: Nil when nothing fails again.
-    /// - Throws: ``DatabaseError`` for anything but a failing function.
+    /// The first object among the keys on which a function of ours fails; nil when nothing fails again.
     func first(in range: KeyRange = .all) throws -> Row? {
         try connection.with(.length, largestValue) {
             let all = columns.map(\.sql)

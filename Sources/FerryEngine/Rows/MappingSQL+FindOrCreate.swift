@@ -9,11 +9,8 @@ internal import FerryStore
 extension MappingSQL {
     /// Reads the rows of the range in order and gives each to a function.
     ///
-    /// - Parameters:
-    ///   - function: Takes the source's key, the element's number and key, and the values of `unique`.
-    ///   - associates: Whether the function says which object the row became, and the statement records that.
-    /// - Returns: The statement.
-    /// - Throws: ``FerryError`` when an expression does not fit the model.
+    /// The function takes the source's key, the element's number and key, and the values of `unique`. Where it
+    /// `associates`, it says which object the row became, and the statement records that.
     func find(by function: String, associates: Bool) throws(FerryError) -> BoundSQL {
         // Without other indexes the rows come by their keys, and nothing has to be sorted after the function was called.
         var scope = try scope(notIndexed: true)
@@ -55,9 +52,7 @@ extension MappingSQL {
 
     /// The new objects' rows, with the values of the first source object.
     ///
-    /// - Parameter fresh: A table-valued function that gives their keys, and where each was found first.
-    /// - Returns: The statement.
-    /// - Throws: ``FerryError`` when an expression does not fit the model.
+    /// `fresh` is a table-valued function that gives their keys, and where each was found first.
     func freshRows(from fresh: String) throws(FerryError) -> BoundSQL {
         let table = try context.sourceTable(of: mapping)
         var scope = scope(from: "\(fresh) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")
@@ -75,21 +70,6 @@ extension MappingSQL {
         return BoundSQL(text: text, parameters: scope.parameters)
     }
 
-    /// Where the lookup of the mapping's `unique` takes its objects from.
-    func lookupSource() throws(FerryError) -> ObjectLookup.Source {
-        var columns: [(name: String, affinity: ColumnAffinity)] = []
-        for name in mapping.unique {
-            guard let column = context.destination.column(of: name, in: mapping.destination) else {
-                throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
-            }
-            columns.append((column.name, .init(declaredType: column.type)))
-        }
-        return ObjectLookup.Source(
-            name: ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique),
-            table: "main.\(try context.destinationTable(of: mapping))",
-            number: try context.destinationNumber(of: mapping), columns: columns)
-    }
-
     /// What the lookup of each of a step's mappings keeps in memory.
     private static func lookupBytes(_ memory: MemoryBudget, finders: Int) -> Int {
         memory.lookups / 4 * 3 / max(1, finders)
@@ -103,14 +83,22 @@ extension MappingSQL {
 
     /// The lookup of the mapping's `unique`; a row whose values are too large for its chunk has one of its own.
     func lookup(ofLargeRows isLarge: Bool = false) throws -> ObjectLookup {
-        let source = try lookupSource()
+        var columns: [(name: String, affinity: ColumnAffinity)] = []
+        for name in mapping.unique {
+            guard let column = context.destination.column(of: name, in: mapping.destination) else {
+                throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
+            }
+            columns.append((column.name, .init(declaredType: column.type)))
+        }
         // SQLite keeps its functions until the connection closes, so all of a step's mappings share; a quarter is for
         // the filters.
-        let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
-        let known = ObjectHashTable(bytes: Self.lookupBytes(context.options.memory, finders: finders))
+        let mappings = context.step.resolved.entityMappings
+        let bytes = Self.lookupBytes(context.options.memory, finders: mappings.count { !$0.unique.isEmpty })
+        let name = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
         return try ObjectLookup(
-            source, key: ScratchDatabase.key(ofLookup: source.name, on: context.connection),
-            id: mapping.position + (isLarge ? context.step.resolved.entityMappings.count : 0), known: known,
+            name, of: "main.\(context.destinationTable(of: mapping))", number: context.destinationNumber(of: mapping),
+            columns: columns, key: ScratchDatabase.key(ofLookup: name, on: context.connection),
+            id: mapping.position + (isLarge ? mappings.count : 0), known: ObjectHashTable(bytes: bytes),
             on: context.connection)
     }
 }
@@ -128,8 +116,9 @@ final class UniqueObjects {
         self.lookup = lookup
         let (connection, count) = (sql.context.connection, sql.mapping.unique.count)
         let function = "ferry_seek_\(lookup.id)"
-        try connection.register(function, arguments: count, deterministic: false) { [weak lookup] arguments, result in
-            if let key = try lookup?.find(arguments, from: 0) { result.set(key) }
+        try connection.register(function, arguments: count, deterministic: false) {
+            [owner = lookup.owner] arguments, result in
+            if let key = try owner.object?.find(arguments, from: 0) { result.set(key) }
         }
         search = try connection.prepare(
             "SELECT \(function)(\((1...count).map { "?\($0)" }.joined(separator: ", ")))")

@@ -30,8 +30,8 @@ struct MappingSQL {
 
     /// The source objects of the mapping in the range, one row per element of the iteration.
     ///
-    /// `filtered`: only what the filter lets through (and, of skipped JSON, what is valid). `notIndexed`: the objects must
-    /// come in the order of their keys. `parameters`: what the statement is bound to already.
+    /// `filtered`: only what the filter lets through (and, of skipped JSON, what is valid). `notIndexed`: the objects
+    /// must come in the order of their keys. `parameters`: what the statement is bound to already.
     func scope(
         filtered: Bool = true, notIndexed: Bool = false, parameters: Parameters = Parameters()
     ) throws(FerryError) -> SourceScope {

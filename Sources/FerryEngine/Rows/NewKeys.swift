@@ -24,12 +24,8 @@ enum KeyBase {
 
     /// The key before that of the first object that a mapping makes, known before any of them is there.
     ///
-    /// - Parameters:
-    ///   - mapping: A mapping that makes new keys, where all that come before in the same table are
-    ///     ``ResolvedEntityMapping/isOneToOne``: what they make is counted in the source.
-    ///   - context: The step.
-    /// - Returns: What ``NewKeys/last()`` says when its first chunk begins.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// All mappings that come before in the same table and make new keys are ``ResolvedEntityMapping/isOneToOne``: what
+    /// they make is counted in the source. It is what ``NewKeys/last()`` says when the first chunk begins.
     static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         var base = try lastKeptKey(below: mapping, in: context)
         for maker in context.program.keys[mapping.position].earlierMakers {
@@ -108,13 +104,9 @@ final class KeyCounter {
         @exclusivity(unchecked) var source = ChunkRanges.beginning
     }
 
-    /// SQL of the next key for an object that a mapping makes.
+    /// SQL of the next key for an object that a mapping makes, asked for only where that carries the object.
     ///
-    /// - Parameters:
-    ///   - made: The mapping.
-    ///   - reader: The mapping whose rows have the key: the same one, or one that relates its objects to it.
-    ///   - object: The source object.
-    /// - Returns: A call, which is made only for source objects that the mapping carries.
+    /// The reader is the mapping whose rows have the key: the same one, or one that relates its objects to it.
     static func call(
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
     ) -> String { "\(name(made, by: reader))(\(object.alias).Z_PK)" }
@@ -141,9 +133,7 @@ final class KeyCounter {
         }
     }
 
-    /// Begins a statement.
-    ///
-    /// - Parameter last: The key before the next one.
+    /// Begins a statement with the key before the next one.
     func begin(after last: Int64) { (state.last, state.source) = (last, ChunkRanges.beginning) }
 
     /// The key that was given out last.
@@ -164,10 +154,7 @@ struct CountedTargets {
     private let context: StepContext
     private var targets: [Target] = []
 
-    /// - Parameters:
-    ///   - mapping: The mapping whose rows are written.
-    ///   - context: The step; the functions that statements of the mapping call are made known to its connection.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// Makes the functions known that statements of the mapping call.
     init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         for name in context.program.keys[mapping.position].counted {

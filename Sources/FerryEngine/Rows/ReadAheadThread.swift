@@ -98,9 +98,7 @@ final class ReadAheadThread: @unchecked Sendable {
         isAbandoned.withLock { $0 = false }
     }
 
-    /// Ends the thread and closes its connection.
-    ///
-    /// - Parameter isReading: Whether what was ordered has not come to its end.
+    /// Ends the thread and closes its connection; what was ordered may not have come to its end.
     func end(isReading: Bool) {
         guard hasStarted else { return }
         if isReading { abandon() }

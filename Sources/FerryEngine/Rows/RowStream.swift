@@ -183,9 +183,7 @@ final class RowReader {
         if let index = self.high { try select.bind(high, at: index) }
     }
 
-    /// Packs the current row.
-    ///
-    /// - Returns: False when there is no room for it.
+    /// Packs the current row; false when there is no room for it.
     func pack(into rows: PackedRows) throws -> Bool {
         guard rows.begin() else { return false }
         guard try isTaken() else {

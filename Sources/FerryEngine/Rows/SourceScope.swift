@@ -6,8 +6,8 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// A statement that reads objects while it is written: its FROM clause, its conditions, what it selects for Swift, and what
-/// its names stand for.
+/// A statement that reads objects while it is written: its FROM clause, its conditions, what it selects for Swift, and
+/// what its names stand for.
 ///
 /// It starts with the objects of an entity and grows a join for each relationship that an expression follows.
 struct SourceScope {

@@ -69,14 +69,7 @@ package struct ScratchNeed: Sendable {
     /// All of it at its peak.
     package var peak: Int64 { scratch + max(sorted, verification) }
 
-    /// - Parameters:
-    ///   - step: A copy step.
-    ///   - program: What it does.
-    ///   - source: The layout of what it reads.
-    ///   - destination: The layout of what it makes.
-    ///   - rows: The rows of the source.
-    ///   - memory: How much of find-or-create stays in memory.
-    ///   - verifies: Whether verification follows.
+    /// What a copy step needs for some rows of the source.
     package init(
         _ step: StepPlan, _ program: StepProgram, source: StoreLayout, destination: StoreLayout, rows: Rows,
         memory: MemoryBudget, verifies: Bool
