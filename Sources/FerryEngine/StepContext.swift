@@ -35,13 +35,6 @@ final class StepContext {
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
-    /// The names of the lookups that a step needs, each once.
-    static func lookups(of step: StepPlan) -> [String] {
-        let names = step.resolved.entityMappings.filter { !$0.unique.isEmpty }
-            .map { ScratchDatabase.lookup(of: $0.destination, by: $0.unique) }
-        return Set(names).sorted()
-    }
-
     func mapping(named name: String) throws(FerryError) -> ResolvedEntityMapping {
         guard let mapping = step.resolved.entityMapping(named: name) else {
             throw FerryError(.internalError, "The plan names entity mapping \(name), which it does not hold.")
@@ -205,6 +198,15 @@ package struct EngineOptions: Sendable {
     /// and a sixteenth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
     /// come near the smallest limit.
     package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
+
+    /// Makes the functions that statements call known to a connection, for a source at a path.
+    func registerFunctions(forStore path: String, on connection: Connection) throws(DatabaseError) {
+        try FunctionRegistry.register(on: connection)
+        try ExternalContents(
+            folder: externalFolder ?? ExternalData.folder(forStore: path), dropsMissing: damaged == .drop,
+            limit: wholeValueBytes
+        ).register(on: connection)
+    }
 
     /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
     package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }

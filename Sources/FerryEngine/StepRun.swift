@@ -54,19 +54,14 @@ package struct StepRun {
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
-            if error.isTooBig, let context = opened, let refusal = try tooLarge(in: context, cause: error) {
-                throw refusal
+            if error.isTooBig, let context = opened {
+                let search = LargeValueSearch(layout: context.source, connection: context.connection, schema: "source")
+                if let refusal = try search.refusal(above: options.wholeValueBytes, options, cause: error) {
+                    throw refusal
+                }
             }
             throw FerryError(database: error, whileDoing: "migrating to version \(step.resolved.destination.name)")
         }
-    }
-
-    /// The first object of the source that cannot be whole in memory, where something wanted that.
-    private func tooLarge(in context: StepContext, cause: DatabaseError) throws -> FerryError? {
-        let search = LargeValueSearch(layout: context.source, connection: context.connection, schema: "source")
-        guard let row = try search.first(above: options.wholeValueBytes) else { return nil }
-        return FerryError(
-            valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: cause)
     }
 
     /// Takes the progress table out of a verified destination; the folder's other files are no longer needed.

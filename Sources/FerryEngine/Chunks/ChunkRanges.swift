@@ -42,15 +42,9 @@ struct ChunkRanges {
     /// The keys from one end of the table to the other, whoever's they are.
     private let span: ClosedRange<Int64>?
 
-    /// The rows of any table, which is written as in SQL, or those of some entities; `key` is the name under which the
-    /// number of a row is reached.
-    init(over table: String, key: String, numbers: [Int64]? = nil, on connection: Connection) throws(DatabaseError) {
-        try self.init(over: table, key: key, numbers: numbers, unbroken: nil, span: nil, on: connection)
-    }
-
-    /// The source objects of an entity mapping.
-    init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        try self.init(of: [mapping], in: context)
+    /// The rows of any table, which is written as in SQL; `key` is the name under which the number of a row is reached.
+    init(over table: String, key: String, on connection: Connection) throws(DatabaseError) {
+        try self.init(over: table, key: key, numbers: nil, unbroken: nil, span: nil, on: connection)
     }
 
     /// The source objects of entity mappings that read one table.

@@ -182,8 +182,8 @@ package struct ChunkSizer {
     static let bounds = 10...100_000
     private static let window = 10
 
-    /// What an automatic chunk may cost: long enough that a commit is a small part of it, short enough to lose little by a
-    /// kill.
+    /// What an automatic chunk may cost: long enough that a commit is a small part of it, short enough to lose little
+    /// by a kill.
     private let target: (bytes: Double, nanoseconds: Double)
     private let fixed: Int?
     private var size: Int

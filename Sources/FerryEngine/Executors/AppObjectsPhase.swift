@@ -19,15 +19,7 @@ struct AppObjectsPhase {
             of: context.source, into: context.destination, on: context.connection, schema: "source",
             dropping: context.options.dropping)
         if let refusal = appObjects.refusals.first { throw refusal }
-        if let mirroring = appObjects.mirroring,
-            let refusal = try MirroringRefusal.find(
-                mirroring, context.step.resolved,
-                unknownEntities: {
-                    try mirroring.rowsOfUnknownEntities(to: context.source, on: context.connection, schema: "source")
-                })
-        {
-            throw refusal
-        }
+        try appObjects.checkMirroring(context.step.resolved, context.source, on: context.connection, schema: "source")
     }
 
     func run(report: inout StepReport) throws {
@@ -211,5 +203,18 @@ struct AppObjectsPhase {
             try carry(table.carried, by: MirroringTables.copy(table, numbers: numbers))
         }
         try make(mirroring.indexes)
+    }
+}
+
+extension AppObjects {
+    /// Refuses records in CloudKit that would lose their meaning.
+    func checkMirroring(
+        _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String
+    ) throws {
+        guard let mirroring else { return }
+        let refusal = try MirroringRefusal.find(
+            mirroring, step,
+            unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection, schema: schema) })
+        if let refusal { throw refusal }
     }
 }

@@ -140,10 +140,12 @@ struct LargeValueSearch {
         return nil
     }
 
-    /// The first object of any entity with a value of more bytes.
-    func first(above bytes: Int) throws(DatabaseError) -> (entity: String, key: Int64)? {
+    /// The refusal of the first object of any entity with a value of more bytes; nil when there is none.
+    func refusal(above bytes: Int, _ options: EngineOptions, cause: (any Error)?) throws(DatabaseError) -> FerryError? {
         for entity in layout.model.sortedEntityNames {
-            if let key = try firstKey(of: entity, above: bytes) { return (entity, key) }
+            guard let key = try firstKey(of: entity, above: bytes) else { continue }
+            return FerryError(
+                valueOf: entity, key: key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: cause)
         }
         return nil
     }

@@ -55,14 +55,15 @@ extension BoundRows {
 /// Keys, order and lookups are those of ``SetExecutor``.
 struct RowLoop {
     private let mapping: ResolvedEntityMapping
-    private let keys: NewKeys
+    /// Nil where objects keep their keys.
+    private let keys: NewKeys?
     private let association: Statement?
     private let unique: UniqueObjects?
 
     /// `values`: where packed rows have the values of `unique`; nil where a statement's columns have them.
     init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
         mapping = sql.mapping
-        keys = try NewKeys(mapping, in: sql.context)
+        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: sql.context)
         association =
             sql.context.isAssociated(mapping)
             ? try sql.context.connection.prepare(
@@ -79,7 +80,7 @@ struct RowLoop {
     func carry<Rows: BoundRows>(_ rows: Rows) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let keepsKey = mapping.keepsPrimaryKey
-        var key = try keys.last()
+        var key = try keys?.last() ?? 0
         try unique?.begin(after: key)
         var source: Int64?
         var element: Int64 = 0
@@ -140,13 +141,7 @@ struct StreamedRows: BoundRows {
 
     var takesOpenRanges: Bool { stream.runsAhead }
 
-    func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        defer { stream.end() }
-        try stream.begin(range)
-        var outcome = try loop.carry(self)
-        outcome.taken = try stream.takenRange()
-        return outcome
-    }
+    func carry(_ range: KeyRange) throws -> ChunkOutcome { try stream.reading(range) { try loop.carry(self) } }
 
     func next() throws -> PackedRow? { try stream.next() }
     func isTaken(_ row: PackedRow) -> Bool { row.isTaken }

@@ -177,23 +177,18 @@ struct RowsPass: ChunkWalk.Work {
     private func placed(
         _ error: FerryError, in mapping: ResolvedEntityMapping, _ range: KeyRange, cause: (any Error)?
     ) -> FerryError {
-        var error = error.at(failedRow(of: mapping, range))
+        var error = error
+        // What a policy does cannot be done again.
+        if !hasPolicy {
+            do {
+                error = error.at(try FailedRowSearch(mapping, in: context).first(in: range))
+            } catch {}  // The failure itself is the one to report.
+        }
         error.place.entityMapping = mapping.name
         error.place.entity = mapping.source
         error.message = "Entity mapping \(mapping.name): \(error.message)"
         error.cause = cause
         return error
-    }
-
-    /// Nil where it cannot be told: what a policy does cannot be done again.
-    private func failedRow(of mapping: ResolvedEntityMapping, _ range: KeyRange) -> FailedRowSearch.Row? {
-        guard !hasPolicy else { return nil }
-        do {
-            return try FailedRowSearch(mapping, in: context).first(in: range)
-        } catch {
-            // The failure itself is the one to report.
-            return nil
-        }
     }
 
     // MARK: What is known beforehand

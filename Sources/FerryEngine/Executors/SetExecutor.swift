@@ -7,7 +7,8 @@ internal import FerrySQLite
 final class SetExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
-    private let keys: NewKeys
+    /// Nil where objects keep their keys.
+    private let keys: NewKeys?
     private let body: Body
     private let count: Statement?
     /// Gives the keys of objects that do not keep those of their sources.
@@ -26,7 +27,7 @@ final class SetExecutor: MappingExecutor {
         self.context = context
         self.mapping = mapping
         isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
-        keys = try NewKeys(mapping, in: context)
+        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         let connection = context.connection
         let sql = MappingSQL(mapping, in: context)
         counter =
@@ -54,7 +55,7 @@ final class SetExecutor: MappingExecutor {
             outcome.read = try count.step() ? count.integer(0) : 0
             count.reset()
         }
-        let last = try keys.last()
+        let last = try keys?.last() ?? 0
         switch body {
         case .plain(let rows, let associations):
             if let associations { try run(associations, range, last: last) }

@@ -43,7 +43,7 @@ struct StepOperations {
         case .rows(let positions): try RowsPass.run(positions, in: context, policies, report: &report)
         case .copyLinks(let table, let origin):
             try context.once(unit, phase: phase, subject: table.name) {
-                try LinkCopy(context: context, table: table, origin: origin).run()
+                try copyLinks(table, from: origin)
             }
         case .linkAtOnce(let place): try linkAtOnce(relationships[place], unit)
         case .link(let place, let contribution):
@@ -59,10 +59,7 @@ struct StepOperations {
             }
         case .fillGathered(let table):
             try context.once(unit, phase: phase, subject: table.name) {
-                let rows = JoinRows(
-                    table: table, filling: relationships.filter { $0.joinTable == table.name },
-                    hasPolicies: context.step.resolved.hasPolicies)
-                try rows.statement().prepare(on: connection).run()
+                try rows(ofGathered: table).prepare(on: connection).run()
             }
         case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try make(index) }
         case .rTree(let rTree):
@@ -106,7 +103,7 @@ struct StepOperations {
         guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
         else { return }
         try context.walk(
-            ChunkRanges(of: contribution.mapping, in: context), unit: unit, phase: .relationships,
+            ChunkRanges(of: [contribution.mapping], in: context), unit: unit, phase: .relationships,
             subject: assignment.declared.title,
             writesScratch: context.program.joinTable(assignment.joinTable)?.order == .gathered, report: &report
         ) { range, _ in
@@ -127,6 +124,103 @@ struct StepOperations {
         }
     }
 
+    // MARK: Join tables
+
+    /// Fills a join table from the one of the source that holds the same links, each column from the one in its place.
+    ///
+    /// Where both tables have the same columns, SQLite takes each row and each entry of their keys over without looking
+    /// into it, and all of them come in order. Else the rows are read in the order of the new primary key.
+    private func copyLinks(_ table: JoinTable, from origin: JoinTable) throws {
+        let connection = context.connection
+        guard try hasSameForm(as: origin) else {
+            return try connection.execute(
+                """
+                INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
+                SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
+                ORDER BY \(origin.firstColumn), \(origin.secondColumn)
+                """)
+        }
+        // Filled together with the table, the index needs no sorting.
+        if try hasSameIndex(table, origin) {
+            try connection.execute(table.index.sql)
+            try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
+        }
+        // The form in which SQLite copies whole rows: all columns, in no order, into an empty table.
+        try connection.execute("INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)")
+    }
+
+    /// Whether the source's table has the columns of its kind, no more and in the same order, and their primary key.
+    private func hasSameForm(as origin: JoinTable) throws(DatabaseError) -> Bool {
+        let columns = try context.connection.rows(
+            "SELECT name, pk FROM pragma_table_xinfo(?, 'source') ORDER BY cid", [.text(origin.name)])
+        let keys = [1, 2] + [Int64](repeating: 0, count: origin.columns.count - 2)
+        return columns.map(\.[0].text) == origin.columns && columns.map(\.[1].integer) == keys
+    }
+
+    /// Whether the source has the index of the new table.
+    private func hasSameIndex(_ table: JoinTable, _ origin: JoinTable) throws(DatabaseError) -> Bool {
+        guard context.destination.indexes.contains(table.index) else { return false }
+        return try context.connection.integer(
+            """
+            SELECT 1 FROM pragma_index_list(?1, 'source') AS i WHERE NOT i."unique" AND NOT i.partial
+                AND (SELECT group_concat(name || ' ' || "desc" || ' ' || coll) FROM (
+                    SELECT * FROM pragma_index_xinfo(i.name, 'source') WHERE key ORDER BY seqno)) = ?2
+            """,
+            [.text(origin.name), .text("\(origin.secondColumn) 0 BINARY,\(origin.firstColumn) 0 BINARY")]) != nil
+    }
+
+    /// Fills a join table from the links that were gathered in scratch, sorted once, each pair once, in the order of
+    /// the table's primary key; positions that were not copied follow from the order in which the links came.
+    private func rows(ofGathered table: JoinTable) -> BoundSQL {
+        var parameters = Parameters()
+        var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
+        if let column = table.firstOrderColumn {
+            let value = position("firstOrder", in: table, of: table.firstColumn, among: "second", &parameters)
+            columns.append((column, value))
+        }
+        if let column = table.secondOrderColumn {
+            let value = position("secondOrder", in: table, of: table.secondColumn, among: "first", &parameters)
+            columns.append((column, value))
+        }
+        return BoundSQL(
+            text: """
+                INSERT INTO main.\(table.name) (\(columns.map(\.name).joined(separator: ", ")))
+                SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (\(pairs(ofGathered: table)))
+                ORDER BY first, second
+                """, parameters: parameters)
+    }
+
+    /// Each pair as it came first.
+    private func pairs(ofGathered table: JoinTable) -> String {
+        let pairs = """
+            SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
+            FROM \(ScratchDatabase.links(of: table)) GROUP BY first, second
+            """
+        guard context.step.resolved.hasPolicies else { return pairs }
+        return """
+            SELECT *, \(OrderKeys.isShared("firstOrder", among: "second")) AS firstOrderShared,
+                \(OrderKeys.isShared("secondOrder", among: "first")) AS secondOrderShared
+            FROM (\(pairs))
+            """
+    }
+
+    private func position(
+        _ stored: String, in table: JoinTable, of column: String, among group: String, _ parameters: inout Parameters
+    ) -> String {
+        if context.step.resolved.hasPolicies {
+            return OrderKeys.settled(
+                stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)
+        }
+        let filling = context.program.relationships.filter { $0.joinTable == table.name }
+        let isCopied = filling.allSatisfy { assignment in
+            guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
+            return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }
+        }
+        if isCopied { return stored }
+        return OrderKeys.sql(
+            place: "row_number() OVER (PARTITION BY \(group) ORDER BY came)", parameters: &parameters)
+    }
+
     // MARK: Indexes
 
     private func make(_ index: IndexDefinition) throws {
@@ -144,7 +238,7 @@ struct StepOperations {
         for (root, table) in context.destination.tables.sorted(by: { $0.key < $1.key }) {
             guard let number = context.destination.number(of: root) else { continue }
             var highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
-            highest = max(highest, try KeyBase.lastKeptKey(inTableOf: root, context))
+            highest = max(highest, try NewKeys.lastKeptKey(inTableOf: root, context))
             try context.connection.run(
                 "UPDATE main.Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(highest), .integer(number)])
         }

@@ -88,12 +88,7 @@ extension InPlaceSchema {
         let appObjects = try AppObjects(
             of: source, into: destination, on: connection, dropping: dropping, inPlace: true, catalog: catalog)
         if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
-        if let mirroring = appObjects.mirroring,
-            let refusal = try MirroringRefusal.find(
-                mirroring, step, unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection) })
-        {
-            throw refusal
-        }
+        try appObjects.checkMirroring(step, source, on: connection, schema: "main")
         if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
             throw FerryError(
                 .unsupported,

@@ -99,9 +99,8 @@ package struct InPlaceRun {
         let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
         let whole = options.wholeValueBytes
         // Where no value is too large by itself, several of one row are.
-        guard let row = try search.first(above: whole) ?? search.first(above: whole / 2) else { return error }
-        return FerryError(
-            valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: error.cause)
+        return try search.refusal(above: whole, options, cause: error.cause)
+            ?? search.refusal(above: whole / 2, options, cause: error.cause) ?? error
     }
 
     /// The object whose value the first step cannot convert; nil where it is not that.
@@ -128,11 +127,7 @@ package struct InPlaceRun {
         let planned = try InPlacePlanning(step, on: connection)
         let (source, destination) = (planned.source, planned.destination)
         guard let plan = try found ?? planned.statements() else { return try runParts(source) }
-        try FunctionRegistry.register(on: connection)
-        try ExternalContents(
-            folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
-            dropsMissing: options.damaged == .drop, limit: options.wholeValueBytes
-        ).register(on: connection)
+        try options.registerFunctions(forStore: connection.path, on: connection)
         let dropped = try treatRows(planned, plan, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
         var counts = try InPlaceCounts(step, of: source, plan, on: connection)
@@ -283,8 +278,15 @@ struct InPlaceCounts {
     /// Looks at the old version; what was counted by others is not counted again.
     init(_ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan?, on connection: Connection) throws {
         self.step = step
-        isEstimated = plan?.touched.isEmpty == true && step.sourceRows == nil && step.areRowsEstimated
-        rows = try step.sourceRows ?? (isEstimated ? step.estimatedRows : Self.rows(of: source, on: connection))
+        let mappings = step.partitions.flatMap(\.entityMappings)
+        isEstimated =
+            plan?.touched.isEmpty == true && step.sourceRows == nil
+            && mappings.allSatisfy { $0.isKnown && $0.isEstimated }
+        if isEstimated {
+            rows = Dictionary(mappings.map { ($0.mapping.source, $0.rows) }, uniquingKeysWith: { first, _ in first })
+        } else {
+            rows = try step.sourceRows ?? Self.rows(of: source, on: connection)
+        }
     }
 
     /// Rows of exactly each entity.
@@ -323,18 +325,6 @@ struct InPlaceCounts {
     /// Objects of entities that the new version does not have.
     func unmapped() -> [(entity: String, rows: Int64)] {
         step.resolved.droppedEntities.map { ($0, rows[$0] ?? 0) }.filter { $0.1 > 0 }
-    }
-}
-
-extension StepPlan {
-    fileprivate var areRowsEstimated: Bool {
-        partitions.flatMap(\.entityMappings).allSatisfy { $0.isKnown && $0.isEstimated }
-    }
-
-    /// Rows of exactly each source entity, as the plan says.
-    fileprivate var estimatedRows: [String: Int64] {
-        let mappings = partitions.flatMap(\.entityMappings)
-        return Dictionary(mappings.map { ($0.mapping.source, $0.rows) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

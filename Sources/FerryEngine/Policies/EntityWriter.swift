@@ -18,25 +18,16 @@ final class EntityWriter {
     let defaults: [Int: Value]
     /// Whether it is known that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false
-    private let attributes: KeyTable<DestinationAttribute>
-    /// What the model says of them, by their numbers.
-    private let modelAttributes: [Attribute]
-    /// By their numbers: whether it is known that a policy sets the attribute.
+    /// Where ``columns`` have the attributes.
+    private let attributes: KeyTable<PlacedAttribute>
+    /// What the model says of them, by the places of their columns.
+    private let modelAttributes: [Attribute?]
+    /// By the places of columns: whether it is known that a policy sets the attribute.
     @exclusivity(unchecked) private var marked: [Bool]
     private let insertSQL: String
     private let insert: Statement
     /// An object that has no reference any more.
     @exclusivity(unchecked) private var spare: DestinationObject?
-
-    /// One attribute, and the place of its column.
-    struct DestinationAttribute {
-        let type: AttributeType
-        /// Whether its values may be in files.
-        let isExternal: Bool
-        let place: Int
-        /// Among the attributes.
-        let number: Int
-    }
 
     init(_ entity: String, in context: StepContext) throws {
         guard let number = context.destination.number(of: entity), let table = context.destination.table(of: entity)
@@ -57,15 +48,14 @@ final class EntityWriter {
         self.table = table.name
         root = table.root
         var columns: [String] = []
-        var attributes: [String: DestinationAttribute] = [:]
-        var modelAttributes: [Attribute] = []
+        var attributes: [String: PlacedAttribute] = [:]
+        var modelAttributes: [Attribute?] = []
         var defaults: [Int: Value] = [:]
         for (key, column) in context.destination.attributeColumns(of: entity) {
-            if let attribute = context.destination.attribute(key) {
-                attributes[key.property] = DestinationAttribute(
-                    type: attribute.type, isExternal: attribute.allowsExternalStorage, place: columns.count,
-                    number: modelAttributes.count)
-                modelAttributes.append(attribute)
+            let attribute = context.destination.attribute(key)
+            modelAttributes.append(attribute)
+            if let attribute {
+                attributes[key.property] = PlacedAttribute(attribute, at: columns.count)
                 defaults[columns.count] = attribute.defaultValue.map { Value($0.stored(in: attribute)) }
             }
             columns.append(column.name)
@@ -95,7 +85,7 @@ final class EntityWriter {
         return insert
     }
 
-    func attribute(_ name: String) throws(FerryError) -> DestinationAttribute {
+    func attribute(_ name: String) throws(FerryError) -> PlacedAttribute {
         if let known = attributes[name] { return known }
         let near = NearNames.near(to: name, among: attributes.names).prefix(3).joined(separator: ", ")
         throw FerryError(
@@ -105,12 +95,15 @@ final class EntityWriter {
     }
 
     /// What the model says of an attribute.
-    func attribute(_ known: DestinationAttribute) -> Attribute { modelAttributes[known.number] }
+    func attribute(_ known: PlacedAttribute) -> Attribute {
+        guard let attribute = modelAttributes[known.place] else { preconditionFailure("the attribute is not of here") }
+        return attribute
+    }
 
     /// Remembers that a policy sets the attribute; false where that was known.
-    func mark(_ known: DestinationAttribute) -> Bool {
-        if marked[known.number] { return false }
-        marked[known.number] = true
+    func mark(_ known: PlacedAttribute) -> Bool {
+        if marked[known.place] { return false }
+        marked[known.place] = true
         return true
     }
 
@@ -119,11 +112,7 @@ final class EntityWriter {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
         for place in columns.indices where !changes.contains(place) {
-            if let value = defaults[place] {
-                try insert.bind(value, at: place + 4)
-            } else {
-                try insert.bindNull(at: place + 4)
-            }
+            try insert.bind(defaults[place] ?? .null, at: place + 4)
         }
         try changes.bind(to: insert, from: 4)
         try insert.run()
@@ -255,6 +244,18 @@ final class ColumnChanges {
     }
 }
 
+/// An attribute, and the place of its column or cell: no more than is needed for each object.
+struct PlacedAttribute {
+    let type: AttributeType
+    /// Whether the contents may be in a file.
+    let isExternal: Bool
+    let place: Int
+
+    init(_ attribute: Attribute, at place: Int) {
+        (type, isExternal, self.place) = (attribute.type, attribute.allowsExternalStorage, place)
+    }
+}
+
 /// Finds what belongs to a name, quickly for the few names that code asks for again and again.
 final class KeyTable<Entry> {
     /// What a string is made of in memory: its own bytes if it is short, else where they are and how many.
@@ -271,30 +272,20 @@ final class KeyTable<Entry> {
     /// Names that were asked for lately.
     ///
     /// Strings of one identity are equal, and a literal has the same one each time.
-    private let recent: UnsafeMutablePointer<Slot?>
+    /// 2 to the power of 5 of them: names per policy are few.
+    @exclusivity(unchecked) private var recent = [Slot?](repeating: nil, count: 32)
 
-    /// Names per policy are few; 2 to the power of 5.
-    private static var slots: Int { 32 }
-
-    init(_ entries: [String: Entry]) {
-        self.entries = entries
-        recent = .allocate(capacity: Self.slots)
-        recent.initialize(repeating: nil, count: Self.slots)
-    }
-
-    deinit {
-        recent.deinitialize(count: Self.slots)
-        recent.deallocate()
-    }
+    init(_ entries: [String: Entry]) { self.entries = entries }
 
     var names: some Collection<String> { entries.keys }
 
     subscript(name: String) -> Entry? {
+        // A string is two words, and both are only compared: that spares hashing the name for each object.
         let identity = unsafeBitCast(name, to: Identity.self)
-        let slot = recent + Int(truncatingIfNeeded: ((identity.0 ^ identity.1) &* 0x9e37_79b9_7f4a_7c15) >> 59)
-        if let known = slot.pointee?.identity, known == identity, let entry = slot.pointee?.entry { return entry }
+        let place = Int(truncatingIfNeeded: ((identity.0 ^ identity.1) &* 0x9e37_79b9_7f4a_7c15) >> 59)
+        if let known = recent[place]?.identity, known == identity, let entry = recent[place]?.entry { return entry }
         guard let entry = entries[name] else { return nil }
-        slot.pointee = Slot(identity: identity, name: name, entry: entry)
+        recent[place] = Slot(identity: identity, name: name, entry: entry)
         return entry
     }
 }

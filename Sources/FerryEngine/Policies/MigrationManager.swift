@@ -136,9 +136,7 @@ public final class MigrationManager {
 
     private func newKey(in writer: EntityWriter) throws -> Int64 {
         if lastKeys[writer.root] == nil {
-            let highest = try context.single("SELECT max(Z_PK) FROM main.\(writer.table)", []).integer ?? 0
-            lastKeys[writer.root] = try KeyBase.checked(
-                max(highest, try KeyBase.lastKeptKey(inTableOf: writer.root, context)), of: writer.root)
+            lastKeys[writer.root] = try NewKeys(of: writer.root, in: context).last()
         }
         newKeys[writer.root, default: 0] += 1
         let key = (lastKeys[writer.root] ?? 0) + 1
@@ -282,7 +280,7 @@ public final class MigrationManager {
     }
 
     /// Remembers that a policy decides over an attribute.
-    func mark(_ attribute: EntityWriter.DestinationAttribute, of writer: EntityWriter) {
+    func mark(_ attribute: PlacedAttribute, of writer: EntityWriter) {
         guard writer.mark(attribute) else { return }
         mark("\(writer.entity).\(writer.attribute(attribute).name)")
     }
@@ -296,7 +294,7 @@ public final class MigrationManager {
     /// The value that the row at work has in a column of the source.
     func currentValue(of attribute: String, inRow number: Int) -> Value? {
         guard let current, current.number == number, let known = current.attributes[attribute] else { return nil }
-        return current.row.values.row.value(known.cell)
+        return current.row.values.row.value(known.place)
     }
 
     func contents(ofExternal bytes: [UInt8]) throws -> Value {

@@ -110,13 +110,8 @@ final class PolicyAssociations {
         let store = try context.cached(insertion)
         try store.bind(source, at: 1)
         try store.bind(element, at: 2)
-        if let made {
-            try store.bind(made.key, at: 3)
-            try store.bind(made.entity, at: 4)
-        } else {
-            try store.bindNull(at: 3)
-            try store.bindNull(at: 4)
-        }
+        try store.bind(made.map { Value.integer($0.key) } ?? .null, at: 3)
+        try store.bind(made.map { Value.integer($0.entity) } ?? .null, at: 4)
         try store.run()
     }
 

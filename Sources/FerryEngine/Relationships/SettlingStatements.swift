@@ -39,8 +39,8 @@ struct SettlingStatements {
 
     /// One statement for each column of positions that is taken over with gaps.
     ///
-    /// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs. Beside policies
-    /// all positions are settled together.
+    /// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs. Beside
+    /// policies all positions are settled together.
     private func positionsThatTheSourceLacks() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }

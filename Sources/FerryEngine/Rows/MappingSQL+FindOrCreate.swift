@@ -19,35 +19,23 @@ extension MappingSQL {
         // The elements of a JSON array come in their order by themselves: the outer loop is over keys, and the inner one
         // has no other way to go. Related objects have to be sorted before the function sees them.
         let isInOrder = mapping.iteration == nil || scope.jsonElements != nil
-        let names = ["source", "element", "object"] + values.indices.map { "v\($0)" }
-        let rows: (given: String, from: String, with: String)
-        if isInOrder {
-            rows = ((place + values).joined(separator: ", "), "\(scope.from)\(scope.where) ORDER BY s.Z_PK", "")
-        } else {
+        let names = isInOrder ? place + values : ["source", "element", "object"] + values.indices.map { "v\($0)" }
+        var (with, from) = ("", "\(scope.from)\(scope.where) ORDER BY s.Z_PK")
+        if !isInOrder {
             // A limit keeps SQLite from leaving out the order.
             let all = scope.parameters.add(.integer(-1))
-            rows = (
-                names.joined(separator: ", "), "elements",
-                """
+            with = """
                 WITH elements (\(names.joined(separator: ", "))) AS MATERIALIZED (
                     SELECT \((place + values).joined(separator: ", ")) FROM \(scope.from)\(scope.where)
                     ORDER BY \(scope.order) LIMIT \(all))
 
                 """
-            )
+            from = "elements"
         }
-        let call = "\(function)(\(rows.given))"
-        let text: String
-        if associates {
-            let columns = isInOrder ? place : Array(names.prefix(3))
-            text = """
-                \(rows.with)\(ScratchDatabase.insertion(intoAssociationOf: mapping))
-                SELECT \(columns.joined(separator: ", ")), \(call) FROM \(rows.from)
-                """
-        } else {
-            text = "\(rows.with)SELECT \(call) FROM \(rows.from)"
-        }
-        return BoundSQL(text: text, parameters: scope.parameters)
+        let call = "\(function)(\(names.joined(separator: ", ")))"
+        if associates { with += ScratchDatabase.insertion(intoAssociationOf: mapping) + "\n" }
+        let selected = (associates ? names.prefix(3) + [call] : [call]).joined(separator: ", ")
+        return BoundSQL(text: "\(with)SELECT \(selected) FROM \(from)", parameters: scope.parameters)
     }
 
     /// The new objects' rows, with the values of the first source object.

@@ -121,13 +121,9 @@ struct MappingSQL {
     /// Rows that keep their keys, or get new ones in order.
     func rows() throws(FerryError) -> BoundSQL {
         var scope = try scope(notIndexed: comesByKey)
-        let text: String
-        if mapping.keepsPrimaryKey {
-            text = try insert(key: "s.Z_PK", version: "s.Z_OPT", from: &scope)
-        } else {
-            let one = scope.parameters.add(.integer(1))
-            text = try insert(key: newKey(in: scope), version: one, from: &scope)
-        }
+        let keepsKey = mapping.keepsPrimaryKey
+        let version = keepsKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))
+        let text = try insert(key: keepsKey ? "s.Z_PK" : newKey(in: scope), version: version, from: &scope)
         return BoundSQL(text: text, parameters: scope.parameters)
     }
 

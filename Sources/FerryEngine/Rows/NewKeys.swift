@@ -5,38 +5,41 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Where the keys of new objects begin: above every key that is kept in the same table.
-enum KeyBase {
-    /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
-    /// mappings have ever handed out; 0 when no mapping keeps keys there.
-    static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        try lastKeptKey(inTableOf: context.destination.model.root(of: mapping.destination), context)
+/// The keys of new objects in the table of an entity, above every key that is kept there.
+struct NewKeys {
+    private let context: StepContext
+    private let entity: String
+    private let table: String
+    /// Above which they begin.
+    private let first: Int64
+
+    init(of entity: String, in context: StepContext) throws {
+        (self.context, self.entity) = (context, entity)
+        table = try context.destination.knownTable(of: entity, in: "new")
+        first = try Self.lastKeptKey(inTableOf: entity, context)
     }
 
-    /// The same for the table of a root entity of the destination.
-    static func lastKeptKey(inTableOf root: String, _ context: StepContext) throws -> Int64 {
+    /// The key after which a chunk's new objects count on.
+    func last() throws -> Int64 {
+        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
+        return try Self.checked(max(first, highest ?? 0), of: entity)
+    }
+
+    /// The highest key that any mapping keeps in the destination table of an entity, or that is in use or was ever
+    /// handed out in the sources of those mappings; 0 when no mapping keeps keys there.
+    static func lastKeptKey(inTableOf entity: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
-        for keeper in context.program.keepers(inTableOf: root) {
-            last = max(last, try highestKey(ofSourceOf: context.step.resolved.entityMappings[keeper], in: context))
+        for keeper in context.program.keepers(inTableOf: context.destination.model.root(of: entity)) {
+            let mapping = context.step.resolved.entityMappings[keeper]
+            let handedOut = try context.source.number(of: context.source.model.root(of: mapping.source)).flatMap {
+                try context.connection.integer(
+                    "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer($0)])
+            }
+            let table = try context.sourceTable(of: mapping)
+            let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)")
+            last = max(last, handedOut ?? 0, inUse ?? 0)
         }
         return last
-    }
-
-    /// The key before that of the first object that a mapping makes, known before any of them is there.
-    ///
-    /// All mappings that come before in the same table and make new keys are ``ResolvedEntityMapping/isOneToOne``: what
-    /// they make is counted in the source. It is what ``NewKeys/last()`` says when the first chunk begins.
-    static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        var base = try lastKeptKey(below: mapping, in: context)
-        for maker in context.program.keys[mapping.position].earlierMakers {
-            let earlier = context.step.resolved.entityMappings[maker]
-            let count = try MappingSQL(earlier, in: context).count(filtered: true)
-                .prepare(on: context.connection)
-            try count.bind(KeyRange.all)
-            if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }
-            count.reset()
-        }
-        return try checked(base, of: mapping.destination)
     }
 
     /// Half of all keys: below it no number of new objects reaches the end of the keys.
@@ -55,39 +58,6 @@ enum KeyBase {
                 place: .init(entity: entity))
         }
         return base
-    }
-
-    /// The highest key in use or ever handed out in the source table of a mapping.
-    static func highestKey(ofSourceOf mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        let sourceRoot = context.source.model.root(of: mapping.source)
-        let handedOut = try context.source.number(of: sourceRoot).flatMap { number in
-            try context.connection.integer(
-                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(number)])
-        }
-        let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(context.sourceTable(of: mapping))")
-        return max(handedOut ?? 0, inUse ?? 0)
-    }
-}
-
-/// The keys that the objects of an entity mapping get, chunk after chunk.
-struct NewKeys {
-    private let context: StepContext
-    private let mapping: ResolvedEntityMapping
-    private let table: String
-    /// Above which they begin.
-    private let first: Int64
-
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        (self.context, self.mapping) = (context, mapping)
-        table = try context.destinationTable(of: mapping)
-        first = try KeyBase.lastKeptKey(below: mapping, in: context)
-    }
-
-    /// The key after which a chunk's new objects count on; 0 where objects keep their keys.
-    func last() throws -> Int64 {
-        guard !mapping.keepsPrimaryKey else { return 0 }
-        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
-        return try KeyBase.checked(max(first, highest ?? 0), of: mapping.destination)
     }
 }
 
@@ -161,7 +131,7 @@ struct CountedTargets {
             let made = try context.mapping(named: name)
             targets.append(
                 Target(
-                    unit: Self.unit(made, by: mapping), base: try KeyBase.base(of: made, in: context),
+                    unit: Self.unit(made, by: mapping), base: try Self.base(of: made, in: context),
                     counter: try KeyCounter(made, by: mapping, on: context.connection)))
         }
     }
@@ -175,13 +145,29 @@ struct CountedTargets {
         }
         let result = try body()
         for target in targets {
-            var entry = ProgressTable.Entry()
-            (entry.mark, entry.written) = (target.counter.last, target.counter.last - target.base)
-            // What is recorded up to here.
-            entry.isDone = true
+            let last = target.counter.last
+            // What is recorded up to here is done.
+            let entry = ProgressTable.Entry(mark: last, isDone: true, written: last - target.base)
             try context.progress.save(entry, for: target.unit)
         }
         return result
+    }
+
+    /// The key before that of the first object that a mapping makes, known before any of them is there.
+    ///
+    /// All mappings that come before in the same table and make new keys are ``ResolvedEntityMapping/isOneToOne``: what
+    /// they make is counted in the source. It is what ``NewKeys/last()`` says when the first chunk begins.
+    private static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
+        for maker in context.program.keys[mapping.position].earlierMakers {
+            let earlier = context.step.resolved.entityMappings[maker]
+            let count = try MappingSQL(earlier, in: context).count(filtered: true)
+                .prepare(on: context.connection)
+            try count.bind(KeyRange.all)
+            if try count.step() { base = try NewKeys.checked(base, of: mapping.destination) + count.integer(0) }
+            count.reset()
+        }
+        return try NewKeys.checked(base, of: mapping.destination)
     }
 
     /// How many were counted, and after which key.
@@ -199,7 +185,7 @@ struct CountedTargets {
                 let made = try context.mapping(named: name)
                 let counted = try context.progress.entry(unit(made, by: mapping))
                 let rows = try written(made)
-                var base = try KeyBase.lastKeptKey(below: made, in: context)
+                var base = try NewKeys.lastKeptKey(inTableOf: made.destination, context)
                 for other in context.program.keys[made.position].earlierMakers {
                     base += try written(context.step.resolved.entityMappings[other])
                 }

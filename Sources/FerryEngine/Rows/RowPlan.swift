@@ -8,22 +8,15 @@ internal import FerryStore
 
 /// What is read of the source objects of one entity mapping for Swift, and where the packed row has it.
 ///
-/// A row begins with four fixed cells; then come the columns that are needed as they are, then what was evaluated.
+/// A row begins with four fixed cells; then come the columns that are needed as they are, then what was evaluated: for
+/// each row that the filter lets through. With a migration policy it is evaluated while reading as far as that goes,
+/// and otherwise by the writer when it needs a value: where the policy must be asked, and where it fails. The row has
+/// all attributes of the source object then, and its first cells are numbered like the columns that are read.
 struct RowPlan {
     static let keyCell = 0
     static let versionCell = 1
     static let ordinalCell = 2
     static let elementKeyCell = 3
-
-    /// When the values of expressions are computed.
-    enum Evaluation {
-        /// By the reader, for each row that the filter lets through.
-        case whileReading
-        /// By the reader as far as that goes, and otherwise by the writer when it needs a value: where the policy must
-        /// be asked, and where it fails. The row has all attributes of the source object, and its first cells are
-        /// numbered like the columns that are read.
-        case aheadOfPolicy
-    }
 
     struct DestinationColumn {
         var name: String
@@ -58,8 +51,9 @@ struct RowPlan {
 
     var cellCount: Int { packed.count + evaluated.count }
 
-    init(_ sql: MappingSQL, _ evaluation: Evaluation = .whileReading) throws {
+    init(_ sql: MappingSQL) throws {
         let (context, mapping) = (sql.context, sql.mapping)
+        mayMiss = mapping.policy != nil
         largestValue = mapping.policy == nil ? context.options.valueBytes : context.options.wholeValueBytes
         var scope = try sql.scope(filtered: false)
         // An element of JSON has a place, one of a relationship a key; where there is neither, NULL stands twice.
@@ -71,7 +65,7 @@ struct RowPlan {
         var ahead: [Int: RowEvaluator] = [:]
         for column in context.program.columns[mapping.position] {
             let value = try sql.rowValue(of: column.source, in: &scope)
-            if evaluation == .aheadOfPolicy, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
+            if mayMiss, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
                 // An evaluator belongs to one thread: this is the reader's.
                 case .evaluated(let other) = try sql.rowValue(of: column.source, in: &scope)
             {
@@ -85,23 +79,31 @@ struct RowPlan {
             }
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
-        if evaluation == .aheadOfPolicy {
+        if mayMiss {
             for (key, column) in context.source.attributeColumns(of: mapping.source) {
                 guard let attribute = context.source.attribute(key) else { continue }
                 attributes.append((attribute, scope.select("s.\(column.name)")))
             }
         }
         self.attributes = attributes
-        let cells = Cells(columns.map(\.value), scope.selected, fixed: fixed.count, evaluation)
-        packed = cells.packed
-        mayMiss = evaluation == .aheadOfPolicy
-        var evaluated = cells.evaluated
+        var packed = mayMiss ? Array(scope.selected.indices) : Array(fixed.indices)
+        var evaluated: [RowEvaluator] = []
+        if !mayMiss {
+            for case .column(let place) in columns.map(\.value) where !packed.contains(place) { packed.append(place) }
+        }
         for index in columns.indices {
-            columns[index].value = cells.values[index]
+            switch columns[index].value {
+            case .column(let place): columns[index].value = .column(packed.firstIndex(of: place) ?? place)
+            case .evaluated(let evaluator) where !mayMiss:
+                columns[index].value = .column(packed.count + evaluated.count)
+                evaluated.append(evaluator)
+            case .evaluated, .constant: break
+            }
             guard let evaluator = ahead[index] else { continue }
             columns[index].cell = packed.count + evaluated.count
             evaluated.append(evaluator)
         }
+        self.packed = packed.map(Int32.init)
         self.evaluated = evaluated
         self.columns = columns
         uniqueValues = mapping.unique.map { name in
@@ -114,33 +116,6 @@ struct RowPlan {
                 SELECT \(scope.selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
                 ORDER BY \(scope.order)
                 """, parameters: scope.parameters)
-    }
-
-    /// Gives each value of a row its cell.
-    private struct Cells {
-        var packed: [Int32] = []
-        var evaluated: [RowEvaluator] = []
-        var values: [RowValue] = []
-
-        init(_ values: [RowValue], _ selected: [String], fixed: Int, _ evaluation: Evaluation) {
-            guard evaluation == .whileReading else {
-                packed = selected.indices.map(Int32.init)
-                self.values = values
-                return
-            }
-            packed = (0..<fixed).map(Int32.init)
-            for case .column(let place) in values where !packed.contains(Int32(place)) { packed.append(Int32(place)) }
-            for value in values {
-                switch value {
-                case .column(let place):
-                    self.values.append(.column(packed.firstIndex(of: Int32(place)) ?? place))
-                case .evaluated(let evaluator):
-                    self.values.append(.column(packed.count + evaluated.count))
-                    evaluated.append(evaluator)
-                case .constant: self.values.append(value)
-                }
-            }
-        }
     }
 }
 

@@ -54,8 +54,17 @@ final class RowStream {
         aside.end(isReading: isReading)
     }
 
-    /// Begins with the rows of a range.
-    func begin(_ range: KeyRange) throws {
+    /// Runs what takes the rows of a range; of an open one it tells which range they came to.
+    func reading(_ range: KeyRange, _ body: () throws -> ChunkOutcome) throws -> ChunkOutcome {
+        // Also where the range is given up.
+        defer { reader?.select.reset() }
+        try begin(range)
+        var outcome = try body()
+        outcome.taken = try takenRange()
+        return outcome
+    }
+
+    private func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
         count = range.isOpen ? Int(range.rows) : nil
         left = count ?? .max
@@ -66,7 +75,7 @@ final class RowStream {
     }
 
     /// The range of the rows that an open one gave; nil when there was none.
-    func takenRange() throws -> KeyRange? {
+    private func takenRange() throws -> KeyRange? {
         guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
@@ -132,9 +141,6 @@ final class RowStream {
         }
         return true
     }
-
-    /// Ends a range, also one that was given up.
-    func end() { reader?.select.reset() }
 
     private func read(_ aside: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
         giveBack(aside)

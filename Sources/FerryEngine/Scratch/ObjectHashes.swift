@@ -39,6 +39,7 @@ package final class ObjectHashTable {
 
     private let bits: Int
     private let end: Int
+    /// By a pointer, so that no access is checked or can copy all of them; every place is held below `end`.
     private let slots: UnsafeMutablePointer<Slot>
     package private(set) var count = 0
     /// Seven eighths: beyond, walks get long.
