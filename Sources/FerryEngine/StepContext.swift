@@ -100,6 +100,13 @@ final class StepContext {
         return try statement.step() ? statement.value(0) : .null
     }
 
+    /// Whether a key is that of a source object of a mapping.
+    func isSource(_ key: Int64, of mapping: ResolvedEntityMapping) throws -> Bool {
+        try single(
+            "SELECT Z_PK FROM source.\(sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
+            [.integer(key), .integer(sourceNumber(of: mapping))]) != .null
+    }
+
     /// What a kept statement gives in its first row for a key; nil where it has none.
     func first<Result>(_ sql: String, for key: Int64, _ read: (Statement) throws -> Result) throws -> Result? {
         let statement = try cached(sql)

@@ -21,12 +21,12 @@ struct RunDatabase {
     private static let plainRowsCaches: KeyValuePairs = ["main": 8, "scratch": 1, "source": 9, "temp": 1]
 
     /// Small sorters, which are as large as the main cache, are quicker than large ones.
-    private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
+    static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
     /// An index is made of the new store alone.
     ///
     /// More runs than a sorter merges at once are written twice.
-    private static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
+    static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
 
     /// Of the reading thread's own connection: rows are read once, in the order of their keys.
     private static let readerCache = 200
@@ -38,17 +38,8 @@ struct RunDatabase {
         return (context.carriesPlainRows ? caches / 27 * 9 : caches / 15 * 2) / 4 * 3
     }
 
-    /// What the caches serve.
-    enum Caches { case rows, sorting, indexes }
-
     /// Shares the caches out for what comes next.
-    static func shareCaches(for use: Caches, _ context: StepContext) throws(DatabaseError) {
-        let shares =
-            switch use {
-            case .rows: context.carriesPlainRows ? plainRowsCaches : rowsCaches
-            case .sorting: sortingCaches
-            case .indexes: indexCaches
-            }
+    static func shareCaches(_ shares: KeyValuePairs<String, Int>, _ context: StepContext) throws(DatabaseError) {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: shares)
     }
 
@@ -76,7 +67,7 @@ struct RunDatabase {
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             program: program, options: run.options, openSource: openSource)
-        try Self.shareCaches(for: .rows, context)
+        try Self.shareCaches(context.carriesPlainRows ? Self.plainRowsCaches : Self.rowsCaches, context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
@@ -232,7 +223,6 @@ struct ProgressTable {
     private let record: Statement
     private let advance: Statement
 
-    /// Everything that is known of one unit.
     struct Entry {
         var mark: Int64 = 0
         var isDone = false
@@ -335,7 +325,6 @@ struct ProgressTable {
         try connection.integer("SELECT read FROM main.\(name) WHERE unit = ''") ?? 0
     }
 
-    /// The number of the last finished unit.
     func lastUnit() throws(DatabaseError) -> Int64 {
         try connection.integer("SELECT mark FROM main.\(name) WHERE unit = ''") ?? 0
     }
@@ -352,7 +341,6 @@ struct ProgressTable {
         return entries
     }
 
-    /// All chunks of all calls.
     func totalChunks() throws(DatabaseError) -> Int {
         Int(try connection.integer("SELECT sum(chunks) FROM main.\(name)") ?? 0)
     }

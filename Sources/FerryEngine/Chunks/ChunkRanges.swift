@@ -3,7 +3,6 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
 
-/// A range of a table's keys.
 struct KeyRange {
     /// Exclusive.
     var low: Int64

@@ -18,7 +18,6 @@ extension MappingExecutor {
     var takesOpenRanges: Bool { false }
 }
 
-/// What a chunk did.
 struct ChunkOutcome {
     var read: Int64 = 0
     var written: Int64 = 0
@@ -118,6 +117,55 @@ struct RowLoop {
         try association.bind(destination, at: 4)
         try association.run()
     }
+}
+
+/// The objects that are found by the values of `unique`, one after another.
+final class UniqueObjects {
+    private let lookup: ObjectLookup
+    private let search: Statement
+    /// What is bound from each row; all else stays bound.
+    private let cells: [CellBinding]
+
+    /// `values`: where packed rows have the values; nil for large rows, for which ``find(in:at:)`` is asked.
+    init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
+        let lookup = try sql.lookup(ofLargeRows: values == nil)
+        self.lookup = lookup
+        let (connection, count) = (sql.context.connection, sql.mapping.unique.count)
+        let function = "ferry_seek_\(lookup.id)"
+        try connection.register(function, arguments: count, deterministic: false) {
+            [owner = lookup.owner] arguments, result in
+            if let key = try owner.object?.find(arguments, from: 0) { result.set(key) }
+        }
+        search = try connection.prepare(
+            "SELECT \(function)(\((1...count).map { "?\($0)" }.joined(separator: ", ")))")
+        search.isSilent = true
+        cells = try search.bindConstants(of: values ?? [], from: 1)
+    }
+
+    /// Makes sure that all objects are known; to be called first in each unit.
+    func begin(after last: Int64) throws { try lookup.begin(after: last) }
+
+    /// The object that has the values of a row, if there is one.
+    func find(_ row: PackedRow) throws -> Int64? {
+        try search.bind(cells, of: row)
+        return try found()
+    }
+
+    /// The object that has the values in some columns of a statement's current row, if there is one.
+    func find(in statement: Statement, at columns: Range<Int>) throws -> Int64? {
+        for (index, column) in columns.enumerated() {
+            try search.bind(column: column, of: statement, at: index + 1)
+        }
+        return try found()
+    }
+
+    private func found() throws -> Int64? {
+        defer { search.reset() }
+        return try search.step() && !search.isNull(0) ? search.integer(0) : nil
+    }
+
+    /// Makes a new object known by the values that were looked for last.
+    func add(_ destination: Int64) throws { try lookup.add(destination) }
 }
 
 /// Packed rows, whose cells are bound to one statement; untouched columns pass as SQLite's own values.

@@ -184,11 +184,9 @@ struct RowsPass: ChunkWalk.Work {
                 error = error.at(try FailedRowSearch(mapping, in: context).first(in: range))
             } catch {}  // The failure itself is the one to report.
         }
-        error.place.entityMapping = mapping.name
         error.place.entity = mapping.source
-        error.message = "Entity mapping \(mapping.name): \(error.message)"
         error.cause = cause
-        return error
+        return error.placed(in: mapping)
     }
 
     // MARK: What is known beforehand

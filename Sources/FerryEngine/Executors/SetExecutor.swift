@@ -16,7 +16,6 @@ final class SetExecutor: MappingExecutor {
     /// Whether the mapping may leave out what it reads.
     private let isFiltered: Bool
 
-    /// The statements of a chunk.
     private enum Body {
         case plain(rows: Statement, associations: Statement?)
         case findOrCreate(FindOrCreate)
@@ -166,7 +165,6 @@ final class FindOrCreate {
             arguments.integer(0), arguments.integer(1), object: arguments.isNull(2) ? nil : arguments.integer(2))
     }
 
-    /// Gives a row to the batch.
     private func gather(_ arguments: borrowing FunctionArguments) throws {
         rows += 1
         batch.add(
@@ -210,7 +208,6 @@ final class FindOrCreate {
 /// fixed: with many times as many objects on disk as in memory, each page of them is read once for a batch
 /// instead of once for a row.
 package final class FoundBatch {
-    /// How many rows make a batch.
     private let limit: Int
 
     static let columns = ["source", "element", "object", "destination"]

@@ -24,8 +24,8 @@ struct StepOperations {
             context.options.progress?(ProgressUpdate(phase: phase))
             switch phase {
             case .rows: try RowsPass.checkStatements(context)
-            case .relationships: try RunDatabase.shareCaches(for: .sorting, context)
-            default: try RunDatabase.shareCaches(for: .indexes, context)
+            case .relationships: try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
+            default: try RunDatabase.shareCaches(RunDatabase.indexCaches, context)
             }
             // What the rows took counts beside the caches and sorters of links and indexes.
             if phase != .rows { releaseUnusedMemory() }
@@ -69,7 +69,7 @@ struct StepOperations {
                 running: rTree.fill)
         case .highestKeys:
             try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
-            try RunDatabase.shareCaches(for: .sorting, context)
+            try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
         case .appObjects: try appObjects.run(report: &report)
         case .derived(let value):
             // After the indexes, by which the counted objects are found.

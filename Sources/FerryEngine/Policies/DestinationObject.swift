@@ -23,7 +23,6 @@ public final class DestinationObject {
     let changes: ColumnChanges
     /// Whether it is still to be inserted.
     @exclusivity(unchecked) private var isNew = false
-    /// The version of a new object.
     @exclusivity(unchecked) private var version = Value.null
     /// The row of the source whose values a new object takes over; nil for the model's defaults.
     @exclusivity(unchecked) private var row: SourceRow?
@@ -82,12 +81,11 @@ public final class DestinationObject {
 
     private func stored(at place: Int) throws -> Value {
         if let changed = changes[place] { return changed }
-        if isNew { return try row?.value(at: place) ?? writer.defaults[place] ?? .null }
+        if isNew { return try row?.value(at: place) ?? writer.defaults[place] }
         let sql = "SELECT \(writer.columns[place]) FROM main.\(writer.table) WHERE Z_PK = ?1"
         return try manager.context.first(sql, for: primaryKey) { $0.value(0) } ?? .null
     }
 
-    /// Writes what was set.
     func write() throws {
         if isNew {
             isNew = false

@@ -12,10 +12,9 @@ final class EntityWriter {
     let table: String
     /// The columns that the entity's objects have: attributes, then foreign keys with what belongs to them.
     let columns: [String]
-    /// Column name to its place.
     let places: [String: Int]
-    /// What a new object has by the model.
-    let defaults: [Int: Value]
+    /// What a new object has by the model, by places.
+    let defaults: [Value]
     /// Whether it is known that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false
     /// Where ``columns`` have the attributes.
@@ -50,14 +49,10 @@ final class EntityWriter {
         var columns: [String] = []
         var attributes: [String: PlacedAttribute] = [:]
         var modelAttributes: [Attribute?] = []
-        var defaults: [Int: Value] = [:]
         for (key, column) in context.destination.attributeColumns(of: entity) {
             let attribute = context.destination.attribute(key)
             modelAttributes.append(attribute)
-            if let attribute {
-                attributes[key.property] = PlacedAttribute(attribute, at: columns.count)
-                defaults[columns.count] = attribute.defaultValue.map { Value($0.stored(in: attribute)) }
-            }
+            if let attribute { attributes[key.property] = PlacedAttribute(attribute, at: columns.count) }
             columns.append(column.name)
         }
         for (_, storage) in context.destination.relationshipStorage(of: entity) {
@@ -68,7 +63,10 @@ final class EntityWriter {
         self.attributes = KeyTable(attributes)
         self.modelAttributes = modelAttributes
         marked = Array(repeating: false, count: modelAttributes.count)
-        self.defaults = defaults
+        defaults = columns.indices.map { place in
+            guard place < modelAttributes.count, let attribute = modelAttributes[place] else { return .null }
+            return attribute.defaultValue.map { Value($0.stored(in: attribute)) } ?? .null
+        }
         places = Dictionary(columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
         let values = names.indices.map { "?\($0 + 1)" }
@@ -112,7 +110,7 @@ final class EntityWriter {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
         for place in columns.indices where !changes.contains(place) {
-            try insert.bind(defaults[place] ?? .null, at: place + 4)
+            try insert.bind(defaults[place], at: place + 4)
         }
         try changes.bind(to: insert, from: 4)
         try insert.run()
@@ -120,7 +118,6 @@ final class EntityWriter {
 
     // MARK: Objects
 
-    /// An object of the entity for a key.
     func object(_ key: Int64, _ manager: MigrationManager) -> DestinationObject {
         guard let object = spare.take() else { return DestinationObject(self, key: key, manager) }
         object.stand(for: key)
@@ -189,7 +186,6 @@ final class ColumnChanges {
 
     func contains(_ place: Int) -> Bool { index(of: place) != nil }
 
-    /// The place of the change at an index.
     func place(at index: Int) -> Int { changes[index].place }
 
     private func index(of place: Int) -> Int? {

@@ -97,20 +97,14 @@ extension MigrationManager {
     }
 
     private func sources(of destination: DestinationObject, in mapping: PolicyEntityMapping) throws -> [Int64] {
-        let isSource = { [self] (key: Int64) throws in
-            try context.single(
-                "SELECT Z_PK FROM source.\(context.sourceTable(of: mapping.resolved)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
-                [.integer(key), .integer(context.sourceNumber(of: mapping.resolved))]) != .null
-        }
         if mapping.resolved.policy != nil {
             let associations = try associations(of: mapping)
             if let current, current.mapping === mapping { try associations.storeNow(current) }
-            return try associations.sources(
-                of: (destination.primaryKey, destination.writer.number), isSource: isSource)
+            return try associations.sources(of: (destination.primaryKey, destination.writer.number))
         }
         guard destination.entityName == mapping.destinationEntityName else { return [] }
         if mapping.resolved.keepsPrimaryKey {
-            return try isSource(destination.primaryKey) ? [destination.primaryKey] : []
+            return try context.isSource(destination.primaryKey, of: mapping.resolved) ? [destination.primaryKey] : []
         }
         var sources: [Int64] = []
         try context.forEachRow(
@@ -122,7 +116,6 @@ extension MigrationManager {
         return sources
     }
 
-    /// An entity mapping of the step by its name.
     private func mapping(named name: String) throws -> PolicyEntityMapping {
         if let current, current.mapping.name == name { return current.mapping }
         return entityMappings[try context.mapping(named: known(name)).position]

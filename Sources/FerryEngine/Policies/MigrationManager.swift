@@ -69,15 +69,13 @@ public final class MigrationManager {
     /// no other mapping claims that; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
         let writer = try writer(entityName)
-        let version: Value?
+        let object: DestinationObject
         if let current, current.writer === writer {
-            version = current.takeKey()
+            object = try current.insert(nil, by: self)
         } else {
             created[writer.entity, default: 0] += 1
-            version = nil
+            object = try insert(writer, row: nil, key: nil, version: .integer(1))
         }
-        let object = try insert(
-            writer, row: nil, key: version == nil ? nil : current?.key, version: version ?? .integer(1))
         if !object.writer.isMarked {
             object.writer.isMarked = true
             mark("\(entityName).*")
@@ -99,7 +97,7 @@ public final class MigrationManager {
                 remedy: "Pass the source object and the mapping that the policy was called with.",
                 place: .init(entityMapping: mapping.name))
         }
-        let object = try current.insertDefault(by: self)
+        let object = try current.insert(current.row, by: self)
         if mapping.isSubstituted { try substitute(in: object, mapping, source) }
         if current.row.hasPolicyColumns { try compute(current, for: object) }
         return object

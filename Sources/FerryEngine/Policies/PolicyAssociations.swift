@@ -61,7 +61,6 @@ final class PolicyAssociations {
     /// More than a policy makes of one object; beyond that they are stored as they come.
     private static let limit = 256
 
-    /// Associates an object with the source at work.
     func associate(_ made: Made, with current: CurrentSource) throws {
         current.associated += 1
         if current.made.count >= Self.limit { try storeNow(current) }
@@ -145,16 +144,14 @@ final class PolicyAssociations {
     }
 
     /// The source objects that an object became of, in the order of their keys.
-    ///
-    /// `isSource` tells whether a key is that of a source object of the mapping.
-    func sources(of made: Made, isSource: (Int64) throws -> Bool) throws -> [Int64] {
+    func sources(of made: Made) throws -> [Int64] {
         let search = try context.cached(
             "SELECT source FROM \(table) WHERE destination = ?1 AND entity = ?2 ORDER BY source, element")
         try search.bind(made.key, at: 1)
         try search.bind(made.entity, at: 2)
         var sources: [Int64] = []
         while try search.step() { sources.append(search.integer(0)) }
-        if isImplied, made.entity == number, try isImplied(made.key), try isSource(made.key) {
+        if isImplied, made.entity == number, try isImplied(made.key), try context.isSource(made.key, of: mapping) {
             sources.insert(made.key, at: sources.firstIndex { $0 > made.key } ?? sources.endIndex)
         }
         return sources

@@ -274,12 +274,8 @@ final class PolicyCalls: PolicyFunctions {
         do {
             try hook()
             try manager.flush()
-        } catch var error as FerryError {
-            if error.place.entityMapping == nil {
-                error.place.entityMapping = mapping.name
-                error.message = "Entity mapping \(mapping.name): \(error.message)"
-            }
-            throw error
+        } catch let error as FerryError {
+            throw error.place.entityMapping == nil ? error.placed(in: mapping.resolved) : error
         } catch {
             // Its words could hold what must not be in a message.
             throw FerryError(

@@ -219,20 +219,20 @@ final class CurrentSource {
     /// mapping keeps them.
     ///
     /// Gives the version of the object that has the source's key, or nil.
-    func takeKey() -> Value? {
+    private func takeKey() -> Value? {
         inserted += 1
         guard mapping.keepsPrimaryKeys, !isKeyTaken else { return nil }
         isKeyTaken = true
         return row.values.row.value(RowPlan.versionCell)
     }
 
-    /// Inserts what the attribute mappings make of the source, but for what only the policy can compute.
-    func insertDefault(by manager: MigrationManager) throws -> DestinationObject {
+    /// Inserts an object of the mapping's own entity: with a row, what the attribute mappings make of the source, but
+    /// for what only the policy can compute; else one with the model's defaults.
+    func insert(_ row: SourceRow?, by manager: MigrationManager) throws -> DestinationObject {
         let version = takeKey()
         return try manager.insert(writer, row: row, key: version == nil ? nil : key, version: version ?? .integer(1))
     }
 
-    /// Associates an object with the source.
     func associate(_ made: PolicyAssociations.Made) throws { try associations.associate(made, with: self) }
 
     /// The only object that was associated with it; nil where that is not known here.
@@ -241,7 +241,6 @@ final class CurrentSource {
 
 /// The current row of a policy's mapping, as the default policy turns it into an object.
 final class SourceRow {
-    /// The values of the source object.
     let values = PackedValues()
     /// What only the policy's functions can compute.
     let policyColumns: [PolicyColumn]

@@ -105,6 +105,14 @@ struct FailedRowSearch {
 }
 
 extension FerryError {
+    /// The same with the entity mapping that it is about.
+    func placed(in mapping: ResolvedEntityMapping) -> FerryError {
+        var error = self
+        error.place.entityMapping = mapping.name
+        error.message = "Entity mapping \(mapping.name): \(message)"
+        return error
+    }
+
     /// The same with the object at which it happened; never says which value it has.
     func at(_ row: FailedRowSearch.Row?) -> FerryError {
         guard let row, code == .rowFailed, place.primaryKey == nil else { return self }

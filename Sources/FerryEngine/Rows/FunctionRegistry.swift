@@ -46,7 +46,6 @@ private final class CallMemory {
         values.deallocate()
     }
 
-    /// Calls a function as SQL does.
     func call(
         _ function: ScalarFunction, _ arguments: borrowing FunctionArguments,
         _ sqlResult: inout FerrySQLite.FunctionResult
@@ -239,7 +238,6 @@ final class JSONElements: TableCursor {
 
     private static func word(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) } }
 
-    /// What ``encode(_:)`` gave.
     private static func decode(_ bytes: UnsafeRawBufferPointer) -> [[[UInt8]]] {
         var place = 0
         func count() -> Int {

@@ -92,10 +92,7 @@ extension MappingSQL {
         do {
             return try body()
         } catch {
-            var error = error
-            error.place.entityMapping = mapping.name
-            error.message = "Entity mapping \(mapping.name): \(error.message)"
-            throw error
+            throw error.placed(in: mapping)
         }
     }
 }
@@ -108,51 +105,46 @@ extension MappingSQL {
         in scope: inout SourceScope
     ) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = assignment.storage else { return [] }
+        var columns: [(column: String, value: ColumnValue)] = []
         if case .column(let copied) = contribution.key {
             let key = StoredValue(object: scope.source, column: copied)
-            var columns = [(column: column, value: ColumnValue(key))]
+            columns.append((column, ColumnValue(key)))
             if let entityColumn, let only = contribution.rule.mappings.first {
                 let other = try context.mapping(named: only)
                 let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
                 columns.append((entityColumn, ColumnValue("CASE WHEN \(key.sql) IS NOT NULL THEN \(number) END")))
             }
-            return columns + order(orderColumn, of: contribution, key: key.sql, in: &scope)
+        } else {
+            let target = try self.target(of: contribution.rule.from, in: &scope)
+            var keys: [String] = []
+            var numbers: [String] = []
+            for name in contribution.rule.mappings {
+                let other = try context.mapping(named: name)
+                let (condition, key) =
+                    contribution.isCounted
+                    ? (try carried(other, target, in: &scope), KeyCounter.call(other, by: mapping, at: target))
+                    : try candidate(other, at: target, in: &scope)
+                let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+                keys.append("WHEN \(condition) THEN \(key)")
+                numbers.append("WHEN \(condition) THEN \(number)")
+            }
+            guard !keys.isEmpty else { return [] }
+            columns.append((column, ColumnValue("CASE \(keys.joined(separator: " ")) END")))
+            if let entityColumn {
+                columns.append((entityColumn, ColumnValue("CASE \(numbers.joined(separator: " ")) END")))
+            }
         }
-        let target = try self.target(of: contribution.rule.from, in: &scope)
-        var keys: [String] = []
-        var numbers: [String] = []
-        for name in contribution.rule.mappings {
-            let other = try context.mapping(named: name)
-            let (condition, key) =
-                contribution.isCounted
-                ? (try carried(other, target, in: &scope), KeyCounter.call(other, by: mapping, at: target))
-                : try candidate(other, at: target, in: &scope)
-            let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
-            keys.append("WHEN \(condition) THEN \(key)")
-            numbers.append("WHEN \(condition) THEN \(number)")
-        }
-        guard !keys.isEmpty else { return [] }
-        let key = "CASE \(keys.joined(separator: " ")) END"
-        var columns = [(column: column, value: ColumnValue(key))]
-        if let entityColumn {
-            columns.append((entityColumn, ColumnValue("CASE \(numbers.joined(separator: " ")) END")))
-        }
-        return columns + order(orderColumn, of: contribution, key: key, in: &scope)
-    }
-
-    /// The position among the inverse's objects, where it is passed on as it is.
-    private func order(
-        _ column: String?, of contribution: RelationshipContribution, key: String,
-        in scope: inout SourceScope
-    ) -> [(column: String, value: ColumnValue)] {
-        guard let column, contribution.copiesOrder,
+        // The position among the inverse's objects, where it is passed on as it is.
+        if let orderColumn, contribution.copiesOrder,
             case .foreignKey(_, _, _, let sourceOrder?)? = contribution.origin?.storage
-        else { return [] }
-        var position = "s.\(sourceOrder)"
-        if context.step.resolved.hasPolicies {
-            position = OrderKeys.noted(position, parameters: &scope.parameters)
+        {
+            let position =
+                context.step.resolved.hasPolicies
+                ? OrderKeys.noted("s.\(sourceOrder)", parameters: &scope.parameters) : "s.\(sourceOrder)"
+            let key = columns[0].value.sql
+            columns.append((orderColumn, ColumnValue("CASE WHEN \(key) IS NOT NULL THEN \(position) END")))
         }
-        return [(column, ColumnValue("CASE WHEN \(key) IS NOT NULL THEN \(position) END"))]
+        return columns
     }
 
     /// The object at the end of a to-one path.

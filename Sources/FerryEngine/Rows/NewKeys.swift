@@ -64,15 +64,12 @@ struct NewKeys {
 /// Gives new keys one after another to the source objects that a statement meets in the order of their keys.
 ///
 /// A function of SQL, which a statement calls with the key of a source object. It takes a fraction of what a window
-/// function takes, which keeps each row in a table of its own before it gives it back.
+/// function takes, which keeps each row in a table of its own before it gives it back. Unchecked, as one thread calls
+/// it and no access lasts while other code runs: Swift would ask that for each row, which takes longer than counting.
 final class KeyCounter {
-    private let state = State()
-
-    private final class State {
-        /// The key that was given out last.
-        @exclusivity(unchecked) var last: Int64 = 0
-        @exclusivity(unchecked) var source = ChunkRanges.beginning
-    }
+    /// The key that was given out last.
+    @exclusivity(unchecked) private(set) var last: Int64 = 0
+    @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
     /// SQL of the next key for an object that a mapping makes, asked for only where that carries the object.
     ///
@@ -89,25 +86,22 @@ final class KeyCounter {
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, on connection: Connection
     ) throws(DatabaseError) {
         try connection.register(Self.name(made, by: reader), arguments: 1, deterministic: false) {
-            [state] arguments, result in
+            [self] arguments, result in
             let source = arguments.integer(0)
             // Asked twice for an object, it says the same.
-            if source != state.source {
-                guard source > state.source else {
+            if source != lastSource {
+                guard source > lastSource else {
                     throw FerryError(.internalError, "The rows of a mapping do not come in the order of their keys.")
                 }
-                state.source = source
-                state.last += 1
+                lastSource = source
+                last += 1
             }
-            result.set(state.last)
+            result.set(last)
         }
     }
 
     /// Begins a statement with the key before the next one.
-    func begin(after last: Int64) { (state.last, state.source) = (last, ChunkRanges.beginning) }
-
-    /// The key that was given out last.
-    var last: Int64 { state.last }
+    func begin(after key: Int64) { (last, lastSource) = (key, ChunkRanges.beginning) }
 }
 
 /// Counts the keys of objects that the rows of a mapping are related to, chunk after chunk.

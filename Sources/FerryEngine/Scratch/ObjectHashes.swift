@@ -225,7 +225,6 @@ final class ObjectHashesOnDisk {
         try record.run()
     }
 
-    /// Goes through all hashes.
     func forEach(_ body: (ObjectHashTable.Hash) -> Void) throws(DatabaseError) {
         for table in ScratchDatabase.lookupTables(of: name) {
             let all = try connection.prepare("SELECT first, second FROM \(table)")
